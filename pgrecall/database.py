@@ -1,0 +1,219 @@
+"""How pgrecall speaks to Postgres: connections, a tenant for every transaction, errors made ours.
+
+Every operation runs in its own transaction, in which ``recall.tenant`` is set first; psycopg's
+errors leave this module only as :mod:`pgrecall.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import psycopg.errors
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    DatabaseUnsuitable,
+    EmbedderMismatch,
+    InvalidInput,
+    MemoryNotFound,
+    RecallError,
+    SchemaMismatch,
+)
+
+Row = Mapping[str, Any]
+
+MINIMUM_SERVER = 160_000
+MINIMUM_PGVECTOR = (0, 8)
+
+SERVER_FACTS = """\
+SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS version_text, \
+current_user AS role, has_database_privilege(current_database(), 'CREATE') AS may_create, \
+current_database() AS database"""
+EXTENSION_FACTS = """\
+SELECT a.name, a.default_version, e.extversion AS installed, n.nspname AS schema \
+FROM pg_available_extensions a LEFT JOIN pg_extension e ON e.extname = a.name \
+LEFT JOIN pg_namespace n ON n.oid = e.extnamespace WHERE a.name IN ('vector', 'pg_trgm')"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a server is and has: version as an integer (180006), its text, and extension versions."""
+
+    version: int
+    version_text: str
+    role: str
+    database: str
+    may_create: bool
+    extensions: Mapping[str, tuple[str, str | None, str | None]]
+    """name -> (version offered, version installed, schema installed in)"""
+
+
+class Database:
+    """A pool of connections to one database, serving any number of tenants and threads."""
+
+    def __init__(self, url: str, *, pool_size: int = 8, connect_timeout: float = 10.0) -> None:
+        self._url = url
+        self._timeout = connect_timeout
+        self._pool = ConnectionPool(
+            url,
+            min_size=0,
+            max_size=pool_size,
+            timeout=connect_timeout,
+            open=False,
+            kwargs={"row_factory": dict_row, "connect_timeout": max(1, round(connect_timeout))},
+            check=ConnectionPool.check_connection,
+            name="pgrecall",
+        )
+
+    def open(self) -> None:
+        """Opens the pool after one connection has shown that the server answers."""
+        with connect(self._url, timeout=self._timeout):
+            pass
+        self._pool.open()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    @contextmanager
+    def transaction(self, tenant: str) -> Iterator[psycopg.Connection[Row]]:
+        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error."""
+        try:
+            with self._pool.connection() as connection, connection.pipeline():
+                connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+                yield connection
+        except PoolTimeout as error:
+            raise DatabaseUnavailable(
+                f"No connection to Postgres became free within {self._timeout:g} s.",
+                hint="Raise PGRECALL_POOL_SIZE, or ask again when there is less to do.",
+            ) from error
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def fetch(self, sql: str, parameters: Mapping[str, object], *, tenant: str) -> list[Row]:
+        """Runs one statement for ``tenant`` and returns its rows."""
+        with self.transaction(tenant) as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def facts(self) -> ServerFacts:
+        """What the server is and has; opens one connection of its own."""
+        with connect(self._url, timeout=self._timeout) as connection:
+            return server_facts(connection)
+
+
+@contextmanager
+def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[Row]]:
+    """One connection outside any pool, autocommitting."""
+    try:
+        connection: psycopg.Connection[Row] = psycopg.connect(
+            url, autocommit=True, row_factory=dict_row, connect_timeout=max(1, round(timeout))
+        )
+    except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+        raise DatabaseUnavailable(
+            f"Postgres cannot be reached: {_first_line(error)}",
+            hint="Check PGRECALL_DATABASE_URL and that the server runs; without that variable pgrecall "
+            "starts its own.",
+        ) from error
+    try:
+        with connection:
+            yield connection
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def server_facts(connection: psycopg.Connection[Row]) -> ServerFacts:
+    """What the server behind an open connection is and has."""
+    row = connection.execute(SERVER_FACTS).fetchone()
+    assert row is not None
+    offered = connection.execute(EXTENSION_FACTS).fetchall()
+    return ServerFacts(
+        version=row["version"],
+        version_text=row["version_text"],
+        role=row["role"],
+        database=row["database"],
+        may_create=row["may_create"],
+        extensions={e["name"]: (e["default_version"], e["installed"], e["schema"]) for e in offered},
+    )
+
+
+def require_suitable(facts: ServerFacts) -> None:
+    """Refuses a server that lacks a version or an extension, naming everything that is missing.
+
+    Raises:
+        DatabaseUnsuitable: with one sentence for each thing missing.
+    """
+    missing: list[str] = []
+    if facts.version < MINIMUM_SERVER:
+        missing.append(f"it is Postgres {facts.version_text}, and pgrecall needs 16 or newer")
+    for name, package in (("vector", "pgvector 0.8 or newer"), ("pg_trgm", "the contrib package")):
+        if name not in facts.extensions:
+            missing.append(f"the extension {name} is not installed on the server ({package})")
+    offered, installed, _ = facts.extensions.get("vector", ("0.8", None, None))
+    if _numbers(installed or offered) < MINIMUM_PGVECTOR:
+        missing.append(f"pgvector is {installed or offered}, and pgrecall needs 0.8 or newer")
+    absent = [name for name, (_, there, _) in facts.extensions.items() if there is None]
+    if not facts.may_create:
+        missing.append(f"role {facts.role} may not create in database {facts.database}")
+        missing.extend(f"extension {name} still has to be created by an administrator" for name in absent)
+    if missing:
+        raise DatabaseUnsuitable(
+            "This Postgres cannot hold pgrecall: " + "; ".join(missing) + ".",
+            hint="Have an administrator mend that, then run `pgrecall init` again.",
+        )
+
+
+def translated(error: psycopg.Error) -> RecallError:
+    """The pgrecall error that says what a psycopg error means."""
+    diagnostic = error.diag
+    message = diagnostic.message_primary or _first_line(error)
+    hint = diagnostic.message_hint or ""
+    match error:
+        case psycopg.errors.NoDataFound():
+            return _not_found(diagnostic.message_detail, message)
+        case psycopg.errors.InvalidParameterValue() if diagnostic.constraint_name == "embedder_mismatch":
+            return EmbedderMismatch(message, hint=hint)
+        case psycopg.errors.InvalidSchemaName() | psycopg.errors.UndefinedFunction():
+            return SchemaMismatch(
+                "This database is not initialised for this version of pgrecall.",
+                hint="Run `pgrecall init` (new database) or `pgrecall upgrade`.",
+                sqlstate=error.sqlstate,
+            )
+        case psycopg.errors.UndefinedTable():
+            return SchemaMismatch(message, hint="Run `pgrecall upgrade`.", sqlstate=error.sqlstate)
+        case psycopg.errors.InsufficientPrivilege():
+            return DatabaseUnsuitable(
+                f"Postgres refused: {message}.", hint="Grant this role the right.", sqlstate=error.sqlstate
+            )
+        case psycopg.DataError() | psycopg.IntegrityError():
+            return InvalidInput(_sentence(message), hint=hint)
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return DatabaseUnavailable(
+                f"The connection to Postgres failed: {message}", hint=hint or "Try again.", sqlstate=error.sqlstate
+            )
+        case _:
+            return DatabaseError(_sentence(message), hint=hint, sqlstate=error.sqlstate)
+
+
+def _not_found(reference: str | None, message: str) -> RecallError:
+    if reference is None:
+        return InvalidInput(message)
+    return MemoryNotFound(int(reference) if reference.lstrip("-").isdigit() else reference)
+
+
+def _first_line(error: psycopg.Error) -> str:
+    lines: Sequence[str] = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0]
+
+
+def _sentence(message: str) -> str:
+    return message if message.endswith((".", "!", "?")) else f"{message}."
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

@@ -1,0 +1,122 @@
+"""What takes more than one step, as generators that ask for each step and do no I/O.
+
+A flow yields :class:`Operation` or :class:`Embed` and is sent what came of it; the client drives
+it. So one text serves the synchronous and the asynchronous client.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar, cast
+
+from pgrecall.errors import EmbedderError
+from pgrecall.models import Draft, Problem, Remembered, SearchRequest, SearchResult
+from pgrecall.operations import (
+    KnownContent,
+    Operation,
+    Rejected,
+    Vector,
+    content_hashes,
+    problem_of,
+    question_without_names,
+    remember_many,
+)
+from pgrecall.operations import search as search_operation
+from pgrecall.search.embedding import embedding_text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Asks the driver for one vector a text; it is answered with vectors or an EmbedderError."""
+
+    texts: tuple[str, ...]
+
+
+Step = Operation[Any] | Embed
+Flow = Generator[Step, Any, T]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of one batch of drafts."""
+
+    remembered: tuple[Remembered, ...]
+    problems: tuple[Problem, ...]
+
+
+def search(request: SearchRequest, *, embed: bool) -> Flow[SearchResult]:
+    """Question without names, its vector, candidates and scores. Words answer when meaning cannot."""
+    if not embed:
+        hits = yield search_operation(request, None)
+        return SearchResult(hits, skipped=("meaning: no embedder is configured",))
+    question, names = request.query, ()
+    if 0 < len(request.query) <= 10_000 and request.query.strip():
+        question, names = yield question_without_names(request.query)
+        vectors = yield Embed((question,))
+    else:
+        vectors = [None]  # the search refuses such a query, and says why
+    if isinstance(vectors, EmbedderError):
+        hits = yield search_operation(request, None)
+        return SearchResult(hits, skipped=(f"meaning: {vectors}",))
+    hits = yield search_operation(request, vectors[0])
+    return SearchResult(hits, names=names)
+
+
+def remember(
+    drafts: Sequence[Draft], embedder: str | None, *, strict: bool = True, now: datetime | None = None
+) -> Flow[Stored]:
+    """Embeds what is new or changed, then stores the whole batch in one call.
+
+    With ``strict`` one draft that cannot be stored refuses the batch; otherwise it becomes a
+    problem and the rest is stored.
+    """
+    keys = [draft.key for draft in drafts if draft.key is not None]
+    known: dict[str, KnownContent] = (yield content_hashes(keys)) if keys else {}
+    vectors: list[Vector | None] = [None] * len(drafts)
+    if embedder is not None:
+        stale = [place for place, draft in enumerate(drafts) if _needs_embedding(draft, known)]
+        texts = tuple(embedding_text(drafts[place].title, drafts[place].body) for place in stale)
+        made = (yield Embed(texts)) if texts else []
+        if isinstance(made, EmbedderError):
+            raise made
+        for place, vector in zip(stale, made, strict=True):
+            vectors[place] = vector
+    outcome = yield remember_many(drafts, vectors, embedder, skip_rejected=not strict, now=now)
+    rows = cast("list[Remembered | Rejected]", outcome)
+    return Stored(
+        tuple(row for row in rows if isinstance(row, Remembered)),
+        tuple(problem_of(row, drafts) for row in rows if isinstance(row, Rejected)),
+    )
+
+
+def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
+    """Stores a batch that came from a source; a key that another source owns is left alone."""
+    keys = [draft.key for draft in drafts if draft.key is not None]
+    known: dict[str, KnownContent] = (yield content_hashes(keys)) if keys else {}
+    foreign = [
+        Problem(
+            str(draft.key),
+            f"this key belongs to {known[draft.key].source or 'a memory made by hand'}; "
+            "import with --prefix to keep both, or with --source to continue that one",
+        )
+        for draft in drafts
+        if draft.key in known and known[draft.key].source != draft.source
+    ]
+    taken = {problem.where for problem in foreign}
+    stored = yield from remember([d for d in drafts if d.key not in taken], embedder, strict=False)
+    return Stored(stored.remembered, (*foreign, *stored.problems))
+
+
+def _needs_embedding(draft: Draft, known: dict[str, KnownContent]) -> bool:
+    there = known.get(draft.key) if draft.key is not None else None
+    return there is None or not there.embedded or there.content_hash != content_hash(draft)
+
+
+def content_hash(draft: Draft) -> str:
+    """The same digest that the generated column ``content_hash`` holds."""
+    return hashlib.md5(f"{draft.title}\x1f{draft.body}".encode(), usedforsecurity=False).hexdigest()

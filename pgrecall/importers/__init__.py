@@ -1,0 +1,24 @@
+"""Readers of other people's memory: files in, a stream of drafts and problems out.
+
+Nothing here touches a database, a clock or the environment. Texts are streamed; only the names and
+keys of a source are held.
+"""
+
+from pgrecall.importers.detect import KnownKind, SourceKind, count_items, known_kind, open_source, source_name
+from pgrecall.importers.jsonl import read_accesses, read_jsonl
+from pgrecall.importers.markdown import read_markdown, read_note_file
+from pgrecall.importers.transcript import read_transcript
+
+__all__ = [
+    "KnownKind",
+    "SourceKind",
+    "count_items",
+    "known_kind",
+    "open_source",
+    "read_accesses",
+    "read_jsonl",
+    "read_markdown",
+    "read_note_file",
+    "read_transcript",
+    "source_name",
+]

@@ -1,0 +1,67 @@
+"""Dates as people and programs write them, read into UTC and told in words; independent of the locale."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_LOOSE = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?![0-9])(.*)", re.DOTALL)
+_SPOKEN = re.compile(
+    r"([0-9]{1,2}):([0-9]{2})\s*([ap])\.?m\.?(?:\s+on)?\s+([0-9]{1,2})\s+([a-z]+)\.?,?\s+([0-9]{4})",
+    re.IGNORECASE,
+)
+
+
+def parse_time(text: str) -> datetime:
+    """A date or moment in ISO 8601, in UTC; one without a zone is taken as UTC.
+
+    Also read: ``2026/9/3``, and a blank before the zone. Raises ValueError with a sentence.
+    """
+    iso = text.strip()
+    if loose := _LOOSE.fullmatch(iso):
+        clock = re.sub(r"\s+(?=[-+Zz])", "", loose[4])
+        iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}"
+    try:
+        return _utc(datetime.fromisoformat(iso))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{text[:60]!r} is not a date; write it as 2026-09-30 or 2026-09-30T08:12:00+00:00"
+        ) from error
+
+
+def parse_spoken(text: str) -> datetime:
+    """A moment as chat logs tell it, ``1:56 pm on 8 May, 2023``, or in ISO 8601. Raises ValueError."""
+    spoken = _SPOKEN.fullmatch(text.strip())
+    if spoken is None:
+        return parse_time(text)
+    hour, minute, half, day, month, year = spoken.groups()
+    try:
+        if not 1 <= int(hour) <= 12:
+            raise ValueError(hour)
+        hour_of_day = int(hour) % 12 + (12 if half in "pP" else 0)
+        return datetime(int(year), _month(month), int(day), hour_of_day, int(minute), tzinfo=UTC)
+    except ValueError as error:
+        raise ValueError(f"{text[:60]!r} is not a date; write it as '1:56 pm on 8 May, 2023'") from error
+
+
+def in_words(moment: datetime) -> str:
+    """``8 May 2023, Monday``: the words by which people ask for a day."""
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}, {_WEEKDAYS[moment.weekday()]}"
+
+
+def _month(name: str) -> int:
+    """1 to 12 for a month's English name or its first three letters or more. Raises ValueError."""
+    if len(name) >= 3:
+        for number, month in enumerate(_MONTHS, start=1):
+            if month.casefold().startswith(name.casefold()):
+                return number
+    raise ValueError(name)
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

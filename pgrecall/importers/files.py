@@ -1,0 +1,109 @@
+"""Bytes of source files: existence checked at once, lines streamed, text decoded with its faults located."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from pgrecall.errors import InvalidInput
+
+LARGEST_BYTES = 10_000_000
+READ_FAULTS = (OSError, EOFError, zlib.error)
+
+
+def require_folder(path: Path) -> None:
+    """Raise InvalidInput unless ``path`` is a folder."""
+    if path.is_dir():
+        return
+    if path.exists():
+        raise InvalidInput(
+            f"{show(path)} is a file, not a folder.", hint="Give the folder that holds the notes."
+        )
+    raise InvalidInput(
+        f"There is no folder {show(path)}.", hint="Check the path; it must exist and be readable."
+    )
+
+
+def require_file(path: Path) -> None:
+    """Raise InvalidInput unless ``path`` is something that can be opened as a file."""
+    if path.is_dir():
+        raise InvalidInput(f"{show(path)} is a folder, not a file.", hint="Give one file of it.")
+    if not path.exists():
+        raise InvalidInput(
+            f"There is no file {show(path)}.", hint="Check the path; it must exist and be readable."
+        )
+
+
+def show(path: Path) -> str:
+    """The path as text that can be printed and stored, whatever bytes its name holds."""
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """The file's bytes, unpacked where its name ends in ``.gz``. Raises OSError."""
+    if path.suffix == ".gz":
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    return path.open("rb")
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+    """Line numbers from 1 with their bytes, without a byte order mark; None for a line over 10 MB.
+
+    A line that is too long is passed over in pieces, so memory stays bounded. Raises InvalidInput
+    when the file cannot be read.
+    """
+    try:
+        with open_bytes(path) as file:
+            number = 0
+            while line := file.readline(LARGEST_BYTES + 1):
+                number += 1
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                too_long = len(line) > LARGEST_BYTES
+                yield number, None if too_long else line
+                while too_long and not line.endswith(b"\n"):
+                    line = file.readline(LARGEST_BYTES) or b"\n"
+    except READ_FAULTS as error:
+        raise unreadable(path, error) from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole unpacked file. Raises InvalidInput when it cannot be read."""
+    try:
+        with open_bytes(path) as file:
+            return file.read()
+    except READ_FAULTS as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: Exception) -> InvalidInput:
+    """The error for a file that exists and cannot be read to its end."""
+    return InvalidInput(
+        f"{show(path)} cannot be read: {reason(error)}.",
+        hint="Check its permissions, and that it is whole and not still being written.",
+    )
+
+
+def reason(error: Exception) -> str:
+    """What the system says of a failed read, without the path that the caller names anyway."""
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return words or type(error).__name__
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 text with ``\\n`` line ends and no byte order mark.
+
+    Raises ValueError, saying where, for bytes that are not UTF-8 and for NUL, which Postgres cannot store.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8; convert the file to UTF-8"
+        ) from error
+    if "\0" in text:
+        raise ValueError(f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} holds a NUL character")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

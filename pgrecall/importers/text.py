@@ -1,0 +1,61 @@
+"""Small changes of text that several importers need."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_MARKS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_LONGEST_SLUG = 80
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one blank."""
+    return " ".join(text.split())
+
+
+def words(name: str) -> str:
+    """A file or folder name as words: ``rotate-the_keys`` is ``rotate the keys``."""
+    return one_line(re.sub(r"[-_]+", " ", name)) or name
+
+
+def without_marks(text: str) -> str:
+    """One line without Markdown's emphasis and code marks; the text itself if nothing else is left."""
+    return one_line(_MARKS.sub("", text)) or one_line(text)
+
+
+def slugify(text: str) -> str:
+    """Lower-case words joined by hyphens, at most 80 characters; ``section`` for a text without words."""
+    composed = unicodedata.normalize("NFC", text).casefold()
+    return re.sub(r"[\W_]+", "-", composed)[:_LONGEST_SLUG].strip("-") or "section"
+
+
+def fold(name: str) -> str:
+    """The form in which names are compared: composed, without case, single blanks."""
+    return one_line(unicodedata.normalize("NFC", name).casefold())
+
+
+def unique(texts: list[str]) -> tuple[str, ...]:
+    """The texts without blanks around them, empty ones and repeats; case does not tell two apart."""
+    first: dict[str, str] = {}
+    for text in texts:
+        if shown := one_line(text):
+            first.setdefault(shown.casefold(), shown)
+    return tuple(first.values())
+
+
+class Slugs:
+    """Makes slugs unique within a note: ``keys``, ``keys-2``, ``keys-3``."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._last: dict[str, int] = {}
+
+    def take(self, slug: str) -> str:
+        base = slug
+        while slug in self._taken:
+            self._last[base] = self._last.get(base, 1) + 1
+            slug = f"{base}-{self._last[base]}"
+        self._taken.add(slug)
+        return slug

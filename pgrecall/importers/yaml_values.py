@@ -1,0 +1,141 @@
+"""YAML front matter as values that know their line; YAML 1.2's reading, with no object ever constructed.
+
+PyYAML's own constructors follow YAML 1.1 (``12:30`` is 750, ``no`` is false), raise ValueError without a
+line for an impossible date, and its composer overflows the C stack on deep nesting; events do not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import yaml
+
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_DEEPEST = 20
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]{1,18}")
+_UNREADABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One YAML scalar as written; ``plain`` when it had no quotes, so that it may mean a number."""
+
+    text: str
+    plain: bool
+    line: int
+
+    def value(self) -> Any:
+        """None, a bool, an int, a finite float or the text."""
+        if not self.plain:
+            return self.text
+        if self.text in _NULLS:
+            return None
+        if self.text in _BOOLS:
+            return _BOOLS[self.text]
+        if _INT.fullmatch(self.text):
+            return int(self.text)
+        if _FLOAT.fullmatch(self.text) and math.isfinite(number := float(self.text)):
+            return number
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A YAML sequence."""
+
+    items: tuple[Node, ...]
+    line: int
+
+    def value(self) -> Any:
+        """The list of the items' values."""
+        return [item.value() for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A YAML mapping with text for names."""
+
+    fields: dict[str, Node]
+    line: int
+
+    def value(self) -> Any:
+        """The dict of the fields' values."""
+        return {name: field.value() for name, field in self.fields.items()}
+
+
+Node: TypeAlias = Scalar | Items | Fields
+
+
+def read_yaml(text: str, first_line: int) -> Node | None:
+    """The one document in ``text``, None when it is empty; lines count from ``first_line``.
+
+    Raises ValueError with a sentence that names the line.
+    """
+    if found := _UNREADABLE.search(text):
+        line = first_line + text.count("\n", 0, found.start())
+        raise ValueError(f"line {line}: character U+{ord(found[0]):04X} is not allowed here")
+    try:
+        events = yaml.parse(text, Loader=_LOADER)
+        return _Builder(events, first_line).document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = first_line + (mark.line if mark else 0)
+        raise ValueError(f"line {line}: {error.problem or error.context}") from error
+    except yaml.YAMLError as error:
+        fault, _, _ = str(error).partition("\n")
+        raise ValueError(f"line {first_line} or later: {fault}") from error
+
+
+class _Builder:
+    """Turns PyYAML's events into nodes, depth first."""
+
+    def __init__(self, events: Iterator[Any], first_line: int) -> None:
+        self._events = events
+        self._first_line = first_line
+
+    def document(self) -> Node | None:
+        found = None
+        for event in self._events:
+            if isinstance(event, yaml.NodeEvent):
+                if found is not None:
+                    raise ValueError(f"line {self._line(event)}: a second document begins")
+                found = self._node(event, 0)
+        return found
+
+    def _line(self, event: Any) -> int:
+        return self._first_line + int(event.start_mark.line)
+
+    def _node(self, event: Any, depth: int) -> Node:
+        line = self._line(event)
+        if depth > _DEEPEST:
+            raise ValueError(f"line {line}: nested more than {_DEEPEST} deep")
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError(f"line {line}: YAML aliases (*{event.anchor}) are not read; write the value out")
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Items(
+                tuple(self._node(item, depth + 1) for item in self._until(yaml.SequenceEndEvent)), line
+            )
+        if isinstance(event, yaml.MappingStartEvent):
+            return Fields(self._fields(depth), line)
+        return Scalar(event.value, not event.style, line)
+
+    def _fields(self, depth: int) -> dict[str, Node]:
+        fields: dict[str, Node] = {}
+        for event in self._until(yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                raise ValueError(f"line {self._line(event)}: a name must be text")
+            if event.value in fields:
+                raise ValueError(f"line {self._line(event)}: {event.value[:60]!r} is given twice")
+            fields[event.value] = self._node(next(self._events), depth + 1)
+        return fields
+
+    def _until(self, end: type[Any]) -> Iterator[Any]:
+        while not isinstance(event := next(self._events), end):
+            yield event

@@ -1,0 +1,295 @@
+"""Each operation as a value: one SQL call, its parameters, and how to read its rows. No I/O here.
+
+Drivers (:mod:`pgrecall.client`) run the same values synchronously or asynchronously.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.models import (
+    Access,
+    Draft,
+    Hit,
+    LayerStatus,
+    Link,
+    Outcome,
+    Problem,
+    Remembered,
+    SearchRequest,
+    Status,
+    StoredMemory,
+    VitalityTerms,
+)
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+Vector = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[T]):
+    """One call of one SQL function. ``repeatable`` says that running it twice does no harm."""
+
+    sql: str
+    parameters: Mapping[str, object]
+    read: Callable[[Sequence[Row]], T]
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A draft that was not stored: its position in the call, from 0, and why."""
+
+    position: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContent:
+    """What is stored under a key: enough to tell whether a draft has to be embedded again."""
+
+    content_hash: str
+    source: str | None
+    embedded: bool
+
+
+def remember_many(
+    drafts: Sequence[Draft],
+    vectors: Sequence[Vector | None],
+    embedded_with: str | None,
+    *,
+    skip_rejected: bool = False,
+    now: datetime | None = None,
+) -> Operation[list[Remembered | Rejected]]:
+    """Stores drafts; ``vectors[i]`` embeds ``drafts[i]``, or None leaves what is there."""
+    items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
+    return Operation(
+        "SELECT * FROM recall.remember_many(%(items)s, %(embedded_with)s, %(skip)s, coalesce(%(now)s, now()))",
+        {
+            "items": to_json(items),
+            "embedded_with": embedded_with if any(v is not None for v in vectors) else None,
+            "skip": skip_rejected,
+            "now": now,
+        },
+        lambda rows: [_remembered(row) for row in rows],
+    )
+
+
+def content_hashes(keys: Sequence[str]) -> Operation[dict[str, KnownContent]]:
+    """What is stored under these keys; absent keys are absent."""
+    return Operation(
+        "SELECT * FROM recall.content_hashes(%(keys)s)",
+        {"keys": list(keys)},
+        lambda rows: {r["key"]: KnownContent(r["content_hash"], r["source"], r["embedded"]) for r in rows},
+        repeatable=True,
+    )
+
+
+def keys_of_source(source: str) -> Operation[list[str]]:
+    """The keys of live memories that came from a source."""
+    return Operation(
+        "SELECT * FROM recall.keys_of_source(%(source)s) AS key",
+        {"source": source},
+        lambda rows: [row["key"] for row in rows],
+        repeatable=True,
+    )
+
+
+def link(
+    source: int | str, target: int | str, relation: str, weight: float, now: datetime | None
+) -> Operation[bool]:
+    """Links two memories; the result says whether the link is new."""
+    return Operation(
+        f"SELECT recall.link({_reference(source, 'source')}, {_reference(target, 'target')}, %(relation)s, "
+        "%(weight)s, coalesce(%(now)s, now())) AS new",
+        {"source": source, "target": target, "relation": relation, "weight": weight, "now": now},
+        lambda rows: bool(rows[0]["new"]),
+        repeatable=True,
+    )
+
+
+def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operation[int]:
+    """Logs uses; the result counts those not seen before (by idempotency key)."""
+    items = [
+        {
+            ("key" if isinstance(access.memory, str) else "memory_id"): access.memory,
+            "kind": access.kind,
+            "at": access.at,
+            "session_id": access.session_id,
+            "idempotency_key": access.idempotency_key,
+        }
+        for access in accesses
+    ]
+    return Operation(
+        "SELECT recall.record_accesses(%(items)s, coalesce(%(now)s, now())) AS new",
+        {"items": to_json(items), "now": now},
+        lambda rows: int(rows[0]["new"]),
+        repeatable=all(item["idempotency_key"] is not None for item in items),
+    )
+
+
+def question_without_names(query: str) -> Operation[tuple[str, tuple[str, ...]]]:
+    """The question to embed, and the known names taken out of it."""
+    return Operation(
+        "SELECT * FROM recall.question_without_names(%(query)s)",
+        {"query": query},
+        lambda rows: (rows[0]["question"], tuple(rows[0]["names"])),
+        repeatable=True,
+    )
+
+
+_SEARCH_PARAMETERS = tuple(f.name for f in fields(SearchRequest))
+_SEARCH_SQL = "SELECT * FROM recall.search(p_embedding => %(embedding)s, " + ", ".join(
+    f"p_{name} => coalesce(%(now)s, now())" if name == "now" else f"p_{name} => %({name})s"
+    for name in _SEARCH_PARAMETERS
+)
+
+
+def search(request: SearchRequest, vector: Vector | None) -> Operation[tuple[Hit, ...]]:
+    """Searches by words and names, and by meaning where the question's vector is given."""
+    parameters: dict[str, object] = {"embedding": None if vector is None else vector_text(vector)}
+    for name in _SEARCH_PARAMETERS:
+        value = getattr(request, name)
+        parameters[name] = list(value) if isinstance(value, tuple) else value
+    return Operation(
+        f"{_SEARCH_SQL})", parameters, lambda rows: tuple(_hit(row) for row in rows), repeatable=True
+    )
+
+
+def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
+    """One memory with its vitality and its links."""
+    return Operation(
+        f"SELECT * FROM recall.get({_reference(reference, 'memory')}, coalesce(%(now)s, now()))",
+        {"memory": reference, "now": now},
+        lambda rows: _memory(rows, reference),
+        repeatable=True,
+    )
+
+
+def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[bool]:
+    """Archives or, when ``hard``, deletes a memory; the result says whether anything changed."""
+    return Operation(
+        f"SELECT recall.forget({_reference(reference, 'memory')}, %(hard)s, coalesce(%(now)s, now())) AS changed",
+        {"memory": reference, "hard": hard, "now": now},
+        lambda rows: bool(rows[0]["changed"]),
+    )
+
+
+def refresh_lexemes() -> Operation[int]:
+    """Recounts document frequencies; the result is how many memories were counted."""
+    return Operation(
+        "SELECT recall.refresh_lexemes() AS counted", {}, lambda rows: int(rows[0]["counted"]), repeatable=True
+    )
+
+
+def status(now: datetime | None) -> Operation[Status]:
+    """What the tenant holds."""
+    return Operation(
+        "SELECT recall.status(coalesce(%(now)s, now())) AS status",
+        {"now": now},
+        lambda rows: _status(rows[0]["status"]),
+        repeatable=True,
+    )
+
+
+def vector_text(vector: Vector) -> str:
+    """A vector in pgvector's text form; half precision needs no more than five digits."""
+    return "[" + ",".join(f"{value:.5g}" for value in vector) + "]"
+
+
+def to_json(value: object) -> str:
+    """JSON for Postgres; refuses what jsonb cannot hold.
+
+    Raises:
+        InvalidInput: a text holds a NUL character or half a surrogate pair, or a number is not finite.
+    """
+    try:
+        text = json.dumps(value, default=_json_default, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except ValueError as error:
+        raise InvalidInput(
+            f"This cannot be stored as JSON: {error}.", hint="Give valid Unicode text and finite numbers."
+        ) from error
+    if "\\u0000" in text:
+        raise InvalidInput("A text holds a NUL character.", hint="Remove it; Postgres cannot store it.")
+    return text
+
+
+def _json_default(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InvalidInput(f"A value of type {type(value).__name__} cannot be stored: {value!r}.")
+
+
+def _reference(value: int | str, parameter: str) -> str:
+    return f"recall.id_of(%({parameter})s)" if isinstance(value, str) else f"%({parameter})s"
+
+
+def _item(draft: Draft, vector: Vector | None) -> dict[str, object]:
+    item: dict[str, object] = {
+        f.name: value
+        for f in fields(draft)
+        if f.name != "links" and (value := getattr(draft, f.name)) not in (None, (), "", False)
+    }
+    item["links"] = [
+        {"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in draft.links
+    ]
+    if vector is not None:
+        item["embedding"] = vector_text(vector)
+    return item
+
+
+def _remembered(row: Row) -> Remembered | Rejected:
+    if row["outcome"] == "rejected":
+        return Rejected(row["item"] - 1, row["problem"])
+    outcome: Outcome = row["outcome"]
+    return Remembered(row["id"], row["key"], outcome)
+
+
+def _hit(row: Row) -> Hit:
+    values = dict(row)
+    values["tags"] = tuple(values["tags"])
+    values["explanation"] = values["explanation"] or {}
+    return Hit(**values)
+
+
+def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:
+    if not rows:
+        raise MemoryNotFound(reference)
+    values = dict(rows[0])
+    values["tags"] = tuple(values["tags"])
+    values["aliases"] = tuple(values["aliases"])
+    values["vitality"] = VitalityTerms(**values["vitality"])
+    values["links"] = tuple(
+        Link(**(entry | {"created_at": datetime.fromisoformat(entry["created_at"])})) for entry in values["links"]
+    )
+    return StoredMemory(**values)
+
+
+def _status(document: Row) -> Status:
+    values = dict(document)
+    values["layers"] = tuple(LayerStatus(**layer) for layer in values["layers"])
+    at = values["statistics_at"]
+    values["statistics_at"] = datetime.fromisoformat(at) if at else None
+    return Status(revision="", server_version="", **values)
+
+
+def with_server(state: Status, revision: str, server_version: str) -> Status:
+    """The status completed by what only the connection knows."""
+    return replace(state, revision=revision, server_version=server_version)
+
+
+def problem_of(rejected: Rejected, drafts: Sequence[Draft]) -> Problem:
+    """A rejected draft as a problem that names it."""
+    draft = drafts[rejected.position]
+    return Problem(draft.key or draft.title or f"draft {rejected.position + 1}", rejected.reason)

@@ -1,0 +1,1 @@
+"""The only home of SQL: tables, revisions, functions, and the one who applies them."""

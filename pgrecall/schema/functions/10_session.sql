@@ -1,0 +1,44 @@
+-- Who is asking, and how functions refuse: the ground every other function stands on.
+
+-- current_tenant: the tenant of this transaction, set by `SET LOCAL recall.tenant`; an error without one.
+CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := nullif(current_setting('recall.tenant', true), '');
+BEGIN
+    IF v_tenant IS NULL OR v_tenant = '*' THEN
+        PERFORM recall.reject(
+            'No tenant is set for this transaction.',
+            'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
+    END IF;
+    RETURN v_tenant;
+END $$;
+
+-- reject: raises invalid_parameter_value with a sentence and the way out; never returns.
+CREATE OR REPLACE FUNCTION recall.reject(p_sentence text, p_hint text DEFAULT '') RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence, HINT = p_hint;
+END $$;
+
+-- setting_of: the tenant's value of a setting, else the database's, else NULL.
+CREATE OR REPLACE FUNCTION recall.setting_of(p_tenant text, p_name text) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN (
+    SELECT s.value FROM recall.setting s
+    WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name
+    ORDER BY s.tenant = '*' LIMIT 1
+);
+
+-- epoch: seconds since 1970-01-01 UTC, as the activation summary keeps them.
+CREATE OR REPLACE FUNCTION recall.epoch(p_at timestamptz) RETURNS double precision
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN pg_catalog.date_part('epoch', p_at);
+
+-- moment: the timestamp of epoch seconds.
+CREATE OR REPLACE FUNCTION recall.moment(p_epoch double precision) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN pg_catalog.to_timestamp(p_epoch);

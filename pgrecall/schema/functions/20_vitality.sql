@@ -1,0 +1,149 @@
+-- The vitality mathematics over the activation row. Sources: Anderson & Schooler (1991) for the power law,
+-- Petrov (2006) for the hybrid. Inlined functions carry no SET clause, which would forbid inlining;
+-- their bodies are parsed once, at creation, so no later search_path can change what they call.
+
+-- tail_mean: the mean of x^-d for x uniform on [p_newest, p_oldest], days, in a form that is right for every
+-- d > 0: (ab)^(-d/2) * shc((1-d) y) / shc(y), y = ln(b/a)/2, shc(x) = sinh(x)/x.
+CREATE OR REPLACE FUNCTION recall.tail_mean(
+    p_newest double precision, p_oldest double precision, p_decay double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN power(p_newest * p_oldest, -p_decay / 2) * CASE
+    WHEN p_oldest <= p_newest THEN 1
+    WHEN p_decay = 1 THEN (ln(p_oldest / p_newest) / 2) / sinh(ln(p_oldest / p_newest) / 2)
+    ELSE sinh((1 - p_decay) * ln(p_oldest / p_newest) / 2)
+         / ((1 - p_decay) * sinh(ln(p_oldest / p_newest) / 2))
+END;
+
+-- power_sum: the decayed sum of accesses at p_now, each age (days, at least p_min_age) to the power -p_decay:
+-- the newest ones exactly (p_t2..p_t8 may be NULL), the p_n - k older ones as one even tail down to p_first.
+-- Flat on purpose: a sub-select would keep it from being inlined (31 times slower a row).
+CREATE OR REPLACE FUNCTION recall.power_sum(
+    p_n bigint, p_first double precision,
+    p_t1 double precision, p_t2 double precision, p_t3 double precision, p_t4 double precision,
+    p_t5 double precision, p_t6 double precision, p_t7 double precision, p_t8 double precision,
+    p_decay double precision, p_now double precision, p_min_age double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    power(greatest((p_now - p_t1) / 86400, p_min_age), -p_decay)
+    + CASE WHEN p_t2 IS NULL THEN 0 ELSE power(greatest((p_now - p_t2) / 86400, p_min_age), -p_decay) END
+    + CASE WHEN p_t3 IS NULL THEN 0 ELSE power(greatest((p_now - p_t3) / 86400, p_min_age), -p_decay) END
+    + CASE WHEN p_t4 IS NULL THEN 0 ELSE power(greatest((p_now - p_t4) / 86400, p_min_age), -p_decay) END
+    + CASE WHEN p_t5 IS NULL THEN 0 ELSE power(greatest((p_now - p_t5) / 86400, p_min_age), -p_decay) END
+    + CASE WHEN p_t6 IS NULL THEN 0 ELSE power(greatest((p_now - p_t6) / 86400, p_min_age), -p_decay) END
+    + CASE WHEN p_t7 IS NULL THEN 0 ELSE power(greatest((p_now - p_t7) / 86400, p_min_age), -p_decay) END
+    + CASE WHEN p_t8 IS NULL THEN 0 ELSE power(greatest((p_now - p_t8) / 86400, p_min_age), -p_decay) END
+    + CASE WHEN p_n <= num_nonnulls(p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8) THEN 0
+      ELSE (p_n - num_nonnulls(p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8)) * recall.tail_mean(
+          greatest((p_now - coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1)) / 86400, p_min_age),
+          greatest((p_now - least(p_first, p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8)) / 86400, p_min_age),
+          p_decay) END;
+
+-- stretch: how many times slower a memory ages for the live memories that refer to it, 1 to 2.
+CREATE OR REPLACE FUNCTION recall.stretch(p_in_degree int) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1 + 0.1::double precision * least(p_in_degree, 10);
+
+-- spread_now: a stored spreading boost after p_days of halving every seven days.
+CREATE OR REPLACE FUNCTION recall.spread_now(p_stored double precision, p_days double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN least(p_stored, 1) * power(2::double precision, -least(greatest(p_days, 0), 7000) / 7);
+
+-- revival: what a link gained p_days ago still adds: exp(-0.2 days), nothing from p_until days on.
+CREATE OR REPLACE FUNCTION recall.revival(
+    p_days double precision, p_until double precision DEFAULT 23.02585092994046
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_days < p_until THEN exp(-0.2::double precision * greatest(p_days, 0)) ELSE 0 END;
+
+-- activation_sum: S of one activation row at p_now (epoch seconds); B = ln S, vitality = S / (1 + S).
+CREATE OR REPLACE FUNCTION recall.activation_sum(a recall.activation, p_now double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    power(a.clock / recall.stretch(a.in_degree), -a.decay)
+    * recall.power_sum(
+        a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, p_now,
+        0.0006944444444444445::double precision)
+    + CASE WHEN a.spread > 0
+      THEN 0.1::double precision * recall.spread_now(a.spread, (p_now - a.spread_at) / 86400) ELSE 0 END
+    + CASE WHEN a.last_linked_at IS NULL THEN 0
+      ELSE recall.revival((p_now - a.last_linked_at) / 86400) END;
+
+-- zone_of: the zone of a retention, half-open: active >= 0.6, stale >= 0.3, fading >= 0.1, archived below.
+CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN p_retention >= 0.6 THEN 'active'
+    WHEN p_retention >= 0.3 THEN 'stale'
+    WHEN p_retention >= 0.1 THEN 'fading'
+    ELSE 'archived'
+END;
+
+-- retention_of: vitality with the protection floor of 0.5 applied; for zones and pruning, never for ranking.
+CREATE OR REPLACE FUNCTION recall.retention_of(p_vitality double precision, p_protected boolean)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_protected THEN greatest(p_vitality, 0.5) ELSE p_vitality END;
+
+-- vitality_terms: every term of one row's S at p_now, and what follows from them; one row.
+CREATE OR REPLACE FUNCTION recall.vitality_terms(a recall.activation, p_pinned boolean, p_now timestamptz)
+RETURNS TABLE (
+    accesses bigint, recent double precision, tail double precision, spread double precision,
+    revival double precision, activation double precision, base double precision,
+    vitality double precision, retention double precision, zone text
+)
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    WITH sums AS (
+        SELECT power(a.clock / recall.stretch(a.in_degree), -a.decay) AS scale,
+               recall.power_sum(
+                   num_nonnulls(a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8), a.first_at,
+                   a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, recall.epoch(p_now),
+                   60.0::double precision / 86400) AS recent,
+               recall.activation_sum(a, recall.epoch(p_now)) AS activation,
+               CASE WHEN a.spread > 0
+                    THEN 0.1::double precision
+                         * recall.spread_now(a.spread, (recall.epoch(p_now) - a.spread_at) / 86400)
+                    ELSE 0 END AS spread,
+               CASE WHEN a.last_linked_at IS NULL THEN 0
+                    ELSE recall.revival((recall.epoch(p_now) - a.last_linked_at) / 86400) END AS revival
+    ), weighed AS (
+        SELECT s.*, s.activation / (1 + s.activation) AS vitality FROM sums s
+    )
+    SELECT a.n, w.scale * w.recent,
+           greatest(w.activation - w.scale * w.recent - w.spread - w.revival, 0),
+           w.spread, w.revival, w.activation, ln(w.activation), w.vitality,
+           recall.retention_of(w.vitality, a.protected OR p_pinned),
+           recall.zone_of(recall.retention_of(w.vitality, a.protected OR p_pinned))
+    FROM weighed w
+$$;
+
+-- vitality: how alive a memory of this tenant is at p_now, 0 to 1; NULL when there is no such memory.
+CREATE OR REPLACE FUNCTION recall.vitality(p_memory_id bigint, p_now timestamptz DEFAULT now())
+RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT s.activation / (1 + s.activation)
+    FROM recall.activation a,
+         LATERAL (SELECT recall.activation_sum(a, recall.epoch(p_now)) AS activation OFFSET 0) s
+    WHERE a.tenant = recall.current_tenant() AND a.memory_id = p_memory_id
+$$;
+
+-- explain_vitality: every term of a memory's vitality at p_now; no row when there is no such memory.
+CREATE OR REPLACE FUNCTION recall.explain_vitality(p_memory_id bigint, p_now timestamptz DEFAULT now())
+RETURNS TABLE (
+    accesses bigint, recent double precision, tail double precision, spread double precision,
+    revival double precision, activation double precision, base double precision,
+    vitality double precision, retention double precision, zone text
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT t.*
+    FROM recall.activation a
+    JOIN recall.memory m ON m.tenant = a.tenant AND m.id = a.memory_id
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, p_now) t
+    WHERE a.tenant = recall.current_tenant() AND a.memory_id = p_memory_id
+$$;

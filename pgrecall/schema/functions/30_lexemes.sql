@@ -1,0 +1,45 @@
+-- Document frequencies: what makes a word rare. Kept per tenant, so that no tenant learns another's words.
+
+-- quoted_query: a tsquery of exactly this lexeme, whatever characters it holds.
+CREATE OR REPLACE FUNCTION recall.quoted_query(p_lexeme text) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || '''')::tsquery;
+
+-- idf: inverse document frequency in the form of BM25, never negative.
+CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5));
+
+-- refresh_lexemes: recounts the document frequencies of this tenant's live memories; returns how many
+-- memories were counted. The row of the empty word holds that total.
+CREATE OR REPLACE FUNCTION recall.refresh_lexemes() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_total bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('recall.refresh_lexemes ' || v_tenant, 0));
+    SELECT count(*) INTO v_total FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL;
+    DELETE FROM recall.lexeme l WHERE l.tenant = v_tenant;
+    INSERT INTO recall.lexeme (tenant, word, documents)
+    SELECT v_tenant, s.word, s.ndoc
+    FROM ts_stat(format(
+        'SELECT search_text FROM recall.memory WHERE tenant = %L AND archived_at IS NULL', v_tenant)) s
+    UNION ALL SELECT v_tenant, '', v_total;
+    INSERT INTO recall.setting (tenant, name, value)
+    VALUES (v_tenant, 'statistics_at', to_jsonb(now()))
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
+    RETURN v_total;
+END $$;
+
+-- document_frequency: how many of this tenant's memories hold the lexeme, counted now, at most p_cap.
+CREATE OR REPLACE FUNCTION recall.document_frequency(p_tenant text, p_lexeme text, p_cap int)
+RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT count(*) FROM (
+        SELECT FROM recall.memory m
+        WHERE m.search_text @@ recall.quoted_query(p_lexeme) AND m.tenant || '' = p_tenant
+        LIMIT p_cap) counted
+$$;

@@ -1,0 +1,241 @@
+-- Writing: remember, remember_many, forget.
+
+-- remember_many: stores drafts (a JSON array of objects with the fields of a memory), one row each in the
+-- order given: `outcome` is created, updated, unchanged or rejected, `problem` says why it was rejected.
+-- A draft whose key exists updates that memory; links of the draft replace those an earlier draft gave.
+-- Without p_skip_rejected one bad draft refuses the whole call.
+CREATE OR REPLACE FUNCTION recall.remember_many(
+    p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
+    p_now timestamptz DEFAULT now()
+) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_result jsonb;
+    v_rejected record;
+BEGIN
+    PERFORM recall.require_embedder(p_embedded_with);
+    v_result := recall.store_drafts(v_tenant, p_items, p_embedded_with, p_now);
+    SELECT r.item, r.problem INTO v_rejected
+    FROM jsonb_to_recordset(v_result) AS r(item int, problem text)
+    WHERE r.problem IS NOT NULL ORDER BY r.item LIMIT 1;
+    IF FOUND AND NOT p_skip_rejected THEN
+        PERFORM recall.reject(format('Draft %s cannot be stored: %s.', v_rejected.item, v_rejected.problem));
+    END IF;
+    PERFORM recall.link_drafts(v_tenant, p_items, v_result, p_now);
+    RETURN QUERY
+    SELECT r.item, r.id, r.key, r.outcome, r.problem
+    FROM jsonb_to_recordset(v_result) AS r(item int, id bigint, key text, outcome text, problem text)
+    ORDER BY r.item;
+END $$;
+
+-- store_drafts: upserts the drafts that have no problem, gives new ones their activation (creation is the
+-- first access) and returns [{item, id, key, outcome, problem}].
+CREATE OR REPLACE FUNCTION recall.store_drafts(
+    p_tenant text, p_items jsonb, p_embedded_with text, p_now timestamptz
+) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_result jsonb;
+BEGIN
+    WITH draft AS MATERIALIZED (
+        SELECT d.*, CASE WHEN d.problem IS NULL
+                    THEN nextval(pg_get_serial_sequence('recall.memory', 'id')) END AS new_id
+        FROM recall.parse_drafts(p_tenant, p_items, p_now) d
+    ), stored AS (
+        INSERT INTO recall.memory AS m (
+            tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases,
+            metadata, occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at,
+            embedding, embedded_with)
+        OVERRIDING SYSTEM VALUE
+        SELECT p_tenant, d.new_id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source,
+               d.session_id, d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until,
+               d.expires_at, d.pinned, p_now, p_now, d.embedding,
+               CASE WHEN d.embedding IS NOT NULL THEN p_embedded_with END
+        FROM draft d
+        WHERE d.problem IS NULL
+        ORDER BY d.key, d.item
+        ON CONFLICT (tenant, key) DO UPDATE SET
+            layer = excluded.layer, title = excluded.title, body = excluded.body, role = excluded.role,
+            author = excluded.author, context = excluded.context, source = excluded.source,
+            session_id = excluded.session_id, tags = excluded.tags, aliases = excluded.aliases,
+            metadata = excluded.metadata, occurred_at = excluded.occurred_at,
+            valid_from = excluded.valid_from, valid_until = excluded.valid_until,
+            expires_at = excluded.expires_at, pinned = excluded.pinned, updated_at = excluded.updated_at,
+            embedding = CASE WHEN excluded.embedding IS NOT NULL THEN excluded.embedding
+                             WHEN excluded.content_hash = m.content_hash THEN m.embedding END,
+            embedded_with = CASE WHEN excluded.embedding IS NOT NULL THEN excluded.embedded_with
+                                 WHEN excluded.content_hash = m.content_hash THEN m.embedded_with END
+        WHERE (m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id, m.tags,
+               m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.expires_at, m.pinned)
+              IS DISTINCT FROM
+              (excluded.layer, excluded.title, excluded.body, excluded.role, excluded.author,
+               excluded.context, excluded.source, excluded.session_id, excluded.tags, excluded.aliases,
+               excluded.metadata, excluded.occurred_at, excluded.valid_from, excluded.valid_until,
+               excluded.expires_at, excluded.pinned)
+           OR (excluded.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
+        RETURNING m.id, m.key, m.layer, coalesce(m.occurred_at, p_now) AS born_at
+    ), placed AS (
+        SELECT d.item, d.key, d.problem, coalesce(s.id, k.id, e.id) AS id,
+               CASE WHEN d.problem IS NOT NULL THEN 'rejected'
+                    WHEN s.id IS NOT NULL THEN 'created'
+                    WHEN k.id IS NOT NULL THEN 'updated'
+                    ELSE 'unchanged' END AS outcome,
+               coalesce(s.layer, k.layer) AS layer, least(coalesce(s.born_at, p_now), p_now) AS born_at
+        FROM draft d
+        LEFT JOIN stored s ON s.id = d.new_id
+        LEFT JOIN stored k ON s.id IS NULL AND k.key = d.key AND d.problem IS NULL
+        LEFT JOIN recall.memory e
+            ON s.id IS NULL AND k.id IS NULL AND d.problem IS NULL AND e.tenant = p_tenant AND e.key = d.key
+    ), born AS (
+        INSERT INTO recall.activation (
+            tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, decay, clock)
+        SELECT p_tenant, p.id, b.n, b.at, b.at,
+               CASE WHEN b.n >= 2 THEN b.at END, CASE WHEN b.n >= 3 THEN b.at END,
+               CASE WHEN b.n >= 4 THEN b.at END, CASE WHEN b.n >= 5 THEN b.at END,
+               CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
+               CASE WHEN b.n >= 8 THEN b.at END,
+               l.birth_weight - floor(l.birth_weight), l.decay, l.clock
+        FROM placed p
+        JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
+        CROSS JOIN LATERAL (
+            SELECT floor(l.birth_weight)::bigint AS n, recall.epoch(p.born_at) AS at) b
+        WHERE p.outcome = 'created'
+    ), logged AS (
+        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
+        SELECT p_tenant, p.id, 'write', l.birth_weight, p.born_at, p_now
+        FROM placed p JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
+        WHERE p.outcome = 'created'
+    ), relayered AS (
+        UPDATE recall.activation a SET decay = l.decay, clock = l.clock
+        FROM placed p JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
+        WHERE p.outcome = 'updated' AND a.tenant = p_tenant AND a.memory_id = p.id
+          AND (a.decay, a.clock) IS DISTINCT FROM (l.decay, l.clock)
+    )
+    SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'item', p.item, 'id', p.id, 'key', p.key, 'outcome', p.outcome, 'problem', p.problem)), '[]')
+    INTO v_result FROM placed p;
+    RETURN v_result;
+END $$;
+
+-- require_embedder: refuses vectors of another embedder than the one this database was filled with, and
+-- remembers the first one. NULL stands for no vectors and always passes.
+CREATE OR REPLACE FUNCTION recall.require_embedder(p_name text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_known text := recall.setting_of('*', 'embedding.model') #>> '{}';
+BEGIN
+    IF p_name IS NULL OR v_known = p_name THEN
+        RETURN;
+    END IF;
+    IF v_known IS NULL THEN
+        INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'embedding.model', to_jsonb(p_name))
+        ON CONFLICT (tenant, name) DO NOTHING;
+        v_known := recall.setting_of('*', 'embedding.model') #>> '{}';
+    END IF;
+    IF v_known IS DISTINCT FROM p_name THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'invalid_parameter_value',
+            CONSTRAINT = 'embedder_mismatch',
+            MESSAGE = format('This database holds embeddings of %L, not of %L.', v_known, p_name),
+            HINT = 'Configure that embedder again, or make another database for the new one.';
+    END IF;
+END $$;
+
+-- remember: stores one memory and returns its id; a memory with the same key is updated.
+CREATE OR REPLACE FUNCTION recall.remember(
+    p_body text, p_title text DEFAULT '', p_key text DEFAULT NULL, p_layer text DEFAULT 'knowledge',
+    p_role text DEFAULT NULL, p_author text DEFAULT NULL, p_context text DEFAULT '',
+    p_tags text[] DEFAULT '{}', p_aliases text[] DEFAULT '{}', p_metadata jsonb DEFAULT '{}',
+    p_occurred_at timestamptz DEFAULT NULL, p_links jsonb DEFAULT '[]',
+    p_embedding halfvec DEFAULT NULL, p_embedded_with text DEFAULT NULL,
+    p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT r.id FROM recall.remember_many(
+        jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+            'body', p_body, 'title', p_title, 'key', p_key, 'layer', p_layer, 'role', p_role,
+            'author', p_author, 'context', p_context, 'tags', p_tags, 'aliases', p_aliases,
+            'metadata', p_metadata, 'occurred_at', p_occurred_at, 'links', p_links,
+            'embedding', p_embedding::text))),
+        CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END, false, p_now) r
+$$;
+
+-- content_hashes: what is stored under these keys: key, content hash, source, and whether it is embedded.
+CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])
+RETURNS TABLE (key text, content_hash text, source text, embedded boolean)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.key, m.content_hash, m.source, m.embedding IS NOT NULL
+    FROM recall.memory m
+    WHERE m.tenant = recall.current_tenant() AND m.key = ANY (p_keys)
+$$;
+
+-- keys_of_source: the keys of live memories that came from a source; by key.
+CREATE OR REPLACE FUNCTION recall.keys_of_source(p_source text) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.key FROM recall.memory m
+    WHERE m.tenant = recall.current_tenant() AND m.source = p_source AND m.key IS NOT NULL
+      AND m.archived_at IS NULL
+    ORDER BY m.key
+$$;
+
+-- id_of: the id behind a key of this tenant; an error without one.
+CREATE OR REPLACE FUNCTION recall.id_of(p_key text) RETURNS bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_id bigint;
+BEGIN
+    SELECT m.id INTO v_id FROM recall.memory m
+    WHERE m.tenant = recall.current_tenant() AND m.key = p_key;
+    IF v_id IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'no_data_found',
+            MESSAGE = format('There is no memory with key %L in this tenant.', p_key), DETAIL = p_key;
+    END IF;
+    RETURN v_id;
+END $$;
+
+-- require_memory: returns the id when it is a memory of this tenant; an error otherwise.
+CREATE OR REPLACE FUNCTION recall.require_memory(p_id bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM recall.memory m WHERE m.tenant = recall.current_tenant() AND m.id = p_id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'no_data_found',
+            MESSAGE = format('There is no memory with id %s in this tenant.', coalesce(p_id::text, 'NULL')),
+            DETAIL = p_id::text;
+    END IF;
+    RETURN p_id;
+END $$;
+
+-- forget: archives a memory, out of default search and still there; p_hard deletes it and all about it.
+-- Returns whether anything changed.
+CREATE OR REPLACE FUNCTION recall.forget(
+    p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_cited bigint[];
+    v_changed boolean;
+BEGIN
+    PERFORM recall.require_memory(p_memory_id);
+    v_cited := ARRAY(SELECT l.dst FROM recall.link l WHERE l.tenant = v_tenant AND l.src = p_memory_id);
+    IF p_hard THEN
+        DELETE FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
+    ELSE
+        UPDATE recall.memory m SET archived_at = p_now
+        WHERE m.tenant = v_tenant AND m.id = p_memory_id AND m.archived_at IS NULL;
+    END IF;
+    v_changed := FOUND;
+    PERFORM recall.recount_links(v_tenant, v_cited);
+    RETURN v_changed;
+END $$;

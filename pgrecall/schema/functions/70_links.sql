@@ -1,0 +1,154 @@
+-- Links: explicit ones, those that drafts declare, and those that wait for a memory to arrive.
+
+-- link: joins two memories of this tenant; returns false when the link was there already.
+CREATE OR REPLACE FUNCTION recall.link(
+    p_src bigint, p_dst bigint, p_relation text DEFAULT 'links_to', p_weight double precision DEFAULT 1,
+    p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_new boolean;
+BEGIN
+    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst);
+    IF p_src = p_dst THEN
+        PERFORM recall.reject(format('Memory %s cannot link to itself.', p_src));
+    ELSIF NOT coalesce(recall.is_relation(p_relation), false) THEN
+        PERFORM recall.reject(format('The link relation %L is unknown.', p_relation),
+            'Use links_to, next, mentions, part_of, implies, supports, contradicts or supersedes.');
+    ELSIF NOT coalesce(p_weight > 0 AND p_weight <= 100, false) THEN
+        PERFORM recall.reject(format('The link weight %s is not above 0 and at most 100.', p_weight));
+    END IF;
+    INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at)
+    VALUES (v_tenant, p_src, p_dst, p_relation, p_weight, p_now)
+    ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight
+    RETURNING l.xmax = 0 INTO v_new;
+    PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
+    RETURN v_new;
+END $$;
+
+-- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose
+-- target is missing as pending, and resolves pending links that a newly stored memory answers.
+CREATE OR REPLACE FUNCTION recall.link_drafts(
+    p_tenant text, p_items jsonb, p_stored jsonb, p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_ids bigint[];
+    v_changed bigint[];
+    v_cited bigint[];
+BEGIN
+    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome <> 'unchanged')
+    INTO v_ids, v_changed
+    FROM jsonb_to_recordset(p_stored) AS s(id bigint, outcome text) WHERE s.outcome <> 'rejected';
+    IF v_ids IS NULL THEN
+        RETURN;
+    END IF;
+    WITH wanted AS MATERIALIZED (
+        SELECT * FROM recall.drafted_links(p_tenant, p_items, p_stored, p_now)
+    ), dropped AS (
+        DELETE FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
+          AND NOT EXISTS (SELECT FROM wanted w
+                          WHERE w.src = l.src AND w.dst = l.dst AND w.relation = l.relation)
+        RETURNING l.dst
+    ), abandoned AS (
+        DELETE FROM recall.pending_link p
+        WHERE p.tenant = p_tenant AND p.src = ANY (v_ids)
+          AND NOT EXISTS (SELECT FROM wanted w
+                          WHERE w.src = p.src AND w.target = p.target AND w.relation = p.relation
+                            AND w.dst IS NULL)
+    ), made AS (
+        INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
+        SELECT DISTINCT ON (w.src, w.dst, w.relation)
+               p_tenant, w.src, w.dst, w.relation, w.weight, w.created_at, true
+        FROM wanted w WHERE w.dst IS NOT NULL AND w.dst <> w.src
+        ORDER BY w.src, w.dst, w.relation
+        ON CONFLICT (tenant, src, dst, relation) DO NOTHING
+        RETURNING dst
+    ), kept AS (
+        INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at)
+        SELECT DISTINCT ON (w.src, w.target, w.relation)
+               p_tenant, w.src, w.target, w.relation, w.weight, w.created_at
+        FROM wanted w WHERE w.dst IS NULL
+        ON CONFLICT (tenant, src, target, relation) DO NOTHING
+    )
+    SELECT array_agg(DISTINCT x.dst) INTO v_cited
+    FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
+    PERFORM recall.recount_links(p_tenant, v_cited || recall.resolve_pending(p_tenant, v_changed));
+END $$;
+
+-- drafted_links: the links that drafts ask for; `dst` is NULL where no memory has that key or name yet.
+CREATE OR REPLACE FUNCTION recall.drafted_links(
+    p_tenant text, p_items jsonb, p_stored jsonb, p_now timestamptz
+) RETURNS TABLE (
+    src bigint, target text, dst bigint, relation text, weight double precision, created_at timestamptz
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT s.id, l.target, coalesce(m.id, named.memory_id), coalesce(l.relation, 'links_to'),
+           coalesce(l.weight, 1), least(coalesce((e.value ->> 'occurred_at')::timestamptz, p_now), p_now)
+    FROM jsonb_to_recordset(p_stored) AS s(item int, id bigint, outcome text)
+    JOIN jsonb_array_elements(p_items) WITH ORDINALITY e ON e.ordinality = s.item
+    CROSS JOIN LATERAL jsonb_to_recordset(e.value -> 'links')
+        AS l(target text, relation text, weight double precision)
+    LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.key = l.target
+    LEFT JOIN LATERAL (
+        SELECT n.memory_id FROM recall.name n
+        WHERE m.id IS NULL AND n.tenant = p_tenant AND n.name = recall.name_form(l.target)
+        ORDER BY n.memory_id LIMIT 1) named ON true
+    WHERE s.outcome <> 'rejected' AND jsonb_typeof(e.value -> 'links') = 'array'
+$$;
+
+-- resolve_pending: turns pending links into links where one of these memories has the key, title or alias
+-- waited for; returns the memories linked to.
+CREATE OR REPLACE FUNCTION recall.resolve_pending(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_linked bigint[];
+BEGIN
+    WITH answered AS MATERIALIZED (
+        SELECT DISTINCT p.src, p.target, p.relation, p.weight, p.created_at, m.id AS dst
+        FROM recall.memory m
+        CROSS JOIN LATERAL unnest(ARRAY[m.key, nullif(m.title, '')] || m.aliases) known
+        JOIN recall.pending_link p ON p.tenant = p_tenant AND lower(p.target) = lower(known)
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
+    ), made AS (
+        INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
+        SELECT DISTINCT ON (a.src, a.dst, a.relation)
+               p_tenant, a.src, a.dst, a.relation, a.weight, a.created_at, true
+        FROM answered a WHERE a.src <> a.dst
+        ON CONFLICT (tenant, src, dst, relation) DO NOTHING
+        RETURNING dst
+    ), settled AS (
+        DELETE FROM recall.pending_link p USING answered a
+        WHERE p.tenant = p_tenant AND (p.src, p.target, p.relation) = (a.src, a.target, a.relation)
+    )
+    SELECT array_agg(DISTINCT made.dst) INTO v_linked FROM made;
+    RETURN v_linked;
+END $$;
+
+-- recount_links: sets in-degree (from live memories, references only) and the time of the newest link.
+CREATE OR REPLACE FUNCTION recall.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    UPDATE recall.activation a
+    SET in_degree = c.in_degree, last_linked_at = c.last_linked_at
+    FROM (
+        SELECT t.id, count(DISTINCT l.src) AS in_degree, recall.epoch(max(l.created_at)) AS last_linked_at
+        FROM unnest(p_ids) AS t(id)
+        LEFT JOIN (
+            SELECT k.src, k.dst, k.created_at
+            FROM recall.link k
+            JOIN recall.memory m ON m.tenant = k.tenant AND m.id = k.src
+            WHERE k.tenant = p_tenant AND k.dst = ANY (p_ids) AND m.archived_at IS NULL
+              AND recall.is_reference(k.relation)
+        ) l ON l.dst = t.id
+        GROUP BY t.id
+    ) c
+    WHERE a.tenant = p_tenant AND a.memory_id = c.id
+      AND (a.in_degree, a.last_linked_at) IS DISTINCT FROM (c.in_degree, c.last_linked_at)
+$$;

@@ -1,0 +1,407 @@
+-- Search: gather candidates by meaning, words and names, give each a calibrated relevance, weigh by vitality.
+
+-- passes: whether a memory is inside the filters; NULL filters let everything through. Inlined.
+CREATE OR REPLACE FUNCTION recall.passes(
+    m recall.memory, p_layers text[], p_roles text[], p_authors text[], p_tags text[],
+    p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean,
+    p_now timestamptz
+) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (p_archived OR m.archived_at IS NULL)
+    AND (p_superseded OR m.superseded_by IS NULL)
+    AND (p_invalid OR ((m.valid_from IS NULL OR m.valid_from <= p_now)
+                       AND (m.valid_until IS NULL OR m.valid_until > p_now)
+                       AND (m.expires_at IS NULL OR m.expires_at > p_now)))
+    AND (p_layers IS NULL OR m.layer = ANY (p_layers))
+    AND (p_roles IS NULL OR m.role = ANY (p_roles))
+    AND (p_authors IS NULL OR m.author = ANY (p_authors))
+    AND (p_tags IS NULL OR m.tags @> p_tags)
+    AND (p_since IS NULL OR m.happened_at >= p_since)
+    AND (p_until IS NULL OR m.happened_at < p_until);
+
+-- lexical_sum: the weight of the query's words in one memory: for each of up to 16 words its idf times how
+-- strongly the memory holds it (1 for one occurrence in the body, saturating at 1.64). Flat, to be inlined.
+CREATE OR REPLACE FUNCTION recall.lexical_sum(p_text tsvector, p_words tsquery[], p_idfs double precision[])
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1.6449340668482264 * (
+    coalesce(p_idfs[1] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[1]), 0)
+    + coalesce(p_idfs[2] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[2]), 0)
+    + coalesce(p_idfs[3] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[3]), 0)
+    + coalesce(p_idfs[4] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[4]), 0)
+    + coalesce(p_idfs[5] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[5]), 0)
+    + coalesce(p_idfs[6] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[6]), 0)
+    + coalesce(p_idfs[7] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[7]), 0)
+    + coalesce(p_idfs[8] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[8]), 0)
+    + coalesce(p_idfs[9] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[9]), 0)
+    + coalesce(p_idfs[10] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[10]), 0)
+    + coalesce(p_idfs[11] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[11]), 0)
+    + coalesce(p_idfs[12] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[12]), 0)
+    + coalesce(p_idfs[13] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[13]), 0)
+    + coalesce(p_idfs[14] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[14]), 0)
+    + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
+    + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
+
+-- query_words: the words of a question after stemming and stop words, rarest first, at most 16, with the
+-- number of this tenant's memories that hold each; `total` is how many memories were counted.
+CREATE OR REPLACE FUNCTION recall.query_words(p_tenant text, p_query text)
+RETURNS TABLE (word text, documents bigint, total bigint)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_total bigint;
+BEGIN
+    SELECT l.documents INTO v_total FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '';
+    IF v_total IS NOT NULL THEN
+        RETURN QUERY
+        SELECT w.word, coalesce(l.documents, 0), v_total
+        FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) w(word)
+        LEFT JOIN recall.lexeme l ON l.tenant = p_tenant AND l.word = w.word
+        ORDER BY 2, 1 LIMIT 16;
+    ELSE
+        -- No statistics yet: count now, bounded, so that rare words weigh more from the first search on.
+        SELECT count(*) INTO v_total FROM (
+            SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted;
+        RETURN QUERY
+        SELECT w.word, recall.document_frequency(p_tenant, w.word, 10000), v_total
+        FROM (SELECT u.word FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) u(word) LIMIT 64) w
+        ORDER BY 2, 1 LIMIT 16;
+    END IF;
+END $$;
+
+-- gate_of: an OR of the rarest of these words (rarest first) that together occur in at most p_budget
+-- memories, and always of the rarest one: bounds what the lexical arm reads.
+CREATE OR REPLACE FUNCTION recall.gate_of(p_words text[], p_documents bigint[], p_budget bigint)
+RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT string_agg(recall.quoted_query(g.word)::text, ' | ')::tsquery
+    FROM (
+        SELECT w.word, w.place, sum(w.documents) OVER (ORDER BY w.place) AS reached
+        FROM unnest(p_words, p_documents) WITH ORDINALITY w(word, documents, place)
+    ) g
+    WHERE g.place = 1 OR g.reached <= p_budget
+$$;
+
+-- semantic_arm: the memories nearest in meaning, nearest first. A tenant of up to 4,000 memories, and any
+-- filter that leaves the index short, is searched exactly.
+CREATE OR REPLACE FUNCTION recall.semantic_arm(
+    p_tenant text, p_embedding halfvec, p_pool int, p_total bigint, p_layers text[], p_roles text[],
+    p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz, p_archived boolean,
+    p_superseded boolean, p_invalid boolean, p_now timestamptz
+) RETURNS TABLE (id bigint, similarity double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET hnsw.iterative_scan = relaxed_order
+SET hnsw.ef_search = 100 AS $$
+DECLARE
+    v_ids bigint[];
+BEGIN
+    IF p_total > 4000 THEN
+        IF p_pool <= 50 THEN
+            -- A literal limit: the planner must know it is small, or it scans and sorts instead.
+            v_ids := ARRAY(
+                SELECT m.id FROM recall.memory m
+                WHERE m.archived_at IS NULL AND m.tenant = p_tenant AND recall.passes(
+                    m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+                    p_invalid, p_now)
+                ORDER BY m.embedding <=> p_embedding LIMIT 50);
+        ELSE
+            v_ids := ARRAY(
+                SELECT m.id FROM recall.memory m
+                WHERE m.archived_at IS NULL AND m.tenant = p_tenant AND recall.passes(
+                    m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+                    p_invalid, p_now)
+                ORDER BY m.embedding <=> p_embedding LIMIT 1000);
+        END IF;
+        IF p_archived THEN
+            v_ids := v_ids || ARRAY(
+                SELECT m.id FROM recall.memory m
+                WHERE m.archived_at IS NOT NULL AND m.tenant = p_tenant AND recall.passes(
+                    m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, true, p_superseded,
+                    p_invalid, p_now)
+                ORDER BY m.embedding <=> p_embedding LIMIT 50);
+        END IF;
+    END IF;
+    IF coalesce(cardinality(v_ids), 0) < least(p_pool, 50) THEN
+        RETURN QUERY
+        SELECT m.id, 1 - (m.embedding <=> p_embedding)
+        FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.embedding IS NOT NULL
+          AND m.happened_at >= coalesce(p_since, '-infinity') AND m.happened_at <= coalesce(p_until, 'infinity')
+          AND recall.passes(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
+                            p_superseded, p_invalid, p_now)
+        ORDER BY (m.embedding <=> p_embedding) + 0, m.id LIMIT p_pool;
+    ELSE
+        RETURN QUERY
+        SELECT m.id, 1 - (m.embedding <=> p_embedding)
+        FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
+        ORDER BY (m.embedding <=> p_embedding) + 0, m.id LIMIT p_pool;
+    END IF;
+END $$;
+
+-- lexical_arm: the memories that hold the question's rare words, best first; at most 2,000 are scored.
+CREATE OR REPLACE FUNCTION recall.lexical_arm(
+    p_tenant text, p_gate tsquery, p_words tsquery[], p_idfs double precision[], p_pool int,
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
+    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_now timestamptz
+) RETURNS TABLE (id bigint, strength double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
+    RETURN QUERY
+    SELECT g.id, recall.lexical_sum(g.search_text, p_words, p_idfs) AS strength
+    FROM (
+        SELECT m.id, m.search_text FROM recall.memory m
+        WHERE m.search_text @@ p_gate AND m.tenant || '' = p_tenant AND recall.passes(
+            m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
+            p_now)
+        LIMIT 2000) g
+    ORDER BY 2 DESC, 1 LIMIT p_pool;
+END $$;
+
+-- relevance_model_of: the coefficients for this tenant, embedder and profile; the tenant's own first, then
+-- those shipped for the embedder, then those for any embedder.
+CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, p_profile text)
+RETURNS recall.relevance_model
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT r FROM recall.relevance_model r
+    WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
+      AND r.profile = p_profile
+    ORDER BY r.tenant = '*', r.embedder = '*' LIMIT 1
+$$;
+
+-- check_search: raises for the first argument of a search that cannot be used.
+CREATE OR REPLACE FUNCTION recall.check_search(
+    p_tenant text, p_query text, p_embedding halfvec, p_k int, p_layers text[], p_roles text[],
+    p_since timestamptz, p_until timestamptz, p_min_relevance double precision, p_vitality_mode text,
+    p_vitality_weight double precision
+) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_dimensions int := recall.setting_of(p_tenant, 'embedding.dimensions')::int;
+    v_unknown text;
+BEGIN
+    IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
+        PERFORM recall.reject('The query is empty.', 'Ask with at least one word.');
+    ELSIF length(p_query) > 10000 THEN
+        PERFORM recall.reject(
+            format('The query has %s characters; at most 10,000 can be asked.', length(p_query)),
+            'Ask with the part that matters.');
+    ELSIF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
+        PERFORM recall.reject(format('k is %s; it must lie between 1 and 1,000.', coalesce(p_k::text, 'NULL')));
+    ELSIF p_since >= p_until THEN
+        PERFORM recall.reject(format('The time window is empty: since %s is not before until %s.', p_since, p_until));
+    ELSIF NOT coalesce(p_min_relevance BETWEEN 0 AND 1, false) THEN
+        PERFORM recall.reject(format('min_relevance is %s; it must lie between 0 and 1.', p_min_relevance));
+    ELSIF NOT coalesce(p_vitality_mode IN ('odds', 'multiply', 'bounded', 'off'), false) THEN
+        PERFORM recall.reject(format('The vitality mode %L is unknown.', p_vitality_mode),
+            'Use odds, multiply, bounded or off.');
+    ELSIF NOT coalesce(p_vitality_weight BETWEEN 0 AND 10, false)
+          OR (p_vitality_mode = 'bounded' AND p_vitality_weight > 1) THEN
+        PERFORM recall.reject(format(
+            'The vitality weight %s is not between 0 and 10 (1 in the mode bounded).', p_vitality_weight));
+    ELSIF vector_dims(p_embedding) <> v_dimensions THEN
+        PERFORM recall.reject(
+            format('The query vector has %s dimensions, this database keeps %s.',
+                   vector_dims(p_embedding), v_dimensions),
+            'Embed the question with the model the database was made for.');
+    END IF;
+    SELECT u INTO v_unknown FROM unnest(p_layers) u
+    WHERE u IS NULL OR u NOT IN (SELECT l.name FROM recall.layers_of(p_tenant) l) LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.reject(format('The layer %L is unknown.', v_unknown), format('There are: %s.',
+            (SELECT string_agg(l.name, ', ') FROM recall.layers_of(p_tenant) l)));
+    END IF;
+    SELECT u INTO v_unknown FROM unnest(p_roles) u
+    WHERE u IS NULL OR u NOT IN ('user', 'assistant', 'system', 'tool') LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.reject(format('The role %L is unknown.', v_unknown), 'Use user, assistant, system or tool.');
+    END IF;
+END $$;
+
+-- logistic: the probability of log-odds; never under- or overflows.
+CREATE OR REPLACE FUNCTION recall.logistic(p_log_odds double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1 / (1 + exp(-least(greatest(p_log_odds, -500), 500)));
+
+-- logit: the log-odds of a probability, kept finite at 0 and 1.
+CREATE OR REPLACE FUNCTION recall.logit(p_probability double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ln(least(greatest(p_probability, 1e-12), 1 - 1e-12) / (1 - least(greatest(p_probability, 1e-12), 1 - 1e-12)));
+
+-- matched_words: which of the question's words a memory holds, with their idf.
+CREATE OR REPLACE FUNCTION recall.matched_words(p_text tsvector, p_words text[], p_idfs double precision[])
+RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(jsonb_object_agg(w.word, round(w.idf::numeric, 3)), '{}')
+    FROM unnest(p_words, p_idfs) w(word, idf)
+    WHERE p_text @@ recall.quoted_query(w.word)
+$$;
+
+-- search: the memories of this tenant that answer a question, best first, ties by id.
+-- `relevance` is the calibrated probability that a memory answers; `score` adds vitality in log-odds:
+-- logit(relevance) + weight * (B - median B of the layer), shown as a probability. A question without
+-- p_embedding is answered by words and names alone. Memories named exactly are exempt from vitality.
+CREATE OR REPLACE FUNCTION recall.search(
+    p_query text, p_embedding halfvec DEFAULT NULL, p_k int DEFAULT 10, p_layers text[] DEFAULT NULL,
+    p_roles text[] DEFAULT NULL, p_authors text[] DEFAULT NULL, p_tags text[] DEFAULT NULL,
+    p_since timestamptz DEFAULT NULL, p_until timestamptz DEFAULT NULL,
+    p_include_archived boolean DEFAULT false, p_include_superseded boolean DEFAULT false,
+    p_include_invalid boolean DEFAULT false, p_min_relevance double precision DEFAULT 0,
+    p_vitality_mode text DEFAULT 'odds', p_vitality_weight double precision DEFAULT NULL,
+    p_explain boolean DEFAULT true, p_now timestamptz DEFAULT now()
+) RETURNS TABLE (
+    id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
+    happened_at timestamptz, score double precision, relevance double precision,
+    vitality double precision, zone text, rank int, explanation jsonb
+)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET jit = off AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_weight double precision := coalesce(
+        p_vitality_weight, recall.setting_of(v_tenant, 'vitality.weight')::double precision, 0.5);
+    v_pool int := CASE WHEN p_k <= 50 THEN 50 ELSE 1000 END;
+    v_now double precision := recall.epoch(p_now);
+    v_model recall.relevance_model;
+    v_words text[];
+    v_documents bigint[];
+    v_total bigint;
+    v_queries tsquery[];
+    v_idfs double precision[];
+    v_idf_sum double precision;
+    v_named_ids bigint[];
+    v_likeness double precision[];
+    v_authors text[];
+BEGIN
+    PERFORM recall.check_search(v_tenant, p_query, p_embedding, p_k, p_layers, p_roles, p_since, p_until,
+                                p_min_relevance, p_vitality_mode, v_weight);
+    v_model := recall.relevance_model_of(
+        v_tenant, recall.setting_of('*', 'embedding.model') #>> '{}', 'balanced');
+
+    SELECT array_agg(w.word), array_agg(w.documents), max(w.total),
+           array_agg(recall.quoted_query(w.word)), array_agg(recall.idf(w.documents, w.total)),
+           sum(recall.idf(w.documents, w.total))
+    INTO v_words, v_documents, v_total, v_queries, v_idfs, v_idf_sum
+    FROM recall.query_words(v_tenant, p_query) w;
+
+    SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.phrase) FILTER (WHERE n.memory_id IS NULL)
+    INTO v_named_ids, v_likeness, v_authors
+    FROM recall.names_in(v_tenant, p_query, (
+        SELECT array_agg(p.phrase) FROM recall.phrases_of(p_query) p
+        WHERE p.first_word = p.last_word AND NOT EXISTS (
+            SELECT FROM unnest(v_words, v_documents) k(word, documents)
+            WHERE k.documents > 0 AND to_tsvector('english', p.phrase) @@ recall.quoted_query(k.word))
+          AND to_tsvector('english', p.phrase) <> '')) n;
+
+    IF v_words IS NULL AND v_named_ids IS NULL THEN
+        PERFORM recall.reject(
+            format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
+            'Add a word that says what you look for.');
+    END IF;
+
+    RETURN QUERY
+    WITH semantic AS MATERIALIZED (
+        SELECT s.id, row_number() OVER (ORDER BY s.similarity DESC, s.id) AS place
+        FROM recall.semantic_arm(v_tenant, p_embedding, v_pool, v_total, p_layers, p_roles, p_authors, p_tags,
+             p_since, p_until, p_include_archived, p_include_superseded, p_include_invalid, p_now) s
+        WHERE p_embedding IS NOT NULL
+    ), lexical AS MATERIALIZED (
+        SELECT l.id, row_number() OVER (ORDER BY l.strength DESC, l.id) AS place
+        FROM recall.lexical_arm(v_tenant, recall.gate_of(v_words, v_documents, 2000), v_queries, v_idfs, v_pool,
+             p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_include_archived,
+             p_include_superseded, p_include_invalid, p_now) l
+        WHERE v_words IS NOT NULL
+    ), named AS MATERIALIZED (
+        SELECT n.id, max(n.likeness) AS likeness FROM (
+            SELECT u.id, u.likeness FROM unnest(v_named_ids, v_likeness) u(id, likeness)
+            UNION ALL
+            SELECT m.id, 1 FROM recall.memory m WHERE m.tenant = v_tenant AND m.key = btrim(p_query)
+        ) n GROUP BY n.id
+    ), candidate AS MATERIALIZED (
+        SELECT c.id FROM (
+            SELECT s.id FROM semantic s UNION SELECT l.id FROM lexical l UNION SELECT n.id FROM named n) c
+    ), featured AS (
+        SELECT m.id, m.layer,
+               CASE WHEN p_embedding IS NOT NULL THEN 1 - (m.embedding <=> p_embedding) END AS similarity,
+               coalesce(recall.lexical_sum(m.search_text, v_queries, v_idfs), 0) AS strength,
+               coalesce(n.likeness, 0) AS likeness,
+               (v_authors IS NOT NULL AND m.author IS NOT NULL
+                AND (lower(m.author) = ANY (v_authors)
+                     OR split_part(lower(m.author), ' ', 1) = ANY (v_authors)))::int AS by_named_author,
+               s.place AS semantic_place, l.place AS lexical_place,
+               recall.activation_sum(a, v_now) AS activation
+        FROM candidate c
+        JOIN recall.memory m ON m.tenant = v_tenant AND m.id = c.id
+        JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = c.id
+        LEFT JOIN semantic s ON s.id = c.id
+        LEFT JOIN lexical l ON l.id = c.id
+        LEFT JOIN named n ON n.id = c.id
+        WHERE recall.passes(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_include_archived,
+                            p_include_superseded, p_include_invalid, p_now)
+    ), related AS (
+        SELECT f.*,
+               f.strength / nullif(v_idf_sum, 0) AS coverage,
+               CASE WHEN f.similarity IS NULL THEN v_model.no_similarity
+                    ELSE v_model.similarity * f.similarity END AS by_similarity,
+               v_model.coverage * coalesce(f.strength / nullif(v_idf_sum, 0), 0) AS by_coverage,
+               v_model.information * ln(1 + f.strength) AS by_information,
+               v_model.name * f.likeness AS by_name,
+               v_model.author * f.by_named_author AS by_author
+        FROM featured f
+    ), judged AS (
+        SELECT r.*,
+               v_model.intercept + r.by_similarity + r.by_coverage + r.by_information + r.by_name
+                   + r.by_author AS logit,
+               ln(r.activation) - l.median_base AS liveliness,
+               r.activation / (1 + r.activation) AS vital
+        FROM related r JOIN recall.layers_of(v_tenant) l ON l.name = r.layer
+    ), scored AS (
+        SELECT j.*, recall.logistic(j.logit) AS probability,
+               CASE WHEN p_vitality_mode = 'off' OR j.likeness = 1 THEN j.logit
+                    WHEN p_vitality_mode = 'odds' THEN j.logit + v_weight * j.liveliness
+                    WHEN p_vitality_mode = 'multiply' THEN recall.logit(recall.logistic(j.logit) * j.vital)
+                    ELSE recall.logit(recall.logistic(j.logit) * (1 - v_weight + v_weight * j.vital))
+               END AS log_odds
+        FROM judged j
+    ), best AS (
+        SELECT s.*, (row_number() OVER (ORDER BY s.log_odds DESC, s.id))::int AS place
+        FROM scored s WHERE s.probability >= p_min_relevance
+        ORDER BY s.log_odds DESC, s.id LIMIT p_k
+    )
+    SELECT b.id, m.key, b.layer, m.title, m.body, m.role, m.author, m.tags, m.happened_at,
+           recall.logistic(b.log_odds), b.probability, b.vital,
+           recall.zone_of(recall.retention_of(b.vital, a.protected OR m.pinned)), b.place,
+           CASE WHEN p_explain THEN jsonb_build_object(
+               'arms', jsonb_strip_nulls(jsonb_build_object(
+                   'semantic', CASE WHEN b.similarity IS NOT NULL THEN jsonb_build_object(
+                       'similarity', b.similarity, 'rank', b.semantic_place) END,
+                   'lexical', CASE WHEN b.strength > 0 THEN jsonb_build_object(
+                       'coverage', b.coverage, 'strength', b.strength, 'rank', b.lexical_place,
+                       'words', recall.matched_words(m.search_text, v_words, v_idfs)) END,
+                   'name', CASE WHEN b.likeness > 0 THEN jsonb_build_object('likeness', b.likeness) END)),
+               'relevance', jsonb_build_object(
+                   'logit', b.logit, 'probability', b.probability, 'intercept', v_model.intercept,
+                   'similarity', b.by_similarity, 'coverage', b.by_coverage,
+                   'information', b.by_information, 'name', b.by_name, 'author', b.by_author),
+               'vitality', (SELECT to_jsonb(t) FROM recall.vitality_terms(a, m.pinned, p_now) t),
+               'score', jsonb_build_object(
+                   'log_odds', b.log_odds, 'mode', p_vitality_mode, 'weight', v_weight,
+                   'vitality', b.log_odds - b.logit, 'exempt', b.likeness = 1)) END
+    FROM best b
+    JOIN recall.memory m ON m.tenant = v_tenant AND m.id = b.id
+    JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = b.id
+    ORDER BY b.place;
+END $$;

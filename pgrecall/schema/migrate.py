@@ -1,0 +1,263 @@
+"""Bringing a database to this version's schema: revisions once, then every function file, whole.
+
+All of it happens in one transaction under an advisory lock, so two processes may upgrade at once
+and an interrupted upgrade leaves the database as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, exc, pool, text
+
+from pgrecall.database import ServerFacts, connect, require_suitable, server_facts, translated
+from pgrecall.errors import InvalidInput, SchemaMismatch
+from pgrecall.schema.tables import SCHEMA
+
+MAX_DIMENSIONS = 4000
+"""What an HNSW index over halfvec can hold."""
+
+LOCK = 7_310_554_032_001_817_600
+"""Advisory lock of whoever changes the schema; any constant nobody else uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaState:
+    """What is installed: revision, fingerprint of the functions, dimensions; None where absent."""
+
+    revision: str | None
+    functions: str | None
+    dimensions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What an upgrade did."""
+
+    before: SchemaState
+    after: SchemaState
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+
+def upgrade(url: str, *, dimensions: int | None = None, timeout: float = 10.0) -> Upgrade:
+    """Installs or upgrades the schema; running it twice is harmless.
+
+    Args:
+        dimensions: of the embeddings; needed for a new database, checked against an existing one.
+
+    Raises:
+        InvalidInput: dimensions are missing, out of range, or not those of the database.
+        DatabaseUnsuitable: the server lacks something; it is named.
+        SchemaMismatch: the database belongs to a newer pgrecall.
+    """
+    if dimensions is not None and not 1 <= dimensions <= MAX_DIMENSIONS:
+        raise InvalidInput(
+            f"{dimensions} dimensions cannot be indexed.", hint=f"Use 1 to {MAX_DIMENSIONS}, e.g. 384."
+        )
+    with connect(url, timeout=timeout) as connection:
+        facts = server_facts(connection)
+    with _locked(url) as connection:
+        before = _state(connection)
+        _refuse_newer(before)
+        wanted = _dimensions(before, dimensions)
+        require_suitable(facts)
+        _prepare(connection, facts)
+        _run_revisions(connection, wanted)
+        _apply_functions(connection)
+        _record(connection, wanted)
+        return Upgrade(before, _state(connection))
+
+
+def ensure_current(url: str, *, dimensions: int, timeout: float = 10.0) -> None:
+    """Installs or upgrades when, and only when, the schema is not this version's; keeps its dimensions."""
+    state = inspect(url, timeout=timeout)
+    if state.revision != head_revision() or state.functions != functions_fingerprint():
+        upgrade(url, dimensions=None if state.dimensions else dimensions, timeout=timeout)
+
+
+def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:
+    """What is installed in a database, changing nothing."""
+    with connect(url, timeout=timeout), _engine_connection(url) as connection:
+        return _state(connection)
+
+
+def require_current(state: SchemaState) -> None:
+    """Refuses a schema that is not exactly this version's.
+
+    Raises:
+        SchemaMismatch: not initialised, older, or newer; says which and the way out.
+    """
+    if state.revision is None:
+        raise SchemaMismatch("This database is not initialised.", hint="Run `pgrecall init`.")
+    _refuse_newer(state)
+    if state.revision != head_revision() or state.functions != functions_fingerprint():
+        raise SchemaMismatch(
+            f"This database has schema {state.revision}, which is not this version's.",
+            hint="Run `pgrecall upgrade`.",
+        )
+
+
+def head_revision() -> str:
+    """The newest revision this package knows."""
+    head = _scripts().get_current_head()
+    assert head is not None
+    return head
+
+
+def functions_fingerprint() -> str:
+    """A digest of every function file, so that a changed function is noticed."""
+    digest = hashlib.sha256()
+    for path in function_files():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def function_files() -> list[Path]:
+    """The function files in the order they are applied."""
+    return sorted(Path(str(files(__package__) / "functions")).glob("*.sql"))
+
+
+@contextmanager
+def _engine_connection(url: str) -> Iterator[Connection]:
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=pool.NullPool
+    )
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except exc.DBAPIError as error:
+        if isinstance(error.orig, psycopg.Error):
+            raise translated(error.orig) from error
+        raise
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _locked(url: str) -> Iterator[Connection]:
+    with _engine_connection(url) as connection, connection.begin():
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+        yield connection
+
+
+def _config(connection: Connection | None = None, dimensions: int | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(files(__package__) / "migrations"))
+    config.attributes["connection"] = connection
+    config.attributes["dimensions"] = dimensions
+    return config
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _state(connection: Connection) -> SchemaState:
+    there = connection.execute(
+        text("SELECT to_regclass('recall.alembic_version') IS NOT NULL AND to_regclass('recall.setting') IS NOT NULL")
+    ).scalar_one()
+    if not there:
+        return SchemaState(None, None, None)
+    context = MigrationContext.configure(connection, opts={"version_table_schema": SCHEMA})
+    settings = {
+        name: value
+        for name, value in connection.execute(
+            text("SELECT name, value FROM recall.setting WHERE tenant = '*'")
+        ).tuples()
+    }
+    return SchemaState(
+        context.get_current_revision(), settings.get("schema.functions"), settings.get("embedding.dimensions")
+    )
+
+
+def _refuse_newer(state: SchemaState) -> None:
+    known = {script.revision for script in _scripts().walk_revisions()}
+    if state.revision is not None and state.revision not in known:
+        raise SchemaMismatch(
+            f"This database has schema {state.revision}, which is newer than this pgrecall knows.",
+            hint="Install the newer pgrecall; nothing was changed.",
+        )
+
+
+def _dimensions(before: SchemaState, asked: int | None) -> int:
+    if before.dimensions is None:
+        if asked is None:
+            raise InvalidInput(
+                "A new database needs to know how many dimensions its embeddings have.",
+                hint="Run `pgrecall init --dimensions 384` (384 for all-MiniLM-L6-v2).",
+            )
+        return asked
+    if asked not in (None, before.dimensions):
+        raise InvalidInput(
+            f"This database keeps embeddings of {before.dimensions} dimensions, not {asked}.",
+            hint="Run init without --dimensions, or make another database for the other embedder.",
+        )
+    return before.dimensions
+
+
+def _prepare(connection: Connection, facts: ServerFacts) -> None:
+    connection.execute(text("CREATE SCHEMA IF NOT EXISTS recall"))
+    for name, (_, installed, _) in facts.extensions.items():
+        if installed is None:
+            connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}"))
+    # Functions keep this path; types and operators of the extensions may live in any schema.
+    schemas = connection.execute(
+        text(
+            "SELECT string_agg(DISTINCT quote_ident(n.nspname), ', ') FROM pg_extension e "
+            "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname IN ('vector', 'pg_trgm')"
+        )
+    ).scalar_one()
+    connection.execute(text(f"SET LOCAL search_path = recall, {schemas}, pg_temp"))
+    connection.execute(text("SET LOCAL check_function_bodies = on"))
+    # The modules' own parameters are known only once they are loaded.
+    connection.execute(text("SELECT NULL::vector, show_limit()"))
+
+
+def _run_revisions(connection: Connection, dimensions: int) -> None:
+    command.upgrade(_config(connection, dimensions), "head")
+
+
+def _apply_functions(connection: Connection) -> None:
+    before = connection.execute(text(_OUR_FUNCTIONS)).scalars().all()
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    for path in function_files():
+        # Straight to the driver: a file holds many statements, and its % signs are no placeholders.
+        driver.execute(path.read_bytes())
+    touched = set(connection.execute(text(_OUR_FUNCTIONS + " AND xmin = pg_current_xact_id()::xid")).scalars())
+    for signature in before:
+        if signature not in touched and "joined(" not in signature:
+            connection.execute(text(f"DROP ROUTINE {signature}"))
+
+
+_OUR_FUNCTIONS = (
+    "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
+    "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e')"
+)
+
+
+def _record(connection: Connection, dimensions: int) -> None:
+    for name, value in (
+        ("embedding.dimensions", str(dimensions)),
+        ("schema.functions", f'"{functions_fingerprint()}"'),
+    ):
+        connection.execute(
+            text(
+                "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', :name, cast(:value AS jsonb)) "
+                "ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value"
+            ),
+            {"name": name, "value": value},
+        )

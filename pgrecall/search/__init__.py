@@ -1,0 +1,1 @@
+"""Search: gather, weigh by relevance and vitality, rerank, compose and explain."""

@@ -1,0 +1,69 @@
+"""Settings: built once at an edge (CLI, server, client), handed inwards as a value.
+
+This is the only module that looks at the environment; every variable begins with ``PGRECALL_``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from pgrecall.errors import InvalidInput
+
+EmbedderKind = Literal["local", "http", "hash", "none"]
+
+
+def _default_data_dir() -> Path:
+    return Path(platformdirs.user_data_dir("pgrecall"))
+
+
+class Settings(BaseSettings):
+    """Where the memories live, whose they are, and what embeds them."""
+
+    model_config = SettingsConfigDict(env_prefix="PGRECALL_", frozen=True, extra="ignore")
+
+    database_url: SecretStr | None = Field(
+        default=None, description="Postgres to use; without it an embedded server is started."
+    )
+    data_dir: Path = Field(
+        default_factory=_default_data_dir, description="Where the embedded server keeps its data."
+    )
+    tenant: str = Field(default="default", min_length=1, max_length=200, pattern=r"^[^\x00*]+$")
+    pool_size: int = Field(default=8, ge=1, le=1000, description="Connections a client may hold.")
+    connect_timeout: float = Field(default=10.0, gt=0, le=600, description="Seconds.")
+    embedder: EmbedderKind = Field(
+        default="local",
+        description="local: sentence-transformers; http: an OpenAI-compatible endpoint; "
+        "hash: deterministic, for tests; none: words and names only.",
+    )
+    embedder_model: str | None = Field(
+        default=None, description="A local folder or model name; without it the installed MiniLM."
+    )
+    embedder_url: str | None = Field(default=None, description="Base URL of the HTTP embedder.")
+    embedder_key: SecretStr | None = Field(default=None, description="Bearer key of the HTTP embedder.")
+    embedder_dimensions: int | None = Field(default=None, ge=1, le=4000)
+    embedder_timeout: float = Field(default=30.0, gt=0, le=600, description="Seconds a request may take.")
+    embedder_batch: int = Field(default=64, ge=1, le=2048, description="Texts in one embedding call.")
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Settings from the environment; ``overrides`` that are not None win.
+
+    Raises:
+        InvalidInput: a variable or an override has a value that cannot be used; names each.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)  # type: ignore[arg-type]
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"PGRECALL_{'_'.join(str(part) for part in item['loc']).upper()}: {item['msg']}"
+            for item in error.errors()
+        )
+        raise InvalidInput(
+            f"These settings cannot be used: {wrong}.", hint="Correct them in the environment or the call."
+        ) from error

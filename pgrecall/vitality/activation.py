@@ -1,0 +1,72 @@
+"""Base-level activation: the decayed sum of accesses, exactly and from a bounded summary.
+
+Anderson & Schooler (1991) for the power law, Petrov (2006) for the hybrid with k exact accesses.
+Sums are returned, not their logarithms: S is what adds up, and vitality is S / (1 + S).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+MIN_AGE_DAYS = 60 / 86_400
+"""Younger ages, and future ones (clock skew), count as one minute."""
+
+
+def power_sum(ages: Iterable[float], decay: float, *, min_age: float = MIN_AGE_DAYS) -> float:
+    """Sum of age^-decay over ages in days, each raised to ``min_age`` first.
+
+    >>> power_sum([1.0, 4.0], 0.5)
+    1.5
+    """
+    return math.fsum(max(age, min_age) ** -decay for age in ages)
+
+
+def tail_mean(newest: float, oldest: float, decay: float) -> float:
+    """Mean of x^-decay for x uniform on [newest, oldest], in days, 0 < newest <= oldest.
+
+    The textbook quotient loses every digit near decay = 1 and near newest = oldest; this form,
+    (ab)^(-d/2) shc((1-d) r/2) / shc(r/2) with r = ln(b/a), is right for any decay > 0.
+
+    >>> tail_mean(3.0, 3.0, 1.0) == 1 / 3
+    True
+    """
+    half_log_ratio = math.log(oldest / newest) / 2
+    scale = newest ** (-decay / 2) * oldest ** (-decay / 2)
+    return scale * _shc((1 - decay) * half_log_ratio) / _shc(half_log_ratio)
+
+
+def power_sum_hybrid(
+    recent: Sequence[float], count: int, oldest: float, decay: float, *, min_age: float = MIN_AGE_DAYS
+) -> float:
+    """Petrov's hybrid: ``recent`` ages exactly, the other ``count - len(recent)`` as an even tail.
+
+    Args:
+        recent: the youngest ages in days, youngest first; at least one.
+        count: how many accesses there were in all.
+        oldest: age of the first access in days.
+
+    Exact when ``count == len(recent)``.
+    """
+    exact = power_sum(recent, decay, min_age=min_age)
+    older = count - len(recent)
+    if older <= 0:
+        return exact
+    boundary = max(recent[-1], min_age)
+    return exact + older * tail_mean(boundary, max(oldest, boundary), decay)
+
+
+def optimized_base_level(count: int, lifetime: float, decay: float) -> float | None:
+    """The O(1) closed form ln(n/(1-d)) - d ln L, for comparison only; None where it is undefined.
+
+    It ignores the last access, is undefined for decay >= 1 and is not monotone in decay; nothing
+    in pgrecall ranks by it (Fisher, Houpt & Gunzelmann 2018).
+    """
+    if decay >= 1:
+        return None
+    return math.log(count / (1 - decay)) - decay * math.log(lifetime)
+
+
+def _shc(x: float) -> float:
+    """sinh(x)/x, continued by 1 at 0."""
+    return math.sinh(x) / x if x else 1.0
