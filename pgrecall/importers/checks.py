@@ -28,19 +28,20 @@ def _fault(draft: Draft) -> str | None:
 
 def _bad_characters(draft: Draft) -> str | None:
     for name, text in _texts(draft):
-        if "\0" in text:
-            return f"{name} holds a NUL character"
-        if not text.isascii() and _has_surrogate(text):
-            return f"{name} holds half of a character (a lone surrogate)"
+        if fault := bad_character(text):
+            return f"{name} {fault}"
     return None
 
 
-def _has_surrogate(text: str) -> bool:
+def bad_character(text: str) -> str | None:
+    """What keeps Postgres from storing the text; None when nothing does."""
+    if "\0" in text:
+        return "holds a NUL character"
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return True
-    return False
+        return "holds half of a character (a lone surrogate)"
+    return None
 
 
 def _texts(draft: Draft) -> Iterator[tuple[str, str]]:

@@ -92,7 +92,7 @@ def _front_matter(found: Found, fields: Fields) -> FrontMatter:
         session_id=_text(found, "session_id"),
         role=_role(found),
         pinned=_flag(found, "pinned"),
-        tags=unique([tag.lstrip("#") for name in ("tags", "tag") for tag in _texts(found, name)]),
+        tags=unique([tag.strip().lstrip("#") for name in ("tags", "tag") for tag in _texts(found, name)]),
         aliases=unique([alias for name in ("aliases", "alias") for alias in _texts(found, name)]),
         occurred_at=next((at for name in _OCCURRED if (at := _time(found, name))), None),
         valid_from=_time(found, "valid_from"),

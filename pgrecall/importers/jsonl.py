@@ -76,7 +76,7 @@ class _Memory(_Line):
     @classmethod
     def _is_json(cls, value: dict[str, Any]) -> dict[str, Any]:
         if not _finite(value):
-            raise ValueError("NaN and Infinity are not JSON")
+            raise ValueError("holds NaN or Infinity, which are not JSON")
         return value
 
     def draft(self, source: str, prefix: str) -> Draft:
@@ -126,7 +126,8 @@ def read_jsonl(path: Path, *, source: str, prefix: str = "") -> Iterator[Draft |
     Times are ISO 8601, without a zone UTC. A link is a key, title or alias, or an object with
     ``target``, ``relation`` and ``weight``. A record's own ``source`` goes before the argument.
     ``prefix`` is put before every key, and before link targets that are keys of this file (which is
-    then read twice). A bad line gives a Problem. Raises InvalidInput when there is no such file.
+    then read twice). A bad line gives a Problem. Raises InvalidInput at once when there is no such
+    file, and while reading when it breaks off.
     """
     require_file(path)
     return _read_drafts(path, source, prefix)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.checks import checked
+from pgrecall.importers.checks import bad_character, checked
 from pgrecall.importers.dates import parse_spoken
 from pgrecall.importers.files import decode, read_bytes, require_file, show
 from pgrecall.importers.turns import Session, Turn, drafts
@@ -120,15 +120,14 @@ def _session(
 def _turn(value: Any, index: int, place: str) -> Turn:
     if not isinstance(value, dict):
         raise ValueError("should be an object")
-    caption = value.get("blip_caption")
-    image = f" [image: {caption.strip()}]" if isinstance(caption, str) and caption.strip() else ""
-    text = value.get("text") or "" if image else _text(value.get("text"), "text")
-    if not isinstance(text, str):
-        raise ValueError("text should be a text")
+    said, caption = value.get("text"), value.get("blip_caption")
+    texts = [] if caption and said in (None, "") else [_text(said, "text")]
+    if caption:
+        texts.append(f"[image: {_text(caption, 'blip_caption')}]")
     return Turn(
         _text(value.get("dia_id"), "dia_id"),
         _text(value.get("speaker"), "speaker"),
-        (text.rstrip() + image).strip(),
+        " ".join(texts),
         index,
         place,
     )
@@ -141,6 +140,8 @@ def _text(value: Any, name: str) -> str:
         raise ValueError(f"{name} should be a text")
     if not value.strip():
         raise ValueError(f"{name} is empty")
+    if fault := bad_character(value):
+        raise ValueError(f"{name} {fault}")
     return value.strip()
 
 

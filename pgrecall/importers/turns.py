@@ -56,7 +56,7 @@ def drafts(session: Session, *, source: str, prefix: str, layer: str) -> Iterato
                 context=_context(session.began_at, before),
                 source=source,
                 session_id=session.id,
-                metadata=_metadata(session),
+                metadata=_metadata(session, turn),
                 occurred_at=_occurred_at(session.began_at, turn.index),
                 links=tuple(DraftLink(key, "next") for key in keys[position + 1 : position + 2]),
             ),
@@ -81,6 +81,7 @@ def _occurred_at(began_at: datetime | None, index: int) -> datetime | None:
         return began_at
 
 
-def _metadata(session: Session) -> dict[str, str | int]:
-    sample: dict[str, str | int] = {"sample_id": session.sample}
-    return sample if session.number is None else {**sample, "session": session.number}
+def _metadata(session: Session, turn: Turn) -> dict[str, str | int]:
+    if session.number is None:
+        return {}
+    return {"sample_id": session.sample, "dia_id": turn.id, "session": session.number}

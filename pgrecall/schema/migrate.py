@@ -172,12 +172,8 @@ def _state(connection: Connection) -> SchemaState:
     if not there:
         return SchemaState(None, None, None)
     context = MigrationContext.configure(connection, opts={"version_table_schema": SCHEMA})
-    settings = {
-        name: value
-        for name, value in connection.execute(
-            text("SELECT name, value FROM recall.setting WHERE tenant = '*'")
-        ).tuples()
-    }
+    rows = connection.execute(text("SELECT name, value FROM recall.setting WHERE tenant = '*'"))
+    settings = {row.name: row.value for row in rows}
     return SchemaState(
         context.get_current_revision(), settings.get("schema.functions"), settings.get("embedding.dimensions")
     )

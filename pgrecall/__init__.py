@@ -1,0 +1,80 @@
+"""pgrecall: agent memory in your own Postgres, ranked by what matters now."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    DatabaseUnsuitable,
+    EmbedderError,
+    EmbedderMismatch,
+    InvalidInput,
+    MemoryNotFound,
+    MissingExtra,
+    RecallError,
+    SchemaMismatch,
+)
+from pgrecall.models import (
+    Access,
+    Draft,
+    DraftLink,
+    Hit,
+    ImportReport,
+    Link,
+    Problem,
+    Remembered,
+    SearchRequest,
+    SearchResult,
+    Status,
+    StoredMemory,
+    VitalityTerms,
+)
+
+if TYPE_CHECKING:
+    from pgrecall.client import Memory
+    from pgrecall.search.embedding import Embedder
+    from pgrecall.settings import Settings
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Access",
+    "DatabaseError",
+    "DatabaseUnavailable",
+    "DatabaseUnsuitable",
+    "Draft",
+    "DraftLink",
+    "Embedder",
+    "EmbedderError",
+    "EmbedderMismatch",
+    "Hit",
+    "ImportReport",
+    "InvalidInput",
+    "Link",
+    "Memory",
+    "MemoryNotFound",
+    "MissingExtra",
+    "Problem",
+    "RecallError",
+    "Remembered",
+    "SchemaMismatch",
+    "SearchRequest",
+    "SearchResult",
+    "Settings",
+    "Status",
+    "StoredMemory",
+    "VitalityTerms",
+    "__version__",
+]
+
+# What draws in psycopg, SQLAlchemy and pydantic is imported when first named, so that `import pgrecall` is quick.
+_LATER = {"Memory": "pgrecall.client", "Embedder": "pgrecall.search.embedding", "Settings": "pgrecall.settings"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'pgrecall' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)

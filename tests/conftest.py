@@ -1,0 +1,122 @@
+"""Shared ground: one embedded server for the whole run, one clone of a migrated template per test."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from filelock import FileLock
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from pgrecall.client import Memory
+from pgrecall.embedded import EmbeddedServer
+from pgrecall.schema import migrate
+from pgrecall.search.embedding import HashEmbedder
+from pgrecall.settings import Settings
+
+DIMENSIONS = 64
+NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+TEMPLATE = "recall_template"
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test depends on the settings of whoever runs it."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("PGRECALL_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def server(testrun_uid: str) -> Iterator[EmbeddedServer]:
+    """The embedded server, shared by all workers of the run; the last one stops and removes it."""
+    # Not under tmp_path: as root the server runs as an account that may not pass pytest's private folders.
+    folder = Path(tempfile.gettempdir()) / f"pgrecall-{testrun_uid[:12]}"
+    folder.mkdir(mode=0o755, exist_ok=True)
+    with EmbeddedServer.start(folder / "data", fast=True) as running:
+        yield running
+    if not running.running:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def template(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a migrated, empty database that tests clone."""
+    with FileLock(str(server.data_dir / "template.lock")), psycopg.connect(server.url, autocommit=True) as admin:
+        there = admin.execute("SELECT FROM pg_database WHERE datname = %s", (TEMPLATE,)).fetchone()
+        if there is None:
+            admin.execute("CREATE DATABASE recall_fresh")
+            migrate.upgrade(make_conninfo(server.url, dbname="recall_fresh"), dimensions=DIMENSIONS)
+            admin.execute(f"ALTER DATABASE recall_fresh RENAME TO {TEMPLATE}")
+    return TEMPLATE
+
+
+@pytest.fixture
+def empty_database(server: EmbeddedServer) -> Iterator[str]:
+    """The URL of a database of its own, without pgrecall's schema."""
+    yield from _database(server, "template1")
+
+
+@pytest.fixture
+def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """The URL of a migrated database of its own, for embeddings of 64 dimensions."""
+    yield from _database(server, template)
+
+
+def _database(server: EmbeddedServer, template: str) -> Iterator[str]:
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server.url, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        try:
+            yield make_conninfo(server.url, dbname=name)
+        finally:
+            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(database_url: str) -> Settings:
+    return Settings(database_url=database_url, tenant="acme", embedder="hash", embedder_dimensions=DIMENSIONS)
+
+
+@pytest.fixture
+def memory(settings: Settings) -> Iterator[Memory]:
+    """A client of tenant ``acme`` with the deterministic embedder."""
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
+        yield client
+
+
+Query = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def query(database_url: str) -> Iterator[Query]:
+    """Runs one SQL statement as tenant ``acme`` (or ``tenant=``), committed; returns its rows."""
+    with psycopg.connect(database_url, row_factory=dict_row) as connection:
+
+        def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
+            with connection.transaction():
+                connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+                cursor = connection.execute(sql, parameters)
+                return cursor.fetchall() if cursor.description else []
+
+        yield run
+
+
+@pytest.fixture
+def now() -> datetime:
+    return NOW
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
