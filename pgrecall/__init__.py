@@ -70,8 +70,12 @@ __all__ = [
     "__version__",
 ]
 
-# What draws in psycopg, SQLAlchemy and pydantic is imported when first named, so that `import pgrecall` is quick.
-_LATER = {"Memory": "pgrecall.client", "Embedder": "pgrecall.search.embedding", "Settings": "pgrecall.settings"}
+# What draws in psycopg, SQLAlchemy and pydantic waits until it is named: `import pgrecall` stays quick.
+_LATER = {
+    "Memory": "pgrecall.client",
+    "Embedder": "pgrecall.search.embedding",
+    "Settings": "pgrecall.settings",
+}
 
 
 def __getattr__(name: str) -> object:

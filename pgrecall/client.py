@@ -201,11 +201,22 @@ class Memory:
         return self._run(operations.link(source, target, relation, weight, now))
 
     def record_access(
-        self, memory: int | str, kind: AccessKind = "read", **details: Unpack[_AccessDetails]
+        self,
+        memory: int | str,
+        kind: AccessKind = "read",
+        *,
+        at: datetime | None = None,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        now: datetime | None = None,
     ) -> bool:
-        """Logs one use of a memory, which makes it livelier; False when its idempotency key was seen."""
-        now = details.pop("now", None)
-        return self.record_accesses([Access(memory, kind, **details)], now=now) == 1
+        """Logs one use of a memory, which makes it livelier; False when its idempotency key was seen.
+
+        Raises:
+            MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future.
+        """
+        access = Access(memory, kind, at, session_id, idempotency_key)
+        return self.record_accesses([access], now=now) == 1
 
     def record_accesses(self, accesses: Iterable[Access], *, now: datetime | None = None) -> int:
         """Logs uses in one transaction; returns how many were not seen before."""
@@ -272,7 +283,9 @@ class Memory:
             raise InvalidInput(f"{problems[0].where}: {problems[0].reason}.")
         drafts = [item for item in batch if isinstance(item, Draft)]
         seen.update(draft.key for draft in drafts if draft.key is not None)
-        stored = self._drive(flows.import_batch(drafts, self._embedder_name)) if drafts else flows.Stored((), ())
+        stored = (
+            self._drive(flows.import_batch(drafts, self._embedder_name)) if drafts else flows.Stored((), ())
+        )
         if strict and stored.problems:
             raise InvalidInput(f"{stored.problems[0].where}: {stored.problems[0].reason}.")
         outcomes = [row.outcome for row in stored.remembered]
@@ -316,13 +329,6 @@ class Memory:
             return list(self.embedder.embed(texts))
         except EmbedderError as error:
             return error
-
-
-class _AccessDetails(TypedDict, total=False):
-    at: datetime | None
-    session_id: str | None
-    idempotency_key: str | None
-    now: datetime | None
 
 
 def _require_text(query: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import psycopg
@@ -32,14 +33,13 @@ Row = Mapping[str, Any]
 MINIMUM_SERVER = 160_000
 MINIMUM_PGVECTOR = (0, 8)
 
-SERVER_FACTS = """\
-SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS version_text, \
-current_user AS role, has_database_privilege(current_database(), 'CREATE') AS may_create, \
-current_database() AS database"""
-EXTENSION_FACTS = """\
-SELECT a.name, a.default_version, e.extversion AS installed, n.nspname AS schema \
-FROM pg_available_extensions a LEFT JOIN pg_extension e ON e.extname = a.name \
-LEFT JOIN pg_namespace n ON n.oid = e.extnamespace WHERE a.name IN ('vector', 'pg_trgm')"""
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """An extension a server offers: the version it would install, and the one it has."""
+
+    offered: str
+    installed: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class ServerFacts:
     role: str
     database: str
     may_create: bool
-    extensions: Mapping[str, tuple[str, str | None, str | None]]
-    """name -> (version offered, version installed, schema installed in)"""
+    extensions: Mapping[str, Extension]
+    """By name; of the two that pgrecall needs, those that the server offers."""
 
 
 class Database:
@@ -61,8 +61,9 @@ class Database:
     def __init__(self, url: str, *, pool_size: int = 8, connect_timeout: float = 10.0) -> None:
         self._url = url
         self._timeout = connect_timeout
-        self._pool = ConnectionPool(
+        self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
             url,
+            connection_class=psycopg.Connection[Row],
             min_size=0,
             max_size=pool_size,
             timeout=connect_timeout,
@@ -129,17 +130,11 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
 
 def server_facts(connection: psycopg.Connection[Row]) -> ServerFacts:
     """What the server behind an open connection is and has."""
-    row = connection.execute(SERVER_FACTS).fetchone()
+    query = (files("pgrecall") / "server_facts.sql").read_bytes()
+    row = connection.execute(query).fetchone()
     assert row is not None
-    offered = connection.execute(EXTENSION_FACTS).fetchall()
-    return ServerFacts(
-        version=row["version"],
-        version_text=row["version_text"],
-        role=row["role"],
-        database=row["database"],
-        may_create=row["may_create"],
-        extensions={e["name"]: (e["default_version"], e["installed"], e["schema"]) for e in offered},
-    )
+    found = {name: Extension(**versions) for name, versions in row["extensions"].items()}
+    return ServerFacts(**(dict(row) | {"extensions": found}))
 
 
 def require_suitable(facts: ServerFacts) -> None:
@@ -154,10 +149,11 @@ def require_suitable(facts: ServerFacts) -> None:
     for name, package in (("vector", "pgvector 0.8 or newer"), ("pg_trgm", "the contrib package")):
         if name not in facts.extensions:
             missing.append(f"the extension {name} is not installed on the server ({package})")
-    offered, installed, _ = facts.extensions.get("vector", ("0.8", None, None))
-    if _numbers(installed or offered) < MINIMUM_PGVECTOR:
-        missing.append(f"pgvector is {installed or offered}, and pgrecall needs 0.8 or newer")
-    absent = [name for name, (_, there, _) in facts.extensions.items() if there is None]
+    vector = facts.extensions.get("vector")
+    if vector is not None and _numbers(vector.installed or vector.offered) < MINIMUM_PGVECTOR:
+        version = vector.installed or vector.offered
+        missing.append(f"pgvector is {version}, and pgrecall needs 0.8 or newer")
+    absent = [name for name, extension in facts.extensions.items() if extension.installed is None]
     if not facts.may_create:
         missing.append(f"role {facts.role} may not create in database {facts.database}")
         missing.extend(f"extension {name} still has to be created by an administrator" for name in absent)
@@ -194,7 +190,9 @@ def translated(error: psycopg.Error) -> RecallError:
             return InvalidInput(_sentence(message), hint=hint)
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return DatabaseUnavailable(
-                f"The connection to Postgres failed: {message}", hint=hint or "Try again.", sqlstate=error.sqlstate
+                f"The connection to Postgres failed: {message}",
+                hint=hint or "Try again.",
+                sqlstate=error.sqlstate,
             )
         case _:
             return DatabaseError(_sentence(message), hint=hint, sqlstate=error.sqlstate)

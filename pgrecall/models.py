@@ -16,8 +16,16 @@ AccessKind = Literal["write", "read", "reference", "used", "retrieval"]
 VitalityMode = Literal["odds", "multiply", "bounded", "off"]
 
 RELATIONS = (
-    "links_to", "next", "mentions", "part_of", "implies", "supports", "contradicts", "supersedes", "co_access",
-)  # fmt: skip
+    "links_to",
+    "next",
+    "mentions",
+    "part_of",
+    "implies",
+    "supports",
+    "contradicts",
+    "supersedes",
+    "co_access",
+)
 
 
 @dataclass(frozen=True, slots=True)

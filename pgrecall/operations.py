@@ -70,10 +70,10 @@ def remember_many(
     """Stores drafts; ``vectors[i]`` embeds ``drafts[i]``, or None leaves what is there."""
     items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
     return Operation(
-        "SELECT * FROM recall.remember_many(%(items)s, %(embedded_with)s, %(skip)s, coalesce(%(now)s, now()))",
+        "SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, coalesce(%(now)s, now()))",
         {
             "items": to_json(items),
-            "embedded_with": embedded_with if any(v is not None for v in vectors) else None,
+            "model": embedded_with if any(v is not None for v in vectors) else None,
             "skip": skip_rejected,
             "now": now,
         },
@@ -175,16 +175,19 @@ def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
 def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[bool]:
     """Archives or, when ``hard``, deletes a memory; the result says whether anything changed."""
     return Operation(
-        f"SELECT recall.forget({_reference(reference, 'memory')}, %(hard)s, coalesce(%(now)s, now())) AS changed",
+        f"SELECT recall.forget({_reference(reference, 'memory')}, %(hard)s, coalesce(%(now)s, now())) AS done",
         {"memory": reference, "hard": hard, "now": now},
-        lambda rows: bool(rows[0]["changed"]),
+        lambda rows: bool(rows[0]["done"]),
     )
 
 
 def refresh_lexemes() -> Operation[int]:
     """Recounts document frequencies; the result is how many memories were counted."""
     return Operation(
-        "SELECT recall.refresh_lexemes() AS counted", {}, lambda rows: int(rows[0]["counted"]), repeatable=True
+        "SELECT recall.refresh_lexemes() AS counted",
+        {},
+        lambda rows: int(rows[0]["counted"]),
+        repeatable=True,
     )
 
 
@@ -271,7 +274,8 @@ def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:
     values["aliases"] = tuple(values["aliases"])
     values["vitality"] = VitalityTerms(**values["vitality"])
     values["links"] = tuple(
-        Link(**(entry | {"created_at": datetime.fromisoformat(entry["created_at"])})) for entry in values["links"]
+        Link(**(entry | {"created_at": datetime.fromisoformat(entry["created_at"])}))
+        for entry in values["links"]
     )
     return StoredMemory(**values)
 

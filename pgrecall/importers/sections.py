@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from pgrecall.importers.text import Slugs, slugify, without_marks
 from pgrecall.importers.wikilinks import RawLink, mask_code, read_inline
@@ -196,7 +197,8 @@ def pieces(lines: Sequence[Line], limit: int) -> Iterator[Piece]:
 
 
 def _piece(lines: list[Line]) -> Piece:
-    text = "\n".join(line.text for line in lines).strip("\n").rstrip()
+    texts = dropwhile(lambda text: not text.strip(), (line.text for line in lines))
+    text = "\n".join(texts).rstrip()
     links = tuple(link for line in lines for link in line.links)
     return Piece(text, links)
 

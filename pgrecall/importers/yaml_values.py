@@ -130,7 +130,9 @@ class _Builder:
         fields: dict[str, Node] = {}
         for event in self._until(yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
-                raise ValueError(f"line {self._line(event)}: a name must be text")
+                raise ValueError(
+                    f"line {self._line(event)}: a name must be text; quote a value that begins with {{ or ["
+                )
             if event.value in fields:
                 raise ValueError(f"line {self._line(event)}: {event.value[:60]!r} is given twice")
             fields[event.value] = self._node(next(self._events), depth + 1)

@@ -19,6 +19,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, exc, pool, text
+from sqlalchemy import inspect as sqlalchemy_inspect
 
 from pgrecall.database import ServerFacts, connect, require_suitable, server_facts, translated
 from pgrecall.errors import InvalidInput, SchemaMismatch
@@ -166,10 +167,7 @@ def _scripts() -> ScriptDirectory:
 
 
 def _state(connection: Connection) -> SchemaState:
-    there = connection.execute(
-        text("SELECT to_regclass('recall.alembic_version') IS NOT NULL AND to_regclass('recall.setting') IS NOT NULL")
-    ).scalar_one()
-    if not there:
+    if not sqlalchemy_inspect(connection).has_table("setting", schema=SCHEMA):
         return SchemaState(None, None, None)
     context = MigrationContext.configure(connection, opts={"version_table_schema": SCHEMA})
     rows = connection.execute(text("SELECT name, value FROM recall.setting WHERE tenant = '*'"))
@@ -206,8 +204,8 @@ def _dimensions(before: SchemaState, asked: int | None) -> int:
 
 def _prepare(connection: Connection, facts: ServerFacts) -> None:
     connection.execute(text("CREATE SCHEMA IF NOT EXISTS recall"))
-    for name, (_, installed, _) in facts.extensions.items():
-        if installed is None:
+    for name, extension in facts.extensions.items():
+        if extension.installed is None:
             connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}"))
     # Functions keep this path; types and operators of the extensions may live in any schema.
     schemas = connection.execute(
@@ -233,7 +231,9 @@ def _apply_functions(connection: Connection) -> None:
     for path in function_files():
         # Straight to the driver: a file holds many statements, and its % signs are no placeholders.
         driver.execute(path.read_bytes())
-    touched = set(connection.execute(text(_OUR_FUNCTIONS + " AND xmin = pg_current_xact_id()::xid")).scalars())
+    touched = set(
+        connection.execute(text(_OUR_FUNCTIONS + " AND xmin = pg_current_xact_id()::xid")).scalars()
+    )
     for signature in before:
         if signature not in touched and "joined(" not in signature:
             connection.execute(text(f"DROP ROUTINE {signature}"))

@@ -28,18 +28,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
+from pgrecall.models import RELATIONS
+
 SCHEMA = "recall"
 
 SEARCH_TEXT = (
     "setweight(to_tsvector('english'::regconfig, title || ' ' || recall.joined(aliases)), 'A') || "
-    "setweight(to_tsvector('english'::regconfig, coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
+    "setweight(to_tsvector('english'::regconfig, coalesce(author, '') || ' ' || recall.joined(tags)), 'B')"
+    " || "
     "setweight(to_tsvector('english'::regconfig, left(body, 100000)), 'C') || "
     "setweight(to_tsvector('english'::regconfig, left(context, 10000)), 'D')"
 )
 
-RELATION_NAMES = (
-    "'links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'contradicts', 'supersedes', 'co_access'"
-)
+RELATION_NAMES = ", ".join(f"'{relation}'" for relation in RELATIONS)
 
 
 def _moment(name: str, *, nullable: bool = True, default: bool = False) -> Column[object]:
@@ -84,7 +85,9 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
             Computed("coalesce(occurred_at, created_at)", persisted=True),
             nullable=False,
         ),
-        Column("content_hash", Text, Computed("md5(title || chr(31) || body)", persisted=True), nullable=False),
+        Column(
+            "content_hash", Text, Computed("md5(title || chr(31) || body)", persisted=True), nullable=False
+        ),
         Column("embedding", HALFVEC(dimensions)),
         Column("embedded_with", Text),
         Column("search_text", TSVECTOR, Computed(SEARCH_TEXT, persisted=True), nullable=False),

@@ -32,7 +32,7 @@ def tail_mean(newest: float, oldest: float, decay: float) -> float:
     True
     """
     half_log_ratio = math.log(oldest / newest) / 2
-    scale = newest ** (-decay / 2) * oldest ** (-decay / 2)
+    scale = float((newest * oldest) ** (-decay / 2))
     return scale * _shc((1 - decay) * half_log_ratio) / _shc(half_log_ratio)
 
 

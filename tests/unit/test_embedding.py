@@ -496,7 +496,7 @@ def test_checked_vectors_are_unit_length_or_have_no_direction(vectors: Vectors) 
         checked = check_vectors(vectors, len(vectors), 3, "m")
         assert all(math.hypot(*vector) == pytest.approx(1) for vector in checked)
     else:
-        with pytest.raises(EmbedderError, match="zero vector|finite"):
+        with pytest.raises(EmbedderError, match=r"zero vector|finite"):
             check_vectors(vectors, len(vectors), 3, "m")
 
 

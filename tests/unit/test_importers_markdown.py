@@ -336,7 +336,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_not_text(vault: Vault) -> N
         ("---\ntitle: x\nno end", "Front matter, line 1: opened with --- and never closed."),
         ("---\n- a\n---\nx", "Front matter, line 2: should be fields"),
         ("---\na: 1\na: 2\n---\nx", "Front matter, line 3: 'a' is given twice."),
-        ("---\n{{title}}: 2\n---\nx", "Front matter, line 2: a name must be text."),
+        ("---\n{{title}}: 2\n---\nx", "Front matter, line 2: a name must be text; quote a value that begins"),
         ("---\na: &x 1\nb: *x\n---\nx", "Front matter, line 3: YAML aliases"),
         ("---\na: " + "[" * 90_000 + "]" * 90_000 + "\n---\nx", "Front matter, line 2: nested more than 20"),
         ("---\nb: 1\na: \x07\n---\nx", "Front matter, line 3: character U+0007"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pgrecall.importers.sections import heading_words, pieces, scan, sections_of
@@ -22,6 +22,7 @@ LINES = st.one_of(
 )
 
 
+@example(rows=["```", "  ", "a"], limit=2)
 @given(rows=st.lists(LINES, max_size=40), limit=st.integers(1, 200))
 def test_every_line_of_prose_is_in_one_piece_and_every_heading_in_a_trail(
     rows: list[str], limit: int

@@ -88,7 +88,7 @@ RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_protected THEN greatest(p_vitality, 0.5) ELSE p_vitality END;
 
--- vitality_terms: every term of one row's S at p_now, and what follows from them; one row.
+-- vitality_terms: every term of one row's S at p_now, and what follows from them; one row. Inlined.
 CREATE OR REPLACE FUNCTION recall.vitality_terms(a recall.activation, p_pinned boolean, p_now timestamptz)
 RETURNS TABLE (
     accesses bigint, recent double precision, tail double precision, spread double precision,
@@ -96,7 +96,7 @@ RETURNS TABLE (
     vitality double precision, retention double precision, zone text
 )
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+BEGIN ATOMIC
     WITH sums AS (
         SELECT power(a.clock / recall.stretch(a.in_degree), -a.decay) AS scale,
                recall.power_sum(
@@ -118,8 +118,8 @@ SET search_path FROM CURRENT AS $$
            w.spread, w.revival, w.activation, ln(w.activation), w.vitality,
            recall.retention_of(w.vitality, a.protected OR p_pinned),
            recall.zone_of(recall.retention_of(w.vitality, a.protected OR p_pinned))
-    FROM weighed w
-$$;
+    FROM weighed w;
+END;
 
 -- vitality: how alive a memory of this tenant is at p_now, 0 to 1; NULL when there is no such memory.
 CREATE OR REPLACE FUNCTION recall.vitality(p_memory_id bigint, p_now timestamptz DEFAULT now())

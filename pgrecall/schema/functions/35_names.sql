@@ -26,66 +26,68 @@ FOR EACH ROW WHEN (NEW.layer = 'entity') EXECUTE FUNCTION recall.keep_names();
 CREATE OR REPLACE TRIGGER memory_names_updated AFTER UPDATE OF layer, title, aliases ON recall.memory
 FOR EACH ROW WHEN (OLD.layer = 'entity' OR NEW.layer = 'entity') EXECUTE FUNCTION recall.keep_names();
 
--- phrases_of: the runs of one to three words of a question, in the form names are compared in, with the
--- positions of their first and last word. Only the first 60 words are looked at.
-CREATE OR REPLACE FUNCTION recall.phrases_of(p_query text)
-RETURNS TABLE (phrase text, first_word int, last_word int)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- phrases_of: the runs of one to three words of a question, in the form names are compared in. Only the
+-- first 60 words are looked at.
+CREATE OR REPLACE FUNCTION recall.phrases_of(p_query text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    WITH word AS MATERIALIZED (
-        SELECT w.ordinality::int AS place, regexp_replace(lower(w.found[1]), '(''|’)s?$', '') AS form
-        FROM regexp_matches(p_query, '[[:alnum:]][[:alnum:]''’._-]*', 'g') WITH ORDINALITY w(found)
-        LIMIT 60
-    ), trimmed AS (
-        SELECT place, btrim(form, '.-_') AS form FROM word
-    )
-    SELECT a.form, a.place, a.place FROM trimmed a
-    UNION ALL
-    SELECT a.form || ' ' || b.form, a.place, b.place FROM trimmed a JOIN trimmed b ON b.place = a.place + 1
-    UNION ALL
-    SELECT a.form || ' ' || b.form || ' ' || c.form, a.place, c.place
-    FROM trimmed a JOIN trimmed b ON b.place = a.place + 1 JOIN trimmed c ON c.place = a.place + 2
-$$;
+DECLARE
+    v_words text[] := ARRAY(
+        SELECT btrim(regexp_replace(lower(w.found[1]), '(''|’)s?$', ''), '.-_')
+        FROM regexp_matches(p_query, '[[:alnum:]][[:alnum:]''’._-]*', 'g') WITH ORDINALITY w(found, place)
+        ORDER BY w.place LIMIT 60);
+    v_phrases text[] := v_words;
+BEGIN
+    FOR i IN 1 .. cardinality(v_words) - 1 LOOP
+        v_phrases := v_phrases || (v_words[i] || ' ' || v_words[i + 1]);
+        IF i < cardinality(v_words) - 1 THEN
+            v_phrases := v_phrases || (v_words[i] || ' ' || v_words[i + 1] || ' ' || v_words[i + 2]);
+        END IF;
+    END LOOP;
+    RETURN v_phrases;
+END $$;
 
--- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author),
--- how like the name the phrase is (1 = exactly), best first. Misspelt names are looked for only where the
--- question is short or has a word no memory holds: p_unknown.
+-- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author) and
+-- how like the name the phrase is (1 = exactly). Misspelt names are looked for only where the question is
+-- short or has a word (a lexeme of p_unknown) that no memory holds.
 CREATE OR REPLACE FUNCTION recall.names_in(p_tenant text, p_query text, p_unknown text[] DEFAULT '{}')
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
 SET pg_trgm.similarity_threshold = 0.5 AS $$
 DECLARE
-    v_words int;
+    v_phrases text[] := recall.phrases_of(p_query);
+    v_doubtful text[];
 BEGIN
     RETURN QUERY
-    SELECT DISTINCT p.phrase, n.name, n.memory_id, 1::double precision
-    FROM recall.phrases_of(p_query) p
-    JOIN recall.name n ON n.tenant = p_tenant AND n.name = p.phrase;
+    SELECT n.name, n.name, n.memory_id, 1::double precision
+    FROM recall.name n WHERE n.tenant = p_tenant AND n.name = ANY (v_phrases);
 
     RETURN QUERY
     SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision
-    FROM recall.phrases_of(p_query) p
+    FROM unnest(v_phrases) p(phrase)
     WHERE EXISTS (
         SELECT FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND (
             lower(m.author) COLLATE "C" = p.phrase
             OR lower(m.author) COLLATE "C" > p.phrase || ' ' AND lower(m.author) COLLATE "C" < p.phrase || '!'));
 
-    SELECT max(p.last_word) INTO v_words FROM recall.phrases_of(p_query) p;
+    IF cardinality(v_phrases) <= 6 THEN  -- up to three words
+        v_doubtful := v_phrases;
+    ELSIF cardinality(p_unknown) > 0 THEN
+        v_doubtful := ARRAY(
+            SELECT p.phrase FROM unnest(v_phrases) p(phrase)
+            WHERE tsvector_to_array(to_tsvector('english', p.phrase)) && p_unknown LIMIT 12);
+    ELSE
+        RETURN;
+    END IF;
     RETURN QUERY
-    SELECT f.phrase, f.name, f.memory_id, max(f.similarity)
-    FROM (
-        SELECT p.phrase, n.name, n.memory_id, similarity(n.name, p.phrase)::double precision AS similarity
-        FROM (
-            SELECT q.phrase FROM recall.phrases_of(p_query) q
-            WHERE length(q.phrase) >= 4
-              AND (v_words <= 3 OR string_to_array(q.phrase, ' ') && p_unknown)
-            LIMIT 12) p
-        JOIN recall.name n ON n.tenant = p_tenant AND n.name % p.phrase AND n.name <> p.phrase
-    ) f
-    GROUP BY f.phrase, f.name, f.memory_id
-    ORDER BY 4 DESC, 3 LIMIT 20;
+    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.name, p.phrase))::double precision
+    FROM unnest(v_doubtful) p(phrase)
+    JOIN recall.name n ON n.tenant = p_tenant AND n.name % p.phrase AND n.name <> p.phrase
+    WHERE length(p.phrase) >= 4
+    GROUP BY p.phrase, n.name, n.memory_id
+    ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;
 
 -- question_without_names: the question to embed: known names taken out, since they pull the vector towards

@@ -299,12 +299,8 @@ BEGIN
            array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.phrase) FILTER (WHERE n.memory_id IS NULL)
     INTO v_named_ids, v_likeness, v_authors
-    FROM recall.names_in(v_tenant, p_query, (
-        SELECT array_agg(p.phrase) FROM recall.phrases_of(p_query) p
-        WHERE p.first_word = p.last_word AND NOT EXISTS (
-            SELECT FROM unnest(v_words, v_documents) k(word, documents)
-            WHERE k.documents > 0 AND to_tsvector('english', p.phrase) @@ recall.quoted_query(k.word))
-          AND to_tsvector('english', p.phrase) <> '')) n;
+    FROM recall.names_in(v_tenant, p_query, ARRAY(
+        SELECT k.word FROM unnest(v_words, v_documents) k(word, documents) WHERE k.documents = 0)) n;
 
     IF v_words IS NULL AND v_named_ids IS NULL THEN
         PERFORM recall.reject(
@@ -313,44 +309,51 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    WITH semantic AS MATERIALIZED (
+    WITH semantic AS (
         SELECT s.id, row_number() OVER (ORDER BY s.similarity DESC, s.id) AS place
         FROM recall.semantic_arm(v_tenant, p_embedding, v_pool, v_total, p_layers, p_roles, p_authors, p_tags,
              p_since, p_until, p_include_archived, p_include_superseded, p_include_invalid, p_now) s
         WHERE p_embedding IS NOT NULL
-    ), lexical AS MATERIALIZED (
+    ), lexical AS (
         SELECT l.id, row_number() OVER (ORDER BY l.strength DESC, l.id) AS place
         FROM recall.lexical_arm(v_tenant, recall.gate_of(v_words, v_documents, 2000), v_queries, v_idfs, v_pool,
              p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_include_archived,
              p_include_superseded, p_include_invalid, p_now) l
         WHERE v_words IS NOT NULL
-    ), named AS MATERIALIZED (
-        SELECT n.id, max(n.likeness) AS likeness FROM (
-            SELECT u.id, u.likeness FROM unnest(v_named_ids, v_likeness) u(id, likeness)
-            UNION ALL
-            SELECT m.id, 1 FROM recall.memory m WHERE m.tenant = v_tenant AND m.key = btrim(p_query)
-        ) n GROUP BY n.id
     ), candidate AS MATERIALIZED (
-        SELECT c.id FROM (
-            SELECT s.id FROM semantic s UNION SELECT l.id FROM lexical l UNION SELECT n.id FROM named n) c
+        SELECT c.id, max(c.semantic_place) AS semantic_place, max(c.lexical_place) AS lexical_place,
+               coalesce(max(c.likeness), 0) AS likeness
+        FROM (
+            SELECT s.id, s.place AS semantic_place, NULL::bigint AS lexical_place,
+                   NULL::double precision AS likeness FROM semantic s
+            UNION ALL
+            SELECT l.id, NULL, l.place, NULL FROM lexical l
+            UNION ALL
+            SELECT u.id, NULL, NULL, u.likeness FROM unnest(v_named_ids, v_likeness) u(id, likeness)
+            UNION ALL
+            SELECT m.id, NULL, NULL, 1 FROM recall.memory m WHERE m.tenant = v_tenant AND m.key = btrim(p_query)
+        ) c
+        GROUP BY c.id
     ), featured AS (
-        SELECT m.id, m.layer,
-               CASE WHEN p_embedding IS NOT NULL THEN 1 - (m.embedding <=> p_embedding) END AS similarity,
-               coalesce(recall.lexical_sum(m.search_text, v_queries, v_idfs), 0) AS strength,
-               coalesce(n.likeness, 0) AS likeness,
-               (v_authors IS NOT NULL AND m.author IS NOT NULL
-                AND (lower(m.author) = ANY (v_authors)
-                     OR split_part(lower(m.author), ' ', 1) = ANY (v_authors)))::int AS by_named_author,
-               s.place AS semantic_place, l.place AS lexical_place,
-               recall.activation_sum(a, v_now) AS activation
+        -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
+        SELECT c.*, m.layer, m.similarity, m.strength, m.by_named_author, a.activation
         FROM candidate c
-        JOIN recall.memory m ON m.tenant = v_tenant AND m.id = c.id
-        JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = c.id
-        LEFT JOIN semantic s ON s.id = c.id
-        LEFT JOIN lexical l ON l.id = c.id
-        LEFT JOIN named n ON n.id = c.id
-        WHERE recall.passes(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_include_archived,
-                            p_include_superseded, p_include_invalid, p_now)
+        CROSS JOIN LATERAL (
+            SELECT m.layer,
+                   CASE WHEN p_embedding IS NOT NULL THEN 1 - (m.embedding <=> p_embedding) END AS similarity,
+                   coalesce(recall.lexical_sum(m.search_text, v_queries, v_idfs), 0) AS strength,
+                   (v_authors IS NOT NULL AND m.author IS NOT NULL
+                    AND (lower(m.author) = ANY (v_authors)
+                         OR split_part(lower(m.author), ' ', 1) = ANY (v_authors)))::int AS by_named_author
+            FROM recall.memory m
+            WHERE m.tenant = v_tenant AND m.id = c.id AND recall.passes(
+                m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_include_archived,
+                p_include_superseded, p_include_invalid, p_now)
+            OFFSET 0) m
+        CROSS JOIN LATERAL (
+            SELECT recall.activation_sum(a, v_now) AS activation
+            FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = c.id
+            OFFSET 0) a
     ), related AS (
         SELECT f.*,
                f.strength / nullif(v_idf_sum, 0) AS coverage,

@@ -1,0 +1,12 @@
+-- What a server is and has, before any schema of ours is there: one row.
+SELECT current_setting('server_version_num')::int AS version,
+       current_setting('server_version') AS version_text,
+       current_user AS role,
+       current_database() AS database,
+       has_database_privilege(current_database(), 'CREATE') AS may_create,
+       coalesce((
+           SELECT jsonb_object_agg(a.name, jsonb_build_object(
+               'offered', a.default_version, 'installed', e.extversion))
+           FROM pg_available_extensions a
+           LEFT JOIN pg_extension e ON e.extname = a.name
+           WHERE a.name IN ('vector', 'pg_trgm')), '{}') AS extensions
