@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from itertools import islice
 from types import TracebackType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Protocol, TypeVar, Unpack, runtime_checkable
 
 from pgrecall import flows, operations
+from pgrecall.arguments import DraftFields, SearchOptions
 from pgrecall.database import Database
 from pgrecall.embedded import EmbeddedServer
-from pgrecall.errors import EmbedderError, EmbedderMismatch, InvalidInput
+from pgrecall.errors import DatabaseUnavailable, EmbedderError, EmbedderMismatch, InvalidInput
 from pgrecall.models import (
     Access,
     AccessKind,
     Draft,
-    DraftLink,
     ImportReport,
     Problem,
     Remembered,
-    Role,
     SearchRequest,
     SearchResult,
     Status,
     StoredMemory,
-    VitalityMode,
 )
 from pgrecall.operations import Operation, Vector
 from pgrecall.schema import migrate
@@ -34,50 +30,6 @@ from pgrecall.search.embedding import Embedder, make_embedder
 from pgrecall.settings import Settings, load_settings
 
 T = TypeVar("T")
-
-IMPORT_BATCH = 64
-
-
-class DraftFields(TypedDict, total=False):
-    """The fields of a :class:`Draft` beside its body."""
-
-    title: str
-    key: str | None
-    layer: str
-    role: Role | None
-    author: str | None
-    context: str
-    source: str | None
-    session_id: str | None
-    tags: tuple[str, ...]
-    aliases: tuple[str, ...]
-    metadata: dict[str, Any]
-    occurred_at: datetime | None
-    valid_from: datetime | None
-    valid_until: datetime | None
-    expires_at: datetime | None
-    pinned: bool
-    links: tuple[DraftLink, ...]
-
-
-class SearchOptions(TypedDict, total=False):
-    """The fields of a :class:`SearchRequest` beside its query."""
-
-    k: int
-    layers: tuple[str, ...] | None
-    roles: tuple[str, ...] | None
-    authors: tuple[str, ...] | None
-    tags: tuple[str, ...] | None
-    since: datetime | None
-    until: datetime | None
-    include_archived: bool
-    include_superseded: bool
-    include_invalid: bool
-    min_relevance: float
-    vitality_mode: VitalityMode
-    vitality_weight: float | None
-    explain: bool
-    now: datetime | None
 
 
 class Memory:
@@ -112,6 +64,7 @@ class Memory:
         self.settings = settings or load_settings()
         self.tenant = tenant or self.settings.tenant
         self.embedder = embedder or make_embedder(self.settings)
+        self._owns_embedder = embedder is None
         self._server: EmbeddedServer | None = None
         configured = self.settings.database_url
         address = url or (configured.get_secret_value() if configured else None)
@@ -161,6 +114,9 @@ class Memory:
     def close(self) -> None:
         """Gives back connections; the last user of an embedded server stops it."""
         self._database.close()
+        owned: object = self.embedder if self._owns_embedder else None
+        if isinstance(owned, _Closable):
+            owned.close()
         self._release_server()
 
     def _release_server(self) -> None:
@@ -264,38 +220,10 @@ class Memory:
         Raises:
             InvalidInput: with ``strict``, the first problem; earlier batches stay.
         """
-        report = ImportReport()
-        seen: set[str] = set()
-        for batch in _batches(items, IMPORT_BATCH):
-            report = self._import_batch(report, batch, seen, strict=strict)
-            progress(len(batch))
-        self._run(operations.refresh_lexemes())
-        gone = [key for key in self._run(operations.keys_of_source(source)) if key not in seen]
-        return replace(
-            report, removed=tuple(gone), links_pending=self._run(operations.status(None)).links_pending
+        flow = flows.import_drafts(
+            items, self._embedder_name, source=source, strict=strict, progress=progress
         )
-
-    def _import_batch(
-        self, report: ImportReport, batch: list[Draft | Problem], seen: set[str], *, strict: bool
-    ) -> ImportReport:
-        problems = [item for item in batch if isinstance(item, Problem)]
-        if strict and problems:
-            raise InvalidInput(f"{problems[0].where}: {problems[0].reason}.")
-        drafts = [item for item in batch if isinstance(item, Draft)]
-        seen.update(draft.key for draft in drafts if draft.key is not None)
-        stored = (
-            self._drive(flows.import_batch(drafts, self._embedder_name)) if drafts else flows.Stored((), ())
-        )
-        if strict and stored.problems:
-            raise InvalidInput(f"{stored.problems[0].where}: {stored.problems[0].reason}.")
-        outcomes = [row.outcome for row in stored.remembered]
-        return replace(
-            report,
-            created=report.created + outcomes.count("created"),
-            updated=report.updated + outcomes.count("updated"),
-            unchanged=report.unchanged + outcomes.count("unchanged"),
-            problems=(*report.problems, *problems, *stored.problems),
-        )
+        return self._drive(flow)
 
     def refresh_statistics(self) -> int:
         """Recounts how rare each word is; imports do it at their end. Returns the memories counted."""
@@ -311,6 +239,16 @@ class Memory:
         return self.embedder.name if self.embedder else None
 
     def _run(self, operation: Operation[T]) -> T:
+        try:
+            return self._once(operation)
+        except DatabaseUnavailable:
+            if not operation.repeatable:
+                raise
+            return self._once(
+                operation
+            )  # a restarted server leaves broken connections; the pool has new ones
+
+    def _once(self, operation: Operation[T]) -> T:
         return operation.read(self._database.fetch(operation.sql, operation.parameters, tenant=self.tenant))
 
     def _drive(self, flow: flows.Flow[T]) -> T:
@@ -331,6 +269,13 @@ class Memory:
             return error
 
 
+@runtime_checkable
+class _Closable(Protocol):
+    """An embedder that holds connections."""
+
+    def close(self) -> None: ...
+
+
 def _require_text(query: str) -> None:
     if "\x00" in query:
         raise InvalidInput("The query holds a NUL character.", hint="Remove it.")
@@ -338,9 +283,3 @@ def _require_text(query: str) -> None:
         query.encode()
     except UnicodeEncodeError as error:
         raise InvalidInput("The query is not valid Unicode text.", hint="Remove lone surrogates.") from error
-
-
-def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch

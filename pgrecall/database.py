@@ -115,9 +115,14 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
         connection: psycopg.Connection[Row] = psycopg.connect(
             url, autocommit=True, row_factory=dict_row, connect_timeout=max(1, round(timeout))
         )
-    except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+    except psycopg.ProgrammingError:
+        raise DatabaseUnavailable(  # libpq quotes what it cannot read, and that may be the password
+            "The database URL cannot be read.",
+            hint="Write it as postgresql://user:password@host:5432/database, special signs %-escaped.",
+        ) from None
+    except psycopg.OperationalError as error:
         raise DatabaseUnavailable(
-            f"Postgres cannot be reached: {_first_line(error)}",
+            f"Postgres cannot be reached: {_sentence(_first_line(error))}",
             hint="Check PGRECALL_DATABASE_URL and that the server runs; without that variable pgrecall "
             "starts its own.",
         ) from error

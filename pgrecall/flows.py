@@ -7,27 +7,34 @@ it. So one text serves the synchronous and the asynchronous client.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any, TypeVar, cast
 
-from pgrecall.errors import EmbedderError
-from pgrecall.models import Draft, Problem, Remembered, SearchRequest, SearchResult
+from pgrecall.errors import EmbedderError, InvalidInput
+from pgrecall.models import Draft, ImportReport, Problem, Remembered, SearchRequest, SearchResult
 from pgrecall.operations import (
     KnownContent,
     Operation,
     Rejected,
     Vector,
     content_hashes,
+    keys_of_source,
     problem_of,
     question_without_names,
+    refresh_lexemes,
     remember_many,
+    status,
 )
 from pgrecall.operations import search as search_operation
 from pgrecall.search.embedding import embedding_text
 
 T = TypeVar("T")
+
+IMPORT_BATCH = 64
+"""Drafts an import embeds and commits at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,55 @@ def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
     taken = {problem.where for problem in foreign}
     stored = yield from remember([d for d in drafts if d.key not in taken], embedder, strict=False)
     return Stored(stored.remembered, (*foreign, *stored.problems))
+
+
+def import_drafts(
+    items: Iterable[Draft | Problem],
+    embedder: str | None,
+    *,
+    source: str,
+    strict: bool,
+    progress: Callable[[int], None],
+) -> Flow[ImportReport]:
+    """Stores what an importer reads, batch by batch, then counts words and what the source lost."""
+    report = ImportReport()
+    seen: set[str] = set()
+    for batch in _batches(items, IMPORT_BATCH):
+        problems = [item for item in batch if isinstance(item, Problem)]
+        drafts = [item for item in batch if isinstance(item, Draft)]
+        _refuse_problems(problems, strict=strict)
+        stored = (yield from import_batch(drafts, embedder)) if drafts else Stored((), ())
+        _refuse_problems(stored.problems, strict=strict)
+        seen.update(draft.key for draft in drafts if draft.key is not None)
+        report = _extended(report, stored, problems)
+        progress(len(batch))
+    yield refresh_lexemes()
+    there = yield keys_of_source(source)
+    state = yield status(None)
+    removed = tuple(key for key in there if key not in seen)
+    return replace(report, removed=removed, links_pending=state.links_pending)
+
+
+def _extended(report: ImportReport, stored: Stored, problems: Sequence[Problem]) -> ImportReport:
+    outcomes = [row.outcome for row in stored.remembered]
+    return replace(
+        report,
+        created=report.created + outcomes.count("created"),
+        updated=report.updated + outcomes.count("updated"),
+        unchanged=report.unchanged + outcomes.count("unchanged"),
+        problems=(*report.problems, *problems, *stored.problems),
+    )
+
+
+def _refuse_problems(problems: Sequence[Problem], *, strict: bool) -> None:
+    if strict and problems:
+        raise InvalidInput(f"{problems[0].where}: {problems[0].reason}.")
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
 
 
 def _needs_embedding(draft: Draft, known: dict[str, KnownContent]) -> bool:

@@ -175,8 +175,8 @@ def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
 def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[bool]:
     """Archives or, when ``hard``, deletes a memory; the result says whether anything changed."""
     return Operation(
-        f"SELECT recall.forget({_reference(reference, 'memory')}, %(hard)s, coalesce(%(now)s, now())) AS done",
-        {"memory": reference, "hard": hard, "now": now},
+        f"SELECT recall.forget({_reference(reference, 'id')}, %(hard)s, coalesce(%(now)s, now())) AS done",
+        {"id": reference, "hard": hard, "now": now},
         lambda rows: bool(rows[0]["done"]),
     )
 

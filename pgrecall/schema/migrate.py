@@ -23,7 +23,7 @@ from sqlalchemy import inspect as sqlalchemy_inspect
 
 from pgrecall.database import ServerFacts, connect, require_suitable, server_facts, translated
 from pgrecall.errors import InvalidInput, SchemaMismatch
-from pgrecall.schema.tables import SCHEMA
+from pgrecall.schema.columns import SCHEMA
 
 MAX_DIMENSIONS = 4000
 """What an HNSW index over halfvec can hold."""

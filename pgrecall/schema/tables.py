@@ -28,9 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.models import RELATIONS
-
-SCHEMA = "recall"
+from pgrecall.schema import satellites
+from pgrecall.schema.columns import SCHEMA, moment, owned_by_memory
 
 SEARCH_TEXT = (
     "setweight(to_tsvector('english'::regconfig, title || ' ' || recall.joined(aliases)), 'A') || "
@@ -39,17 +38,6 @@ SEARCH_TEXT = (
     "setweight(to_tsvector('english'::regconfig, left(body, 100000)), 'C') || "
     "setweight(to_tsvector('english'::regconfig, left(context, 10000)), 'D')"
 )
-
-RELATION_NAMES = ", ".join(f"'{relation}'" for relation in RELATIONS)
-
-
-def _moment(name: str, *, nullable: bool = True, default: bool = False) -> Column[object]:
-    return Column(
-        name,
-        DateTime(timezone=True),
-        nullable=nullable,
-        server_default=text("now()") if default else None,
-    )
 
 
 def _memory(metadata: MetaData, dimensions: int) -> Table:
@@ -70,15 +58,15 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
         Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'")),
         Column("aliases", ARRAY(Text), nullable=False, server_default=text("'{}'")),
         Column("metadata", JSONB, nullable=False, server_default=text("'{}'")),
-        _moment("occurred_at"),
-        _moment("valid_from"),
-        _moment("valid_until"),
+        moment("occurred_at"),
+        moment("valid_from"),
+        moment("valid_until"),
         Column("superseded_by", BigInteger),
-        _moment("expires_at"),
+        moment("expires_at"),
         Column("pinned", Boolean, nullable=False, server_default=text("false")),
-        _moment("archived_at"),
-        _moment("created_at", nullable=False, default=True),
-        _moment("updated_at", nullable=False, default=True),
+        moment("archived_at"),
+        moment("created_at", nullable=False, default=True),
+        moment("updated_at", nullable=False, default=True),
         Column(
             "happened_at",
             DateTime(timezone=True),
@@ -135,12 +123,6 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
     )
 
 
-def _owned_by_memory(name: str, column: str = "memory_id") -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["tenant", column], ["recall.memory.tenant", "recall.memory.id"], name=name, ondelete="CASCADE"
-    )
-
-
 def _activation(metadata: MetaData) -> Table:
     """Times are epoch seconds, so that the hot expression is plain float arithmetic."""
     return Table(
@@ -163,9 +145,9 @@ def _activation(metadata: MetaData) -> Table:
         Column("protected", Boolean, nullable=False, server_default=text("false")),
         Column("vitality", Double),
         Column("zone", Text),
-        _moment("computed_at"),
+        moment("computed_at"),
         PrimaryKeyConstraint("tenant", "memory_id", name="activation_pkey"),
-        _owned_by_memory("activation_memory_fkey"),
+        owned_by_memory("activation_memory_fkey"),
         CheckConstraint("n >= 1", name="activation_count_check"),
         CheckConstraint("decay BETWEEN 0.0001 AND 10", name="activation_decay_check"),
         CheckConstraint("clock BETWEEN 0.001 AND 1000", name="activation_clock_check"),
@@ -185,12 +167,12 @@ def _access(metadata: MetaData) -> Table:
         Column("memory_id", BigInteger, nullable=False),
         Column("kind", Text, nullable=False),
         Column("weight", Double, nullable=False),
-        _moment("at", nullable=False),
+        moment("at", nullable=False),
         Column("session_id", Text),
         Column("idempotency_key", Text),
-        _moment("recorded_at", nullable=False, default=True),
+        moment("recorded_at", nullable=False, default=True),
         PrimaryKeyConstraint("tenant", "id", name="access_pkey"),
-        _owned_by_memory("access_memory_fkey"),
+        owned_by_memory("access_memory_fkey"),
         CheckConstraint(
             "kind IN ('write', 'read', 'reference', 'used', 'retrieval')", name="access_kind_check"
         ),
@@ -207,131 +189,11 @@ def _access(metadata: MetaData) -> Table:
     )
 
 
-def _links(metadata: MetaData) -> tuple[Table, Table]:
-    link = Table(
-        "link",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("src", BigInteger, nullable=False),
-        Column("dst", BigInteger, nullable=False),
-        Column("relation", Text, nullable=False),
-        Column("weight", Double, nullable=False, server_default=text("1")),
-        _moment("created_at", nullable=False, default=True),
-        Column("drafted", Boolean, nullable=False, server_default=text("false")),
-        PrimaryKeyConstraint("tenant", "src", "dst", "relation", name="link_pkey"),
-        _owned_by_memory("link_src_fkey", "src"),
-        _owned_by_memory("link_dst_fkey", "dst"),
-        CheckConstraint("src <> dst", name="link_self_check"),
-        CheckConstraint("weight > 0 AND weight <= 100", name="link_weight_check"),
-        CheckConstraint(f"relation IN ({RELATION_NAMES})", name="link_relation_check"),
-        Index("link_dst_idx", "tenant", "dst"),
-        schema=SCHEMA,
-    )
-    pending = Table(
-        "pending_link",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("src", BigInteger, nullable=False),
-        Column("target", Text, nullable=False),
-        Column("relation", Text, nullable=False),
-        Column("weight", Double, nullable=False, server_default=text("1")),
-        _moment("created_at", nullable=False, default=True),
-        PrimaryKeyConstraint("tenant", "src", "target", "relation", name="pending_link_pkey"),
-        _owned_by_memory("pending_link_src_fkey", "src"),
-        CheckConstraint("weight > 0 AND weight <= 100", name="pending_link_weight_check"),
-        CheckConstraint(f"relation IN ({RELATION_NAMES})", name="pending_link_relation_check"),
-        CheckConstraint("length(target) BETWEEN 1 AND 1000", name="pending_link_target_check"),
-        Index("pending_link_target_idx", "tenant", text("lower(target)")),
-        schema=SCHEMA,
-    )
-    return link, pending
-
-
-def _name(metadata: MetaData) -> Table:
-    """Titles and aliases of entities, kept by a trigger: what the name arm looks through."""
-    return Table(
-        "name",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("memory_id", BigInteger, nullable=False),
-        PrimaryKeyConstraint("tenant", "name", "memory_id", name="name_pkey"),
-        _owned_by_memory("name_memory_fkey"),
-        Index("name_memory_idx", "tenant", "memory_id"),
-        Index(
-            "name_trigram_idx",
-            "name",
-            postgresql_using="gin",
-            postgresql_ops={"name": "gin_trgm_ops"},
-        ),
-        schema=SCHEMA,
-    )
-
-
-def _configuration(metadata: MetaData) -> None:
-    """Tenant ``*`` holds what applies where a tenant has no row of its own."""
-    Table(
-        "layer",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("metabolic_rate", Double, nullable=False),
-        Column("reading", Text, nullable=False, server_default=text("'clock'")),
-        Column("base_decay", Double, nullable=False, server_default=text("0.5")),
-        Column("birth_weight", Double, nullable=False, server_default=text("1")),
-        Column("median_base", Double, nullable=False, server_default=text("0")),
-        Column("profile", Text, nullable=False, server_default=text("'balanced'")),
-        PrimaryKeyConstraint("tenant", "name", name="layer_pkey"),
-        CheckConstraint("metabolic_rate BETWEEN 0.001 AND 1000", name="layer_rate_check"),
-        CheckConstraint("reading IN ('clock', 'exponent')", name="layer_reading_check"),
-        CheckConstraint("base_decay BETWEEN 0.001 AND 10", name="layer_decay_check"),
-        CheckConstraint("birth_weight BETWEEN 1 AND 100", name="layer_birth_check"),
-        schema=SCHEMA,
-    )
-    Table(
-        "relevance_model",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("embedder", Text, nullable=False),
-        Column("profile", Text, nullable=False),
-        Column("intercept", Double, nullable=False),
-        Column("similarity", Double, nullable=False),
-        Column("no_similarity", Double, nullable=False),
-        Column("coverage", Double, nullable=False),
-        Column("information", Double, nullable=False),
-        Column("name", Double, nullable=False),
-        Column("author", Double, nullable=False),
-        Column("fitted_on", Text, nullable=False),
-        PrimaryKeyConstraint("tenant", "embedder", "profile", name="relevance_model_pkey"),
-        schema=SCHEMA,
-    )
-    Table(
-        "lexeme",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("word", Text, nullable=False),
-        Column("documents", BigInteger, nullable=False),
-        PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
-        schema=SCHEMA,
-    )
-    Table(
-        "setting",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("value", JSONB, nullable=False),
-        PrimaryKeyConstraint("tenant", "name", name="setting_pkey"),
-        schema=SCHEMA,
-    )
-
-
 def describe(dimensions: int) -> MetaData:
     """The metadata of schema ``recall`` for embeddings of so many dimensions."""
     metadata = MetaData()
     _memory(metadata, dimensions)
     _activation(metadata)
     _access(metadata)
-    _links(metadata)
-    _name(metadata)
-    _configuration(metadata)
+    satellites.add(metadata)
     return metadata

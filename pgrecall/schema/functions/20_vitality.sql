@@ -67,7 +67,7 @@ RETURN
     * recall.power_sum(
         a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, p_now,
         0.0006944444444444445::double precision)
-    + CASE WHEN a.spread > 0
+    + CASE WHEN a.spread > 0 AND a.spread_at IS NOT NULL
       THEN 0.1::double precision * recall.spread_now(a.spread, (p_now - a.spread_at) / 86400) ELSE 0 END
     + CASE WHEN a.last_linked_at IS NULL THEN 0
       ELSE recall.revival((p_now - a.last_linked_at) / 86400) END;
@@ -104,7 +104,7 @@ BEGIN ATOMIC
                    a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, recall.epoch(p_now),
                    60.0::double precision / 86400) AS recent,
                recall.activation_sum(a, recall.epoch(p_now)) AS activation,
-               CASE WHEN a.spread > 0
+               CASE WHEN a.spread > 0 AND a.spread_at IS NOT NULL
                     THEN 0.1::double precision
                          * recall.spread_now(a.spread, (recall.epoch(p_now) - a.spread_at) / 86400)
                     ELSE 0 END AS spread,

@@ -48,7 +48,8 @@ BEGIN
 END $$;
 
 -- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author) and
--- how like the name the phrase is (1 = exactly). Misspelt names are looked for only where the question is
+-- how like the name the phrase is (1 = exactly). The whole question may be a name too, however long and
+-- whatever its characters. Misspelt names are looked for only where the question is
 -- short or has a word (a lexeme of p_unknown) that no memory holds.
 CREATE OR REPLACE FUNCTION recall.names_in(p_tenant text, p_query text, p_unknown text[] DEFAULT '{}')
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
@@ -61,7 +62,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT n.name, n.name, n.memory_id, 1::double precision
-    FROM recall.name n WHERE n.tenant = p_tenant AND n.name = ANY (v_phrases);
+    FROM recall.name n WHERE n.tenant = p_tenant AND n.name = ANY (v_phrases || recall.name_form(p_query));
 
     RETURN QUERY
     SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision

@@ -43,7 +43,8 @@ RETURN 1.6449340668482264 * (
     + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
 
 -- query_words: the words of a question after stemming and stop words, rarest first, at most 16, with the
--- number of this tenant's memories that hold each; `total` is how many memories were counted.
+-- number of this tenant's memories that hold each; `total` is how many memories were counted. Words that no
+-- memory holds take at most half the places that known words could fill.
 CREATE OR REPLACE FUNCTION recall.query_words(p_tenant text, p_query text)
 RETURNS TABLE (word text, documents bigint, total bigint)
 LANGUAGE plpgsql STABLE
@@ -54,10 +55,15 @@ BEGIN
     SELECT l.documents INTO v_total FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '';
     IF v_total IS NOT NULL THEN
         RETURN QUERY
-        SELECT w.word, coalesce(l.documents, 0), v_total
-        FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) w(word)
-        LEFT JOIN recall.lexeme l ON l.tenant = p_tenant AND l.word = w.word
-        ORDER BY 2, 1 LIMIT 16;
+        SELECT c.word, c.documents, v_total
+        FROM (
+            SELECT b.* FROM (
+                SELECT w.word, coalesce(l.documents, 0) AS documents,
+                       row_number() OVER (PARTITION BY l.word IS NULL ORDER BY w.word) AS place
+                FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) w(word)
+                LEFT JOIN recall.lexeme l ON l.tenant = p_tenant AND l.word = w.word) b
+            ORDER BY b.documents = 0 AND b.place > 8, b.documents, b.word LIMIT 16) c
+        ORDER BY 2, 1;
     ELSE
         -- No statistics yet: count now, bounded, so that rare words weigh more from the first search on.
         SELECT count(*) INTO v_total FROM (
@@ -70,17 +76,17 @@ BEGIN
 END $$;
 
 -- gate_of: an OR of the rarest of these words (rarest first) that together occur in at most p_budget
--- memories, and always of the rarest one: bounds what the lexical arm reads.
+-- memories, and always of the rarest one that occurs at all: bounds what the lexical arm reads.
 CREATE OR REPLACE FUNCTION recall.gate_of(p_words text[], p_documents bigint[], p_budget bigint)
 RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT string_agg(recall.quoted_query(g.word)::text, ' | ')::tsquery
     FROM (
-        SELECT w.word, w.place, sum(w.documents) OVER (ORDER BY w.place) AS reached
+        SELECT w.word, w.documents, sum(w.documents) OVER (ORDER BY w.place) AS reached
         FROM unnest(p_words, p_documents) WITH ORDINALITY w(word, documents, place)
     ) g
-    WHERE g.place = 1 OR g.reached <= p_budget
+    WHERE g.reached <= p_budget OR g.reached = g.documents
 $$;
 
 -- semantic_arm: the memories nearest in meaning, nearest first. A tenant of up to 4,000 memories, and any
@@ -207,6 +213,8 @@ BEGIN
           OR (p_vitality_mode = 'bounded' AND p_vitality_weight > 1) THEN
         PERFORM recall.reject(format(
             'The vitality weight %s is not between 0 and 10 (1 in the mode bounded).', p_vitality_weight));
+    ELSIF l2_norm(p_embedding) = 0 THEN
+        PERFORM recall.reject('The query vector is zero, which has no direction.', 'Embed the question again.');
     ELSIF vector_dims(p_embedding) <> v_dimensions THEN
         PERFORM recall.reject(
             format('The query vector has %s dimensions, this database keeps %s.',
@@ -302,7 +310,8 @@ BEGIN
     FROM recall.names_in(v_tenant, p_query, ARRAY(
         SELECT k.word FROM unnest(v_words, v_documents) k(word, documents) WHERE k.documents = 0)) n;
 
-    IF v_words IS NULL AND v_named_ids IS NULL THEN
+    IF v_words IS NULL AND v_named_ids IS NULL AND NOT EXISTS (
+        SELECT FROM recall.memory m WHERE m.tenant = v_tenant AND m.key = btrim(p_query)) THEN
         PERFORM recall.reject(
             format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
             'Add a word that says what you look for.');
@@ -313,7 +322,7 @@ BEGIN
         SELECT s.id, row_number() OVER (ORDER BY s.similarity DESC, s.id) AS place
         FROM recall.semantic_arm(v_tenant, p_embedding, v_pool, v_total, p_layers, p_roles, p_authors, p_tags,
              p_since, p_until, p_include_archived, p_include_superseded, p_include_invalid, p_now) s
-        WHERE p_embedding IS NOT NULL
+        WHERE p_embedding IS NOT NULL AND s.similarity <> 'NaN'
     ), lexical AS (
         SELECT l.id, row_number() OVER (ORDER BY l.strength DESC, l.id) AS place
         FROM recall.lexical_arm(v_tenant, recall.gate_of(v_words, v_documents, 2000), v_queries, v_idfs, v_pool,
@@ -340,7 +349,9 @@ BEGIN
         FROM candidate c
         CROSS JOIN LATERAL (
             SELECT m.layer,
-                   CASE WHEN p_embedding IS NOT NULL THEN 1 - (m.embedding <=> p_embedding) END AS similarity,
+                   -- NaN, which would sort first, stands for a stored vector of length zero.
+                   CASE WHEN p_embedding IS NOT NULL
+                        THEN nullif(1 - (m.embedding <=> p_embedding), 'NaN') END AS similarity,
                    coalesce(recall.lexical_sum(m.search_text, v_queries, v_idfs), 0) AS strength,
                    (v_authors IS NOT NULL AND m.author IS NOT NULL
                     AND (lower(m.author) = ANY (v_authors)

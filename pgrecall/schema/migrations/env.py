@@ -2,7 +2,8 @@
 
 from alembic import context
 
-from pgrecall.schema.tables import SCHEMA, describe
+from pgrecall.schema.columns import SCHEMA
+from pgrecall.schema.tables import describe
 
 connection = context.config.attributes["connection"]
 dimensions = context.config.attributes["dimensions"]

@@ -1,0 +1,36 @@
+"""A database of its own for one measurement, dropped afterwards."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from pgrecall.embedded import EmbeddedServer
+from pgrecall.schema import migrate
+from pgrecall.settings import Settings
+
+
+@contextmanager
+def fresh_database(settings: Settings, dimensions: int) -> Iterator[str]:
+    """The URL of a new, initialised database on the configured server, else on the embedded one."""
+    configured = settings.database_url
+    server = None if configured else EmbeddedServer.start(settings.data_dir)
+    base = server.url if server else configured.get_secret_value() if configured else ""
+    name = f"recall_benchmark_{uuid.uuid4().hex[:8]}"
+    try:
+        with psycopg.connect(base, autocommit=True) as admin:
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+        url = make_conninfo(base, dbname=name)
+        try:
+            migrate.upgrade(url, dimensions=dimensions)
+            yield url
+        finally:
+            with psycopg.connect(base, autocommit=True) as admin:
+                admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        if server:
+            server.release()

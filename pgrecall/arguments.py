@@ -1,0 +1,50 @@
+"""Keyword arguments of the client, typed once: the fields of a draft and of a search."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, TypedDict
+
+from pgrecall.models import DraftLink, Role, VitalityMode
+
+
+class DraftFields(TypedDict, total=False):
+    """The fields of a :class:`Draft` beside its body."""
+
+    title: str
+    key: str | None
+    layer: str
+    role: Role | None
+    author: str | None
+    context: str
+    source: str | None
+    session_id: str | None
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    metadata: dict[str, Any]
+    occurred_at: datetime | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    expires_at: datetime | None
+    pinned: bool
+    links: tuple[DraftLink, ...]
+
+
+class SearchOptions(TypedDict, total=False):
+    """The fields of a :class:`SearchRequest` beside its query."""
+
+    k: int
+    layers: tuple[str, ...] | None
+    roles: tuple[str, ...] | None
+    authors: tuple[str, ...] | None
+    tags: tuple[str, ...] | None
+    since: datetime | None
+    until: datetime | None
+    include_archived: bool
+    include_superseded: bool
+    include_invalid: bool
+    min_relevance: float
+    vitality_mode: VitalityMode
+    vitality_weight: float | None
+    explain: bool
+    now: datetime | None

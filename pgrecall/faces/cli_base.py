@@ -1,0 +1,113 @@
+"""What every command stands on: the global options, the consoles, the way in, and what errors look like."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+import typer
+from rich.console import Console
+
+from pgrecall.errors import DatabaseError, RecallError
+from pgrecall.faces.snippets import printable
+from pgrecall.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from pgrecall.client import Memory
+    from pgrecall.embedded import EmbeddedServer
+
+DONE, NOTHING_FOUND, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
+
+
+class _Described(Protocol):
+    def describe(self) -> str: ...
+
+
+class PipeConsole(Console):
+    """A console whose reader may go away, as ``head`` does, without a word."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(BROKEN_PIPE)
+
+
+def output() -> Console:
+    """Standard output, for what was asked for."""
+    return PipeConsole(highlight=False, markup=False, emoji=False)
+
+
+def notes() -> Console:
+    """Standard error, for everything said beside it."""
+    return PipeConsole(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """The options before the command; they win over the environment."""
+
+    database_url: str | None = field(default=None, repr=False)
+    tenant: str | None = None
+    data_dir: Path | None = None
+
+    def settings(self) -> Settings:
+        """The settings of this run. Naming a data directory asks for the server in it."""
+        embedded = self.data_dir is not None and self.database_url is None
+        settings = load_settings(database_url=self.database_url, tenant=self.tenant, data_dir=self.data_dir)
+        return settings.model_copy(update={"database_url": None}) if embedded else settings
+
+    @contextmanager
+    def opened(self, *, embeds: bool = False) -> Iterator[Memory]:
+        """The client. Commands that embed nothing have no embedder, so that no model is looked for."""
+        from pgrecall.client import Memory  # draws in psycopg, SQLAlchemy and Alembic: not for --help
+
+        settings = self.settings()
+        fresh = is_fresh(settings)
+        if not embeds and not fresh:  # a fresh database takes its dimensions from the embedder
+            settings = settings.model_copy(update={"embedder": "none"})
+        with Memory(settings=settings) as memory:
+            if fresh and memory.server is not None:
+                announce(memory.server)
+            yield memory
+
+    @contextmanager
+    def located(self) -> Iterator[tuple[str, EmbeddedServer | None, Settings]]:
+        """The database's URL, the embedded server behind it if there is one, and the settings."""
+        from pgrecall.embedded import EmbeddedServer
+
+        settings = self.settings()
+        if settings.database_url:
+            yield settings.database_url.get_secret_value(), None, settings
+            return
+        fresh = is_fresh(settings)
+        with EmbeddedServer.start(settings.data_dir) as server:
+            if fresh:
+                announce(server)
+            yield server.url, server, settings
+
+
+def is_fresh(settings: Settings) -> bool:
+    """Whether the embedded server has no data yet."""
+    return not settings.database_url and not (settings.data_dir.expanduser() / "postgres").exists()
+
+
+def announce(server: _Described) -> None:
+    """Says once where the data is: at the start that created it."""
+    notes().print(f"{server.describe()}.")
+
+
+def globals_of(context: typer.Context) -> Globals:
+    """The global options this command was given."""
+    given = context.find_object(Globals)
+    return given if given is not None else Globals()
+
+
+def complain(error: RecallError) -> int:
+    """Says what is wrong and the way out; returns the exit code."""
+    notes().print(f"Error: {printable(str(error))}")
+    return NO_DATABASE if isinstance(error, DatabaseError) else BAD_INPUT

@@ -1,0 +1,104 @@
+"""Commands about the database: init, upgrade, status, serve."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pgrecall.faces.cli_base import globals_of, notes, output
+from pgrecall.faces.documents import plain, to_text
+from pgrecall.faces.render_memory import show_status
+from pgrecall.faces.values import parse_moment
+
+if TYPE_CHECKING:
+    from pgrecall.embedded import EmbeddedServer
+
+DEFAULT_DIMENSIONS = 384
+
+
+def init(
+    context: typer.Context,
+    dimensions: Annotated[
+        int | None, typer.Option(help="Of the embeddings; without it those of the configured embedder.")
+    ] = None,
+) -> None:
+    """Make a database ready: extensions, tables and functions. Running it twice is harmless.
+
+    Without a database URL the embedded Postgres is started, and its data created where there is none.
+    """
+    from pgrecall.schema import migrate
+    from pgrecall.search.embedding import make_embedder
+
+    with globals_of(context).located() as (url, server, settings):
+        before = migrate.inspect(url, timeout=settings.connect_timeout)
+        wanted = dimensions
+        if wanted is None and before.dimensions is None:
+            embedder = make_embedder(settings)
+            wanted = embedder.dimensions if embedder else DEFAULT_DIMENSIONS
+        done = migrate.upgrade(url, dimensions=wanted, timeout=settings.connect_timeout)
+        _tell(done, server)
+
+
+def upgrade(context: typer.Context) -> None:
+    """Bring an initialised database to this version's schema. Running it twice is harmless."""
+    from pgrecall.errors import SchemaMismatch
+    from pgrecall.schema import migrate
+
+    with globals_of(context).located() as (url, server, settings):
+        before = migrate.inspect(url, timeout=settings.connect_timeout)
+        if before.revision is None:
+            raise SchemaMismatch("This database is not initialised.", hint="Run `pgrecall init`.")
+        _tell(migrate.upgrade(url, timeout=settings.connect_timeout), server)
+
+
+def status(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    now: Annotated[str | None, typer.Option(help="The moment to compute vitality for.")] = None,
+) -> None:
+    """What is stored, layer by layer and zone by zone, and where."""
+    moment = parse_moment(now, "--now")
+    with globals_of(context).opened() as memory:
+        state = memory.status(now=moment)
+        where = memory.server.describe() if memory.server else f"Postgres {state.server_version}"
+        if as_json:
+            data_dir = str(memory.server.data_dir) if memory.server else None
+            output().out(to_text({**plain(state), "data_dir": data_dir}))
+        else:
+            show_status(output(), state, where)
+
+
+def serve(context: typer.Context) -> None:
+    """Keep the embedded Postgres running until Ctrl-C, and print its URL, for psql and other languages."""
+    with globals_of(context).opened() as memory:
+        if memory.server is None:
+            notes().print("The database is a server of your own; there is nothing to keep running.")
+            return
+        output().out(memory.server.url)
+        notes().print("Ready. Ctrl-C stops the server, unless somebody else still uses it.")
+        stopped = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+        try:
+            stopped.wait()
+        except KeyboardInterrupt:
+            notes().print("stopped")
+
+
+def _tell(done: object, server: EmbeddedServer | None) -> None:
+    from pgrecall.schema.migrate import Upgrade
+
+    assert isinstance(done, Upgrade)
+    console = output()
+    after = done.after
+    kept = f"schema {after.revision}, embeddings of {after.dimensions} dimensions"
+    if done.before.revision is None:
+        console.print(f"Initialised: {kept}.", soft_wrap=True)
+    elif done.changed:
+        console.print(f"Upgraded from schema {done.before.revision}: {kept}.", soft_wrap=True)
+    else:
+        console.print(f"Nothing to do: {kept}.", soft_wrap=True)
+    if server is not None:
+        console.print(f"{server.describe()}.", soft_wrap=True)

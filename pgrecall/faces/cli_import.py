@@ -1,0 +1,86 @@
+"""The command import: notes, records and chats in, with progress, and a report of what became of them."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli_base import BAD_INPUT, DONE, INTERRUPTED, NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.progress import Progress
+from pgrecall.faces.render_memory import show_import
+from pgrecall.faces.values import text
+from pgrecall.importers import KnownKind, count_items, known_kind, open_source, source_name
+from pgrecall.models import Draft, ImportReport, Problem
+
+_THINGS: dict[KnownKind, str] = {"markdown": "notes", "jsonl": "records", "chat": "turns"}
+
+
+def import_(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A folder of Markdown notes, or a .md, .jsonl or .json file.")],
+    kind: Annotated[str, typer.Option(help="auto, markdown, jsonl or chat.")] = "auto",
+    layer: Annotated[str | None, typer.Option(help="For notes and turns that name none.")] = None,
+    source: Annotated[str | None, typer.Option(help="Remember the import under this name.")] = None,
+    prefix: Annotated[str, typer.Option(help="Put before every key.")] = "",
+    strict: Annotated[bool, typer.Option(help="Stop at the first problem.")] = False,
+) -> None:
+    """Import memories. Doing it again updates what has changed and leaves the rest.
+
+    Every batch is committed on its own, so Ctrl-C loses nothing that was reported, and a second run
+    completes the work.
+    """
+    wanted = _kind(path, kind)
+    name = text(source, "--source") if source is not None else source_name(path, wanted)
+    items = open_source(path, kind=wanted, source=name, prefix=prefix, layer=layer)
+    total = count_items(path, wanted)
+    with globals_of(context).opened(embeds=True) as memory:
+        try:
+            with Progress("importing", _THINGS[wanted], total) as bar:
+                counted = _Counted(items, by_note=wanted == "markdown")
+                report = memory.import_drafts(
+                    counted, source=name, strict=strict, progress=lambda _: bar.reached(counted.count)
+                )
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the second Ctrl-C must not cut off this answer
+            stored = memory.status().memories
+            notes().print(f"stopped; {stored:,} memories are stored, run it again to complete")
+            raise typer.Exit(INTERRUPTED) from None
+    show_import(output(), report)
+    raise typer.Exit(_exit_code(report, path))
+
+
+class _Counted:
+    """The items of a source, counted as they are read; a note's parts count with the note."""
+
+    def __init__(self, items: Iterator[Draft | Problem], *, by_note: bool) -> None:
+        self._items = items
+        self._by_note = by_note
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Draft | Problem]:
+        for item in self._items:
+            part = self._by_note and isinstance(item, Draft) and "#" in (item.key or "")
+            self.count += not part
+            yield item
+
+
+def _kind(path: Path, given: str) -> KnownKind:
+    match given:
+        case "auto" | "markdown" | "jsonl" | "chat":
+            return known_kind(path, given)
+        case _:
+            raise InvalidInput(f"There is no kind {given!r}.", hint="Use auto, markdown, jsonl or chat.")
+
+
+def _exit_code(report: ImportReport, path: Path) -> int:
+    if report.created + report.updated + report.unchanged:
+        return DONE
+    if report.problems:
+        return BAD_INPUT
+    notes().print(f"There is nothing to import in {path}.")
+    return NOTHING_FOUND

@@ -1,0 +1,86 @@
+"""The command search."""
+
+from __future__ import annotations
+
+from typing import Annotated, get_args
+
+import typer
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.documents import search_document, to_text
+from pgrecall.faces.render import show_hits
+from pgrecall.faces.snippets import printable
+from pgrecall.faces.values import clock, parse_moment, parse_since, parse_until, question, texts
+from pgrecall.models import SearchResult, VitalityMode
+
+LARGEST_K = 1000
+
+Many = list[str] | None
+
+_MODES: tuple[VitalityMode, ...] = get_args(VitalityMode)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
+    k: Annotated[int, typer.Option("-k", help="At most so many, 1 to 1000.")] = 10,
+    layer: Annotated[Many, typer.Option(help="Only of this layer; may be repeated.")] = None,
+    tag: Annotated[Many, typer.Option(help="Only with this tag; repeated: with all of them.")] = None,
+    author: Annotated[Many, typer.Option(help="Only by this author; may be repeated.")] = None,
+    role: Annotated[Many, typer.Option(help="Only of this role; may be repeated.")] = None,
+    since: Annotated[str | None, typer.Option(help="From this date on, or 7d, 2w, 6m, 1y ago.")] = None,
+    until: Annotated[str | None, typer.Option(help="Up to this date, the day included.")] = None,
+    include_archived: Annotated[bool, typer.Option("--include-archived")] = False,
+    min_relevance: Annotated[float, typer.Option(help="Leave out what is less relevant; 0 to 1.")] = 0.0,
+    vitality_weight: Annotated[
+        float | None, typer.Option(help="How much use counts; without it the database's setting, 0.5.")
+    ] = None,
+    vitality_mode: Annotated[str, typer.Option(help="odds, multiply, bounded or off.")] = "odds",
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each is where it is.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    now: Annotated[str | None, typer.Option(help="Ask how it would rank at this moment.")] = None,
+) -> None:
+    """Ask a question: by meaning, words and names, weighed by how alive each memory is."""
+    if not 1 <= k <= LARGEST_K:
+        raise InvalidInput(f"k is {k}; it must lie between 1 and {LARGEST_K:,}.")
+    asked, moment = question(query), parse_moment(now, "--now")
+    reference = moment or clock()
+    begin, end = parse_since(since, reference), parse_until(until, reference)
+    with globals_of(context).opened(embeds=True) as memory:
+        result = memory.search(
+            asked,
+            k=k,
+            layers=texts(layer, "--layer"),
+            tags=texts(tag, "--tag"),
+            authors=texts(author, "--author"),
+            roles=texts(role, "--role"),
+            since=begin,
+            until=end,
+            include_archived=include_archived,
+            min_relevance=min_relevance,
+            vitality_weight=vitality_weight,
+            vitality_mode=_mode(vitality_mode),
+            now=moment,
+        )
+    if as_json:
+        output().out(to_text(search_document(asked, result)))
+    else:
+        _show(result, explain)
+    raise typer.Exit(DONE if result.hits else NOTHING_FOUND)
+
+
+def _show(result: SearchResult, explain: bool) -> None:
+    for step in result.skipped:
+        notes().print(f"Skipped: {printable(step)}")
+    if result.hits:
+        show_hits(output(), result, explain=explain)
+    else:
+        notes().print("Nothing was found.")
+
+
+def _mode(given: str) -> VitalityMode:
+    for mode in _MODES:
+        if given == mode:
+            return mode
+    raise InvalidInput(f"There is no vitality mode {given!r}.", hint=f"Use one of {', '.join(_MODES)}.")

@@ -1,0 +1,79 @@
+"""The part of a body that shows why it was found, and text made safe to print."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+_WORD = re.compile(r"\w+")
+_SHOWN_CONTROLS = "\n"
+_HIDDEN = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: str) -> str:
+    """The text without anything that could move a terminal's cursor, colour it or turn its direction."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character in _SHOWN_CONTROLS
+        or (unicodedata.category(character) != "Cc" and character not in _HIDDEN)
+        else " "
+        for character in text
+    )
+
+
+def matches(text: str, lexemes: Mapping[str, float]) -> list[tuple[int, int, str]]:
+    """Where words of the text match lexemes (stems, as Postgres makes them): begin, end, lexeme."""
+    stems = {_root(lexeme): lexeme for lexeme in lexemes}
+    longest = max((len(stem) for stem in stems), default=0)
+    found = []
+    for word in _WORD.finditer(text):
+        folded = word[0].casefold()
+        for size in range(min(longest, len(folded)), 0, -1):
+            stem = folded[:size]
+            if stem in stems and (len(folded) - size <= 5 if size > 2 else folded == stem):
+                found.append((word.start(), word.end(), stems[stem]))
+                break
+    return found
+
+
+def snippet(body: str, lexemes: Mapping[str, float], width: int = 160) -> tuple[str, list[tuple[int, int]]]:
+    """About ``width`` characters around the rarest matched words, on one line, and where matches stand."""
+    flat = " ".join(printable(body).split())
+    found = matches(flat[:200_000], lexemes)
+    begin = _best_start(found, lexemes, width)
+    begin, end = _at_words(flat, begin, begin + width)
+    head, tail = ("… " if begin else ""), (" …" if end < len(flat) else "")
+    spans = [
+        (left - begin + len(head), right - begin + len(head))
+        for left, right, _ in found
+        if begin <= left and right <= end
+    ]
+    return f"{head}{flat[begin:end]}{tail}", spans
+
+
+def _root(lexeme: str) -> str:
+    """The stem as words begin with it: the stemmer writes ``queri`` for query and queries."""
+    return lexeme[:-1] if len(lexeme) > 3 and lexeme.endswith("i") else lexeme
+
+
+def _best_start(found: list[tuple[int, int, str]], lexemes: Mapping[str, float], width: int) -> int:
+    best, best_worth = 0, 0.0
+    for place, (left, _, _) in enumerate(found):
+        inside = {lexeme for start, end, lexeme in found[place : place + 50] if end <= left + width * 3 // 4}
+        worth = sum(lexemes[lexeme] for lexeme in inside)
+        if worth > best_worth + 1e-9:
+            best, best_worth = left, worth
+    return max(0, best - width // 5) if best > width // 2 else 0
+
+
+def _at_words(text: str, begin: int, end: int) -> tuple[int, int]:
+    """The range moved to where words begin and end, unless a word is very long."""
+    end = min(end, len(text))
+    if begin and (space := text.find(" ", max(0, begin - 1), begin + 30)) >= 0:
+        begin = space + 1
+    if end < len(text) and (space := text.rfind(" ", max(begin, end - 30), end + 1)) > begin:
+        end = space
+    return begin, end
