@@ -33,6 +33,9 @@ Row = Mapping[str, Any]
 MINIMUM_SERVER = 160_000
 MINIMUM_PGVECTOR = (0, 8)
 
+_LOST = ("08", "57P")
+"""SQLSTATE classes of a lost connection: connection exceptions, and a server shutting down."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extension:
@@ -176,7 +179,7 @@ def translated(error: psycopg.Error) -> RecallError:
     hint = diagnostic.message_hint or ""
     match error:
         case psycopg.errors.NoDataFound():
-            return _not_found(diagnostic.message_detail, message)
+            return _not_found(diagnostic)
         case psycopg.errors.InvalidParameterValue() if diagnostic.constraint_name == "embedder_mismatch":
             return EmbedderMismatch(message, hint=hint)
         case psycopg.errors.InvalidSchemaName() | psycopg.errors.UndefinedFunction():
@@ -193,6 +196,10 @@ def translated(error: psycopg.Error) -> RecallError:
             )
         case psycopg.DataError() | psycopg.IntegrityError():
             return InvalidInput(_sentence(message), hint=hint)
+        case psycopg.errors.ProgramLimitExceeded():
+            return InvalidInput(_sentence(message), hint=hint)
+        case psycopg.OperationalError() if error.sqlstate and not error.sqlstate.startswith(_LOST):
+            return DatabaseError(_sentence(message), hint=hint or "Try again.", sqlstate=error.sqlstate)
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return DatabaseUnavailable(
                 f"The connection to Postgres failed: {message}",
@@ -203,10 +210,11 @@ def translated(error: psycopg.Error) -> RecallError:
             return DatabaseError(_sentence(message), hint=hint, sqlstate=error.sqlstate)
 
 
-def _not_found(reference: str | None, message: str) -> RecallError:
-    if reference is None:
-        return InvalidInput(message)
-    return MemoryNotFound(int(reference) if reference.lstrip("-").isdigit() else reference)
+def _not_found(diagnostic: psycopg.errors.Diagnostic) -> RecallError:
+    reference = diagnostic.message_detail
+    if not reference:
+        return InvalidInput(diagnostic.message_primary or "There is no such memory.")
+    return MemoryNotFound(int(reference) if diagnostic.column_name == "id" else reference)
 
 
 def _first_line(error: psycopg.Error) -> str:

@@ -6,6 +6,7 @@ Drivers (:mod:`pgrecall.client`) run the same values synchronously or asynchrono
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -219,9 +220,13 @@ def to_json(value: object) -> str:
         raise InvalidInput(
             f"This cannot be stored as JSON: {error}.", hint="Give valid Unicode text and finite numbers."
         ) from error
-    if "\\u0000" in text:
+    if _NUL.search(text):
         raise InvalidInput("A text holds a NUL character.", hint="Remove it; Postgres cannot store it.")
     return text
+
+
+# An odd number of backslashes before u0000 is the escape; an even number is text that speaks of it.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def _json_default(value: object) -> object:
@@ -242,7 +247,7 @@ def _item(draft: Draft, vector: Vector | None) -> dict[str, object]:
     item: dict[str, object] = {
         f.name: value
         for f in fields(draft)
-        if f.name != "links" and (value := getattr(draft, f.name)) not in (None, (), "", False)
+        if f.name != "links" and (value := getattr(draft, f.name)) != f.default
     }
     item["links"] = [
         {"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in draft.links

@@ -52,7 +52,8 @@ def server(testrun_uid: str) -> Iterator[EmbeddedServer]:
 @pytest.fixture(scope="session")
 def template(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of a migrated, empty database that tests clone."""
-    with FileLock(str(server.data_dir / "template.lock")), psycopg.connect(server.url, autocommit=True) as admin:
+    lock = FileLock(str(server.data_dir / "template.lock"))
+    with lock, psycopg.connect(server.url, autocommit=True) as admin:
         there = admin.execute("SELECT FROM pg_database WHERE datname = %s", (TEMPLATE,)).fetchone()
         if there is None:
             admin.execute("CREATE DATABASE recall_fresh")

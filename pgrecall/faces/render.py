@@ -61,7 +61,9 @@ def _row(console: Console, hit: Hit) -> Table:
     vitality = _vitality(console, hit)
     vitality.append(f"\n{hit.zone}", style=ZONE_STYLES.get(hit.zone, ""))
     numbers = (str(hit.rank), f"{hit.score:.2f}", f"{hit.relevance:.2f}")
-    table.add_row(*numbers, vitality, printable(hit.layer), Group(*_told(hit, 2 * room - 4)))
+    table.add_row(
+        *numbers, vitality, printable(hit.layer), Group(*_told(hit, (2 if room > 50 else 3) * room - 4))
+    )
     return table
 
 
@@ -84,7 +86,7 @@ def _told(hit: Hit, room: int) -> list[Text]:
 
 
 def _explained(hit: Hit) -> Text:
-    text = f"{hit.title} {hit.body}"[:200_000]
+    text = f"{hit.title} {hit.author or ''} {hit.body}"[:200_000]
     spelt = {lexeme: text[begin:end].lower() for begin, end, lexeme in reversed(matches(text, _words(hit)))}
     told = Text(printable(sentence(hit.explanation, spelt)), style="italic")
     for what, said in terms(hit.explanation):

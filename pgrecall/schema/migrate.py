@@ -230,7 +230,10 @@ def _apply_functions(connection: Connection) -> None:
     assert isinstance(driver, psycopg.Connection)
     for path in function_files():
         # Straight to the driver: a file holds many statements, and its % signs are no placeholders.
-        driver.execute(path.read_bytes())
+        try:
+            driver.execute(path.read_bytes())
+        except psycopg.Error as error:
+            raise translated(error) from error
     touched = set(
         connection.execute(text(_OUR_FUNCTIONS + " AND xmin = pg_current_xact_id()::xid")).scalars()
     )

@@ -70,13 +70,14 @@ def _links(metadata: MetaData) -> None:
 
 
 def _name(metadata: MetaData) -> Table:
-    """Titles and aliases of entities, kept by a trigger: what the name arm looks through."""
+    """Titles and aliases, kept by a trigger: what links resolve by; the name arm sees those of entities."""
     return Table(
         "name",
         metadata,
         Column("tenant", Text, nullable=False),
         Column("name", Text, nullable=False),
         Column("memory_id", BigInteger, nullable=False),
+        Column("entity", Boolean, nullable=False),
         PrimaryKeyConstraint("tenant", "name", "memory_id", name="name_pkey"),
         owned_by_memory("name_memory_fkey"),
         Index("name_memory_idx", "tenant", "memory_id"),
@@ -85,6 +86,7 @@ def _name(metadata: MetaData) -> Table:
             "name",
             postgresql_using="gin",
             postgresql_ops={"name": "gin_trgm_ops"},
+            postgresql_where=text("entity"),
         ),
         schema=SCHEMA,
     )

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall import Draft, EmbedderError, EmbedderMismatch, InvalidInput, Memory, MemoryNotFound
+from pgrecall.embedded import EmbeddedServer
 from pgrecall.flows import content_hash
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from pgrecall.settings import Settings
@@ -24,6 +27,32 @@ Query = Callable[..., list[dict[str, Any]]]
 TABLES = ("memory", "activation", "access", "link", "pending_link", "name", "lexeme", "setting", "layer")
 VECTOR = "[" + ",".join(["1"] + ["0"] * 63) + "]"
 OTHER_VECTOR = "[" + ",".join(["0"] * 63 + ["1"]) + "]"
+
+
+@pytest.fixture(scope="module")
+def shared_connection(server: EmbeddedServer, template: str) -> Iterator[psycopg.Connection[Any]]:
+    name = f"remember_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server.url, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        try:
+            with psycopg.connect(make_conninfo(server.url, dbname=name), row_factory=dict_row) as connection:
+                yield connection
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
+    """Like ``query``, in one database for all tests of this file: each test's work is rolled back."""
+
+    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
+        with shared_connection.transaction():  # a savepoint
+            shared_connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+            cursor = shared_connection.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    with shared_connection.transaction(force_rollback=True):
+        yield run
 
 
 def store(query: Query, *drafts: Any, model: str | None = None, skip: bool = False,
@@ -73,16 +102,16 @@ def at_once(url: str, jobs: list[Callable[[psycopg.Connection[Any]], Any]]) -> l
 # What is stored
 
 
-def test_created_then_unchanged_then_updated(query: Query) -> None:
-    draft = {"key": "plan", "title": "Plan", "body": "Sail on Friday", "tags": ["sea"], "metadata": {"a": None}}
-    [first] = store(query, draft)
-    [again] = store(query, draft)
-    [changed] = store(query, draft | {"body": "Sail on Monday"})
+def test_created_then_unchanged_then_updated(sql: Query) -> None:
+    draft = {"key": "plan", "title": "Plan", "body": "Sail on Friday", "tags": ["sea"], "metadata": {"a": 1}}
+    [first] = store(sql, draft)
+    [again] = store(sql, draft)
+    [changed] = store(sql, draft | {"body": "Sail on Monday"})
     assert [row["outcome"] for row in (first, again, changed)] == ["created", "unchanged", "updated"]
     assert first["id"] == again["id"] == changed["id"]
-    assert row_of(query, "plan")["body"] == "Sail on Monday"
-    assert sizes(query) | {"setting": 0, "layer": 0} == dict.fromkeys(TABLES, 0) | {
-        "memory": 1, "activation": 1, "access": 1,
+    assert row_of(sql, "plan")["body"] == "Sail on Monday"
+    assert sizes(sql) | {"setting": 0, "layer": 0} == dict.fromkeys(TABLES, 0) | {
+        "memory": 1, "activation": 1, "access": 1, "name": 1,
     }  # fmt: skip
 
 
@@ -96,35 +125,35 @@ def test_created_then_unchanged_then_updated(query: Query) -> None:
         ("pinned", True),
     ],
 )  # fmt: skip
-def test_a_change_of_any_field_is_an_update(query: Query, field: str, value: Any) -> None:
-    store(query, {"key": "k", "body": "b"})
-    [row] = store(query, {"key": "k", "body": "b", field: value})
+def test_a_change_of_any_field_is_an_update(sql: Query, field: str, value: Any) -> None:
+    store(sql, {"key": "k", "body": "b"})
+    [row] = store(sql, {"key": "k", "body": "b", field: value})
     assert row["outcome"] == "updated"
-    stored = row_of(query, "k")[field]
+    stored = row_of(sql, "k")[field]
     assert (stored.isoformat() if isinstance(stored, datetime) else stored) == value
 
 
-def test_unchanged_keeps_the_time_of_the_last_update(query: Query, now: datetime) -> None:
-    store(query, {"key": "k", "body": "b"}, now=now)
-    store(query, {"key": "k", "body": "b"}, now=now + timedelta(days=1))
-    assert row_of(query, "k")["updated_at"] == now
-    store(query, {"key": "k", "body": "c"}, now=now + timedelta(days=2))
-    row = row_of(query, "k")
+def test_unchanged_keeps_the_time_of_the_last_update(sql: Query, now: datetime) -> None:
+    store(sql, {"key": "k", "body": "b"}, now=now)
+    store(sql, {"key": "k", "body": "b"}, now=now + timedelta(days=1))
+    assert row_of(sql, "k")["updated_at"] == now
+    store(sql, {"key": "k", "body": "c"}, now=now + timedelta(days=2))
+    row = row_of(sql, "k")
     assert (row["created_at"], row["updated_at"]) == (now, now + timedelta(days=2))
 
 
-def test_results_come_in_the_order_given(query: Query) -> None:
+def test_results_come_in_the_order_given(sql: Query) -> None:
     keys = [f"k{place}" for place in range(200)]
     random.Random(1).shuffle(keys)
-    rows = store(query, *({"key": key, "body": key} for key in keys))
+    rows = store(sql, *({"key": key, "body": key} for key in keys))
     assert [row["item"] for row in rows] == list(range(1, 201))
     assert [row["key"] for row in rows] == keys
-    by_id = {row["id"]: row["key"] for row in query("SELECT id, key FROM recall.memory")}
+    by_id = {row["id"]: row["key"] for row in sql("SELECT id, key FROM recall.memory")}
     assert [by_id[row["id"]] for row in rows] == keys
 
 
-def test_memories_without_a_key_are_new_every_time(query: Query) -> None:
-    rows = store(query, {"body": "same"}, {"body": "same"}) + store(query, {"body": "same"})
+def test_memories_without_a_key_are_new_every_time(sql: Query) -> None:
+    rows = store(sql, {"body": "same"}, {"body": "same"}) + store(sql, {"body": "same"})
     assert [row["outcome"] for row in rows] == ["created"] * 3
     assert len({row["id"] for row in rows}) == 3
 
@@ -134,31 +163,31 @@ def test_no_drafts_store_nothing(query: Query, memory: Memory) -> None:
     assert memory.remember_many([]) == []
 
 
-def test_a_title_alone_is_enough(query: Query) -> None:
-    assert store(query, {"title": "Mira", "layer": "entity"})[0]["outcome"] == "created"
+def test_a_title_alone_is_enough(sql: Query) -> None:
+    assert store(sql, {"title": "Mira", "layer": "entity"})[0]["outcome"] == "created"
 
 
-def test_nulls_mean_the_default(query: Query) -> None:
-    fields = ("title", "layer", "role", "context", "tags", "aliases", "metadata", "pinned", "links", "embedding")
-    store(query, {"key": "k", "body": "b"} | dict.fromkeys(fields))
-    row = row_of(query, "k")
+def test_nulls_mean_the_default(sql: Query) -> None:
+    fields = ("title", "layer", "role", "context", "tags", "aliases", "metadata", "pinned", "links")
+    store(sql, {"key": "k", "body": "b", "embedding": None} | dict.fromkeys(fields))
+    row = row_of(sql, "k")
     assert (row["layer"], row["title"], row["tags"], row["metadata"], row["pinned"]) == (
         "knowledge", "", [], {}, False,
     )  # fmt: skip
 
 
-def test_one_memory_through_plain_sql(query: Query, now: datetime) -> None:
-    [row] = query(
+def test_one_memory_through_plain_sql(sql: Query, now: datetime) -> None:
+    [row] = sql(
         "SELECT recall.remember('the body', 'the title', 'k', 'episodic', 'user', 'Mira', 'ctx', '{a,b}', "
         "'{alias}', '{\"deep\": {\"null\": null}}', %s, '[{\"target\": \"x\"}]', %s, 'hash-64', %s) AS id",
         (now - timedelta(days=1), VECTOR, now),
     )
-    stored = row_of(query, "k")
+    stored = row_of(sql, "k")
     assert stored["id"] == row["id"]
     assert stored["metadata"] == {"deep": {"null": None}}
     assert (stored["vector"], stored["embedded_with"]) == (VECTOR, "hash-64")
     assert (stored["tags"], stored["aliases"], stored["role"]) == (["a", "b"], ["alias"], "user")
-    assert sizes(query)["pending_link"] == 1
+    assert sizes(sql)["pending_link"] == 1
 
 
 def test_a_read_back_draft_is_the_draft(memory: Memory, now: datetime) -> None:
@@ -198,10 +227,10 @@ def test_a_body_of_a_million_characters(memory: Memory) -> None:
     assert memory.get("big").body == body
 
 
-def test_a_body_of_many_different_words(query: Query) -> None:
+def test_a_body_of_many_different_words(sql: Query) -> None:
     chance = random.Random(3)
     body = " ".join(str(chance.getrandbits(40)) for _ in range(80_000))[:1_000_000]
-    assert store(query, {"key": "k", "body": body})[0]["outcome"] == "created"
+    assert store(sql, {"key": "k", "body": body})[0]["outcome"] == "created"
 
 
 def test_huge_metadata(memory: Memory) -> None:
@@ -210,12 +239,11 @@ def test_huge_metadata(memory: Memory) -> None:
     assert memory.get("k").metadata == metadata
 
 
-def test_the_content_hash_is_the_one_the_client_computes(query: Query) -> None:
-    store(query, {"key": "k", "title": "Títle", "body": "Körper 漢"})
-    assert row_of(query, "k")["content_hash"] == content_hash(Draft("Körper 漢", title="Títle"))
+def test_the_content_hash_is_the_one_the_client_computes(sql: Query) -> None:
+    store(sql, {"key": "k", "title": "Títle", "body": "Körper 漢"})
+    assert row_of(sql, "k")["content_hash"] == content_hash(Draft("Körper 漢", title="Títle"))
 
 
-@pytest.mark.xfail(strict=True, reason="to_json looks for the escape \\u0000 where a backslash may be meant")
 def test_a_text_that_speaks_of_an_escape_is_no_nul(memory: Memory) -> None:
     body = r'In JSON a NUL is written "\u0000".'
     memory.remember(body, key="k")
@@ -245,37 +273,37 @@ def test_only_new_and_changed_texts_are_embedded(settings: Settings) -> None:
     assert embedder.texts == ["one", "two", "T\ntwo"]
 
 
-def test_the_embedding_is_kept_when_the_content_is_unchanged(query: Query) -> None:
-    store(query, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
-    assert store(query, {"key": "k", "body": "b"})[0]["outcome"] == "unchanged"
-    assert store(query, {"key": "k", "body": "b", "author": "Mira"})[0]["outcome"] == "updated"
-    row = row_of(query, "k")
+def test_the_embedding_is_kept_when_the_content_is_unchanged(sql: Query) -> None:
+    store(sql, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
+    assert store(sql, {"key": "k", "body": "b"})[0]["outcome"] == "unchanged"
+    assert store(sql, {"key": "k", "body": "b", "author": "Mira"})[0]["outcome"] == "updated"
+    row = row_of(sql, "k")
     assert (row["vector"], row["embedded_with"]) == (VECTOR, "hash-64")
 
 
-def test_the_embedding_is_dropped_when_the_content_changed_without_one(query: Query) -> None:
-    store(query, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
-    store(query, {"key": "k", "body": "c"})
-    row = row_of(query, "k")
+def test_the_embedding_is_dropped_when_the_content_changed_without_one(sql: Query) -> None:
+    store(sql, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
+    store(sql, {"key": "k", "body": "c"})
+    row = row_of(sql, "k")
     assert (row["vector"], row["embedded_with"]) == (None, None)
 
 
-def test_the_embedding_is_renewed_when_the_content_changed_with_one(query: Query) -> None:
-    store(query, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
-    store(query, {"key": "k", "body": "c", "embedding": OTHER_VECTOR}, model="hash-64")
-    assert row_of(query, "k")["vector"] == OTHER_VECTOR
+def test_the_embedding_is_renewed_when_the_content_changed_with_one(sql: Query) -> None:
+    store(sql, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
+    store(sql, {"key": "k", "body": "c", "embedding": OTHER_VECTOR}, model="hash-64")
+    assert row_of(sql, "k")["vector"] == OTHER_VECTOR
 
 
-def test_a_missing_embedding_is_added_later(query: Query) -> None:
-    store(query, {"key": "k", "body": "b"})
-    [row] = store(query, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
+def test_a_missing_embedding_is_added_later(sql: Query) -> None:
+    store(sql, {"key": "k", "body": "b"})
+    [row] = store(sql, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
     assert row["outcome"] == "updated"
-    assert row_of(query, "k")["vector"] == VECTOR
+    assert row_of(sql, "k")["vector"] == VECTOR
 
 
-def test_vectors_of_another_embedder_are_refused(query: Query) -> None:
-    store(query, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
-    sentence = refusal(query, {"key": "m", "body": "b", "embedding": VECTOR}, model="other-model")
+def test_vectors_of_another_embedder_are_refused(sql: Query) -> None:
+    store(sql, {"key": "k", "body": "b", "embedding": VECTOR}, model="hash-64")
+    sentence = refusal(sql, {"key": "m", "body": "b", "embedding": VECTOR}, model="other-model")
     assert sentence == "This database holds embeddings of 'hash-64', not of 'other-model'."
 
 
@@ -290,20 +318,20 @@ def test_an_embedder_of_other_dimensions_is_refused_at_the_start(settings: Setti
         Memory(settings=settings, embedder=HashEmbedder(32))
 
 
-def test_a_vector_without_the_name_of_its_embedder_is_refused(query: Query) -> None:
-    sentence = refusal(query, {"body": "b", "embedding": VECTOR})
+def test_a_vector_without_the_name_of_its_embedder_is_refused(sql: Query) -> None:
+    sentence = refusal(sql, {"body": "b", "embedding": VECTOR})
     assert "p_embedded_with" in sentence
 
 
-def test_a_refused_call_does_not_choose_the_embedder(query: Query) -> None:
-    refusal(query, {"body": "", "embedding": VECTOR}, model="typo")
-    assert store(query, {"body": "b", "embedding": VECTOR}, model="hash-64")[0]["outcome"] == "created"
+def test_a_refused_call_does_not_choose_the_embedder(sql: Query) -> None:
+    refusal(sql, {"body": "", "embedding": VECTOR}, model="typo")
+    assert store(sql, {"body": "b", "embedding": VECTOR}, model="hash-64")[0]["outcome"] == "created"
 
 
 def test_a_failing_embedder_stores_nothing(settings: Settings, query: Query) -> None:
     class Failing(HashEmbedder):
         def embed(self, texts: Any) -> Vectors:
-            raise EmbedderError("The model is gone.")
+            raise EmbedderError(f"The model is gone, and {len(texts)} texts wait.")
 
     before = sizes(query)
     with Memory(settings=settings, embedder=Failing(64)) as memory, pytest.raises(EmbedderError):
@@ -314,70 +342,70 @@ def test_a_failing_embedder_stores_nothing(settings: Settings, query: Query) -> 
 # Birth
 
 
-def test_creation_is_the_first_access(query: Query, now: datetime) -> None:
-    store(query, {"key": "k", "body": "b"}, now=now)
-    a, access = row_of(query, "k", "activation"), row_of(query, "k", "access")
+def test_creation_is_the_first_access(sql: Query, now: datetime) -> None:
+    store(sql, {"key": "k", "body": "b"}, now=now)
+    a, access = row_of(sql, "k", "activation"), row_of(sql, "k", "access")
     assert (a["n"], a["first_at"], a["t1"], a["t2"]) == (1, now.timestamp(), now.timestamp(), None)
     assert (a["decay"], a["clock"], a["credit"], a["in_degree"]) == (0.5, 1, 0, 0)
     assert (access["kind"], access["weight"], access["at"]) == ("write", 1, now)
 
 
-def test_an_entity_is_born_with_two_accesses(query: Query, now: datetime) -> None:
-    store(query, {"key": "k", "title": "Mira", "layer": "entity"}, now=now)
-    a, access = row_of(query, "k", "activation"), row_of(query, "k", "access")
+def test_an_entity_is_born_with_two_accesses(sql: Query, now: datetime) -> None:
+    store(sql, {"key": "k", "title": "Mira", "layer": "entity"}, now=now)
+    a, access = row_of(sql, "k", "activation"), row_of(sql, "k", "access")
     assert (a["n"], a["t1"], a["t2"], a["t3"]) == (2, now.timestamp(), now.timestamp(), None)
     assert (a["decay"], a["clock"], access["weight"]) == (0.5, 0.1, 2)
 
 
-def test_a_layer_of_the_tenants_own_decides_birth_and_rates(query: Query, now: datetime) -> None:
-    query("INSERT INTO recall.layer (tenant, name, metabolic_rate, reading, base_decay, birth_weight) "
+def test_a_layer_of_the_tenants_own_decides_birth_and_rates(sql: Query, now: datetime) -> None:
+    sql("INSERT INTO recall.layer (tenant, name, metabolic_rate, reading, base_decay, birth_weight) "
           "VALUES ('acme', 'dream', 2, 'exponent', 0.4, 10.5)")  # fmt: skip
-    store(query, {"key": "k", "body": "b", "layer": "dream"}, now=now)
-    a = row_of(query, "k", "activation")
+    store(sql, {"key": "k", "body": "b", "layer": "dream"}, now=now)
+    a = row_of(sql, "k", "activation")
     assert (a["n"], a["t8"], a["credit"]) == (10, now.timestamp(), 0.5)
     assert (a["decay"], a["clock"]) == (0.8, 1)
-    [row] = store(query, {"body": "b", "layer": "dream"}, skip=True, tenant="other")
+    [row] = store(sql, {"body": "b", "layer": "dream"}, skip=True, tenant="other")
     assert row["outcome"] == "rejected"
 
 
-def test_a_memory_of_the_past_is_born_in_the_past(query: Query, now: datetime) -> None:
+def test_a_memory_of_the_past_is_born_in_the_past(sql: Query, now: datetime) -> None:
     then = now - timedelta(days=400)
-    store(query, {"key": "k", "body": "b", "occurred_at": then.isoformat()}, now=now)
-    assert row_of(query, "k", "activation")["first_at"] == then.timestamp()
-    assert row_of(query, "k", "access")["at"] == then
-    assert row_of(query, "k")["happened_at"] == then
+    store(sql, {"key": "k", "body": "b", "occurred_at": then.isoformat()}, now=now)
+    assert row_of(sql, "k", "activation")["first_at"] == then.timestamp()
+    assert row_of(sql, "k", "access")["at"] == then
+    assert row_of(sql, "k")["happened_at"] == then
 
 
-def test_a_memory_of_tomorrow_is_born_now(query: Query, now: datetime) -> None:
+def test_a_memory_of_tomorrow_is_born_now(sql: Query, now: datetime) -> None:
     soon = now + timedelta(hours=5)
-    store(query, {"key": "k", "body": "b", "occurred_at": soon.isoformat()}, now=now)
-    assert row_of(query, "k", "activation")["t1"] == now.timestamp()
+    store(sql, {"key": "k", "body": "b", "occurred_at": soon.isoformat()}, now=now)
+    assert row_of(sql, "k", "activation")["t1"] == now.timestamp()
 
 
-def test_an_update_is_no_access(query: Query, now: datetime) -> None:
-    store(query, {"key": "k", "body": "b"}, now=now)
-    store(query, {"key": "k", "body": "c"}, now=now + timedelta(days=1))
-    a = row_of(query, "k", "activation")
+def test_an_update_is_no_access(sql: Query, now: datetime) -> None:
+    store(sql, {"key": "k", "body": "b"}, now=now)
+    store(sql, {"key": "k", "body": "c"}, now=now + timedelta(days=1))
+    a = row_of(sql, "k", "activation")
     assert (a["n"], a["t1"]) == (1, now.timestamp())
 
 
-def test_a_change_of_layer_retunes_the_rates_and_keeps_the_history(query: Query, now: datetime) -> None:
-    store(query, {"key": "k", "body": "b"}, now=now)
-    store(query, {"key": "k", "body": "b", "layer": "activity"}, now=now)
-    a = row_of(query, "k", "activation")
+def test_a_change_of_layer_retunes_the_rates_and_keeps_the_history(sql: Query, now: datetime) -> None:
+    store(sql, {"key": "k", "body": "b"}, now=now)
+    store(sql, {"key": "k", "body": "b", "layer": "activity"}, now=now)
+    a = row_of(sql, "k", "activation")
     assert (a["clock"], a["decay"], a["n"], a["t1"]) == (3, 0.5, 1, now.timestamp())
 
 
-def test_entities_are_known_by_title_and_aliases(query: Query) -> None:
+def test_entities_are_known_by_title_and_aliases(sql: Query) -> None:
     def names() -> list[str]:
-        return [row["name"] for row in query("SELECT name FROM recall.name ORDER BY name")]
+        return [row["name"] for row in sql("SELECT name FROM recall.name WHERE entity ORDER BY name")]
 
     mira = {"key": "k", "title": "Mira  Okafor", "aliases": ["M.O.", " "], "layer": "entity"}
-    store(query, mira, {"title": "A note", "body": "b"})
+    store(sql, mira, {"title": "A note", "body": "b"})
     assert names() == ["m.o.", "mira okafor"]
-    store(query, mira | {"aliases": []})
+    store(sql, mira | {"aliases": []})
     assert names() == ["mira okafor"]
-    store(query, mira | {"layer": "knowledge"})
+    store(sql, mira | {"layer": "knowledge"})
     assert names() == []
 
 
@@ -424,16 +452,16 @@ RANDOM_KEY = "".join(chr(random.Random(5).randint(0x4E00, 0x9FFF)) for _ in rang
          "its link weight 100.5 is not above 0 and at most 100"),
     ],
 )  # fmt: skip
-def test_a_draft_that_cannot_be_stored(query: Query, now: datetime, draft: Any, clause: str) -> None:
-    query("SET timezone = 'UTC'")
+def test_a_draft_that_cannot_be_stored(sql: Query, now: datetime, draft: Any, clause: str) -> None:
+    sql("SET timezone = 'UTC'")
     good = {"key": "good", "body": "b", "links": [{"target": "later"}]}
-    sentence = refusal(query, good, draft, model="hash-64", now=now)
+    sentence = refusal(sql, good, draft, model="hash-64", now=now)
     assert sentence == f"Draft 2 cannot be stored: {clause}."
 
-    rows = store(query, draft, good, model="hash-64", skip=True, now=now)
+    rows = store(sql, draft, good, model="hash-64", skip=True, now=now)
     assert [(row["outcome"], row["problem"]) for row in rows] == [("rejected", clause), ("created", None)]
     assert rows[0]["id"] is None
-    assert sizes(query)["memory"] == sizes(query)["activation"] == sizes(query)["access"] == 1
+    assert sizes(sql)["memory"] == sizes(sql)["activation"] == sizes(sql)["access"] == 1
 
 
 @pytest.mark.parametrize(
@@ -447,7 +475,10 @@ def test_a_draft_that_cannot_be_stored(query: Query, now: datetime, draft: Any, 
         ({"body": "b", "embedding": "[1,2"}, "embedding"),
         ({"body": "b", "embedding": "[" + ",".join(["NaN"] * 64) + "]"}, "embedding"),
         ({"body": "b", "embedding": "[" + ",".join(["1e9"] * 64) + "]"}, "embedding"),
+        ({"body": "b", "embedding": "[" + ",".join(["0"] * 64) + "]"}, "embedding"),
+        ({"body": "b", "embedding": [["1"]]}, "embedding"),
         ({"body": "b", "links": [{"target": "x", "weight": "heavy"}]}, "heavy"),
+        ({"body": "b", "links": [{"target": "x", "weight": "NaN"}]}, "NaN"),
         ({"body": "b", "key": RANDOM_KEY}, "key"),
         ({"body": "b", "author": RANDOM_KEY}, "author"),
         ({"body": "b", "source": RANDOM_KEY}, "source"),
@@ -456,41 +487,41 @@ def test_a_draft_that_cannot_be_stored(query: Query, now: datetime, draft: Any, 
         ({"body": "b", "links": [{"target": RANDOM_KEY}]}, "target"),
     ],
 )
-def test_a_value_of_the_wrong_form_is_rejected_like_any_other(query: Query, draft: Any, value: str) -> None:
-    sentence = refusal(query, {"body": "good"}, draft, model="hash-64")
+def test_a_value_of_the_wrong_form_is_rejected_like_any_other(sql: Query, draft: Any, value: str) -> None:
+    sentence = refusal(sql, {"body": "good"}, draft, model="hash-64")
     assert sentence.startswith("Draft 2 cannot be stored: ")
     assert value in sentence
     assert len(sentence) < 300
-    rows = store(query, draft, {"body": "good"}, model="hash-64", skip=True)
+    rows = store(sql, draft, {"body": "good"}, model="hash-64", skip=True)
     assert [row["outcome"] for row in rows] == ["rejected", "created"]
 
 
-def test_a_key_twice_in_one_call_names_the_key(query: Query) -> None:
+def test_a_key_twice_in_one_call_names_the_key(sql: Query) -> None:
     drafts = [{"key": "k", "body": "one"}, {"key": "m", "body": "b"}, {"key": "k", "body": "two"}]
     clause = "its key 'k' stands in this call 2 times; a key names one memory"
-    assert refusal(query, *drafts) == f"Draft 1 cannot be stored: {clause}."
-    rows = store(query, *drafts, skip=True)
+    assert refusal(sql, *drafts) == f"Draft 1 cannot be stored: {clause}."
+    rows = store(sql, *drafts, skip=True)
     assert [row["outcome"] for row in rows] == ["rejected", "created", "rejected"]
     assert rows[2]["problem"] == clause
 
 
 @pytest.mark.parametrize("items", ["{}", "1", '"x"', "null", "[1]", "[null]", '[{"body": "b"}, "x"]', "[[]]",
                                    '[[{"body": "b"}]]'])  # fmt: skip
-def test_drafts_that_are_no_array_of_objects(query: Query, items: str) -> None:
+def test_drafts_that_are_no_array_of_objects(sql: Query, items: str) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="must be a JSON array of objects"):
-        query("SELECT * FROM recall.remember_many(%s::jsonb)", (items,))
-    assert sizes(query)["memory"] == 0
+        sql("SELECT * FROM recall.remember_many(%s::jsonb)", (items,))
+    assert sizes(sql)["memory"] == 0
 
 
-def test_no_array_at_all(query: Query) -> None:
+def test_no_array_at_all(sql: Query) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="must be a JSON array of objects"):
-        query("SELECT * FROM recall.remember_many(NULL)")
+        sql("SELECT * FROM recall.remember_many(NULL)")
 
 
 @pytest.mark.parametrize("tenant", ["", "*"])
-def test_no_tenant_is_a_clear_error(query: Query, tenant: str) -> None:
+def test_no_tenant_is_a_clear_error(sql: Query, tenant: str) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
-        query("SELECT recall.remember('b')", tenant=tenant)
+        sql("SELECT recall.remember('b')", tenant=tenant)
     assert caught.value.diag.message_primary == "No tenant is set for this transaction."
     assert "set_config('recall.tenant'" in (caught.value.diag.message_hint or "")
 
@@ -527,7 +558,6 @@ def test_the_client_refuses_what_json_cannot_hold(
     assert sizes(query) == before
 
 
-@pytest.mark.xfail(strict=True, reason="operations._item drops an empty key, and a keyless memory is stored")
 def test_the_client_refuses_an_empty_key(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="key has 0 characters"):
         memory.remember("b", key="")
@@ -536,12 +566,12 @@ def test_the_client_refuses_an_empty_key(memory: Memory) -> None:
 # Tenants
 
 
-def test_the_same_key_in_two_tenants_is_two_memories(query: Query) -> None:
-    [ours] = store(query, {"key": "k", "body": "ours"})
-    [theirs] = store(query, {"key": "k", "body": "theirs"}, tenant="other")
+def test_the_same_key_in_two_tenants_is_two_memories(sql: Query) -> None:
+    [ours] = store(sql, {"key": "k", "body": "ours"})
+    [theirs] = store(sql, {"key": "k", "body": "theirs"}, tenant="other")
     assert (theirs["outcome"], ours["id"] == theirs["id"]) == ("created", False)
-    [again] = store(query, {"key": "k", "body": "changed"}, tenant="other")
-    assert (again["outcome"], row_of(query, "k")["body"]) == ("updated", "ours")
+    [again] = store(sql, {"key": "k", "body": "changed"}, tenant="other")
+    assert (again["outcome"], row_of(sql, "k")["body"]) == ("updated", "ours")
 
 
 def test_a_client_sees_only_its_tenant(memory: Memory, settings: Settings) -> None:
@@ -587,7 +617,8 @@ def test_upserts_of_the_same_keys_at_once(database_url: str, query: Query) -> No
     assert retuned == []
     miscounted = query(
         "SELECT a.memory_id, a.in_degree, count(DISTINCT l.src) FROM recall.activation a "
-        "LEFT JOIN recall.link l ON l.dst = a.memory_id GROUP BY 1, 2 HAVING a.in_degree <> count(DISTINCT l.src)"
+        "LEFT JOIN recall.link l ON l.dst = a.memory_id "
+        "GROUP BY 1, 2 HAVING a.in_degree <> count(DISTINCT l.src)"
     )
     assert miscounted == []
 
@@ -610,10 +641,9 @@ def test_the_same_draft_at_once_gives_both_callers_the_id(database_url: str, que
 def wait_for_a_blocked_backend(connection: psycopg.Connection[Any]) -> None:
     for _ in range(500):
         [row] = connection.execute(
-            "SELECT count(*) AS waiting, pg_sleep(0.01) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            "SELECT count(*) AS waiting, pg_sleep(0.01) FROM pg_locks JOIN pg_stat_activity USING (pid) "
+            "WHERE NOT granted AND datname = current_database()"
         ).fetchall()
-        connection.execute("SELECT pg_stat_clear_snapshot()")
         if row["waiting"]:
             return
     raise AssertionError("nobody waits")
@@ -622,9 +652,10 @@ def wait_for_a_blocked_backend(connection: psycopg.Connection[Any]) -> None:
 def test_the_first_embedder_is_chosen_once_by_many_at_once(database_url: str, query: Query) -> None:
     def job(worker: int) -> Callable[[psycopg.Connection[Any]], Any]:
         def run(connection: psycopg.Connection[Any]) -> str | None:
-            drafts = json.dumps([{"body": "b", "embedding": VECTOR}])
+            call = ("SELECT * FROM recall.remember_many(%s::jsonb, %s)",
+                    (json.dumps([{"body": "b", "embedding": VECTOR}]), f"m{worker}"))  # fmt: skip
             try:
-                connection.execute("SELECT * FROM recall.remember_many(%s::jsonb, %s)", (drafts, f"m{worker}"))
+                connection.execute(*call)
             except psycopg.errors.InvalidParameterValue as error:
                 return error.diag.constraint_name
             return None

@@ -38,6 +38,17 @@ CREATE OR REPLACE FUNCTION recall.epoch(p_at timestamptz) RETURNS double precisi
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN pg_catalog.date_part('epoch', p_at);
 
+-- finite: the same moment; an error for NULL and for the infinities, at which nothing can be computed.
+CREATE OR REPLACE FUNCTION recall.finite(p_now timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT coalesce(isfinite(p_now), false) THEN
+        PERFORM recall.reject(format('p_now is %s; it must be a moment.', coalesce(p_now::text, 'NULL')));
+    END IF;
+    RETURN p_now;
+END $$;
+
 -- moment: the timestamp of epoch seconds.
 CREATE OR REPLACE FUNCTION recall.moment(p_epoch double precision) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

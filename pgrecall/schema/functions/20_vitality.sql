@@ -128,7 +128,7 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT s.activation / (1 + s.activation)
     FROM recall.activation a,
-         LATERAL (SELECT recall.activation_sum(a, recall.epoch(p_now)) AS activation OFFSET 0) s
+         LATERAL (SELECT recall.activation_sum(a, recall.epoch(recall.finite(p_now))) AS activation OFFSET 0) s
     WHERE a.tenant = recall.current_tenant() AND a.memory_id = p_memory_id
 $$;
 
@@ -144,6 +144,6 @@ SET search_path FROM CURRENT AS $$
     SELECT t.*
     FROM recall.activation a
     JOIN recall.memory m ON m.tenant = a.tenant AND m.id = a.memory_id
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, p_now) t
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, recall.finite(p_now)) t
     WHERE a.tenant = recall.current_tenant() AND a.memory_id = p_memory_id
 $$;

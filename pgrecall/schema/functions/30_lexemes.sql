@@ -5,6 +5,12 @@ CREATE OR REPLACE FUNCTION recall.quoted_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || '''')::tsquery;
 
+-- tenant_query: a tsquery that holds for this tenant's memories alone. Their search_text carries the lexeme, so
+-- that the shared text index reads no other tenant's rows.
+CREATE OR REPLACE FUNCTION recall.tenant_query(p_tenant text) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN recall.quoted_query(chr(1) || p_tenant);
+
 -- idf: inverse document frequency in the form of BM25, never negative.
 CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -26,6 +32,7 @@ BEGIN
     SELECT v_tenant, s.word, s.ndoc
     FROM ts_stat(format(
         'SELECT search_text FROM recall.memory WHERE tenant = %L AND archived_at IS NULL', v_tenant)) s
+    WHERE s.word <> chr(1) || v_tenant
     UNION ALL SELECT v_tenant, '', v_total;
     INSERT INTO recall.setting (tenant, name, value)
     VALUES (v_tenant, 'statistics_at', to_jsonb(now()))
@@ -40,6 +47,7 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT count(*) FROM (
         SELECT FROM recall.memory m
-        WHERE m.search_text @@ recall.quoted_query(p_lexeme) AND m.tenant || '' = p_tenant
+        WHERE m.search_text @@ (recall.tenant_query(p_tenant) && recall.quoted_query(p_lexeme))
+          AND m.tenant || '' = p_tenant
         LIMIT p_cap) counted
 $$;

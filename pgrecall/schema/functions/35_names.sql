@@ -5,26 +5,27 @@ CREATE OR REPLACE FUNCTION recall.name_form(p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN btrim(regexp_replace(lower(p_name), '\s+', ' ', 'g'));
 
--- keep_names: trigger that keeps the table of names equal to the titles and aliases of entities.
+-- keep_names: trigger that keeps the table of names equal to the titles and aliases of memories.
 CREATE OR REPLACE FUNCTION recall.keep_names() RETURNS trigger
-LANGUAGE plpgsql
+LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         DELETE FROM recall.name n WHERE n.tenant = OLD.tenant AND n.memory_id = OLD.id;
     END IF;
-    INSERT INTO recall.name (tenant, name, memory_id)
-    SELECT DISTINCT NEW.tenant, recall.name_form(known), NEW.id
+    INSERT INTO recall.name (tenant, name, memory_id, entity)
+    SELECT DISTINCT NEW.tenant, recall.name_form(known), NEW.id, NEW.layer = 'entity'
     FROM unnest(NEW.title || NEW.aliases) known
-    WHERE NEW.layer = 'entity' AND recall.name_form(known) <> '' AND length(known) <= 200;
+    WHERE recall.name_form(known) <> '' AND length(known) <= 200;
     RETURN NULL;
 END $$;
 
 CREATE OR REPLACE TRIGGER memory_names_inserted AFTER INSERT ON recall.memory
-FOR EACH ROW WHEN (NEW.layer = 'entity') EXECUTE FUNCTION recall.keep_names();
+FOR EACH ROW WHEN (NEW.title <> '' OR NEW.aliases <> '{}') EXECUTE FUNCTION recall.keep_names();
 
 CREATE OR REPLACE TRIGGER memory_names_updated AFTER UPDATE OF layer, title, aliases ON recall.memory
-FOR EACH ROW WHEN (OLD.layer = 'entity' OR NEW.layer = 'entity') EXECUTE FUNCTION recall.keep_names();
+FOR EACH ROW WHEN (
+    (OLD.layer, OLD.title, OLD.aliases) IS DISTINCT FROM (NEW.layer, NEW.title, NEW.aliases)) EXECUTE FUNCTION recall.keep_names();
 
 -- phrases_of: the runs of one to three words of a question, in the form names are compared in. Only the
 -- first 60 words are looked at.
@@ -62,7 +63,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT n.name, n.name, n.memory_id, 1::double precision
-    FROM recall.name n WHERE n.tenant = p_tenant AND n.name = ANY (v_phrases || recall.name_form(p_query));
+    FROM recall.name n WHERE n.entity AND n.tenant = p_tenant AND n.name = ANY (v_phrases || recall.name_form(p_query));
 
     RETURN QUERY
     SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision
@@ -85,7 +86,7 @@ BEGIN
     RETURN QUERY
     SELECT p.phrase, n.name, n.memory_id, max(similarity(n.name, p.phrase))::double precision
     FROM unnest(v_doubtful) p(phrase)
-    JOIN recall.name n ON n.tenant = p_tenant AND n.name % p.phrase AND n.name <> p.phrase
+    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.name % p.phrase AND n.name <> p.phrase
     WHERE length(p.phrase) >= 4
     GROUP BY p.phrase, n.name, n.memory_id
     ORDER BY 4 DESC, 3, 1 LIMIT 20;

@@ -2,7 +2,8 @@
 
 -- remember_many: stores drafts (a JSON array of objects with the fields of a memory), one row each in the
 -- order given: `outcome` is created, updated, unchanged or rejected, `problem` says why it was rejected.
--- A draft whose key exists updates that memory; links of the draft replace those an earlier draft gave.
+-- A draft whose key exists updates that memory, and brings it back if it was archived; links of the draft
+-- replace those an earlier draft gave.
 -- Without p_skip_rejected one bad draft refuses the whole call.
 CREATE OR REPLACE FUNCTION recall.remember_many(
     p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
@@ -15,6 +16,10 @@ DECLARE
     v_result jsonb;
     v_rejected record;
 BEGIN
+    IF p_embedded_with IS NULL AND jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
+        PERFORM recall.reject('These drafts have embeddings, and p_embedded_with does not name their embedder.',
+            'Name the model, so that vectors of two models are never compared.');
+    END IF;
     PERFORM recall.require_embedder(p_embedded_with);
     v_result := recall.store_drafts(v_tenant, p_items, p_embedded_with, p_now);
     SELECT r.item, r.problem INTO v_rejected
@@ -24,6 +29,8 @@ BEGIN
         PERFORM recall.reject(format('Draft %s cannot be stored: %s.', v_rejected.item, v_rejected.problem));
     END IF;
     PERFORM recall.link_drafts(v_tenant, p_items, v_result, p_now);
+    PERFORM recall.retune(v_tenant, ARRAY(
+        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text) WHERE r.outcome = 'updated'));
     RETURN QUERY
     SELECT r.item, r.id, r.key, r.outcome, r.problem
     FROM jsonb_to_recordset(v_result) AS r(item int, id bigint, key text, outcome text, problem text)
@@ -64,6 +71,7 @@ BEGIN
             metadata = excluded.metadata, occurred_at = excluded.occurred_at,
             valid_from = excluded.valid_from, valid_until = excluded.valid_until,
             expires_at = excluded.expires_at, pinned = excluded.pinned, updated_at = excluded.updated_at,
+            archived_at = NULL,
             embedding = CASE WHEN excluded.embedding IS NOT NULL THEN excluded.embedding
                              WHEN excluded.content_hash = m.content_hash THEN m.embedding END,
             embedded_with = CASE WHEN excluded.embedding IS NOT NULL THEN excluded.embedded_with
@@ -78,7 +86,7 @@ BEGIN
            OR (excluded.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
         RETURNING m.id, m.key, m.layer, coalesce(m.occurred_at, p_now) AS born_at
     ), placed AS (
-        SELECT d.item, d.key, d.problem, coalesce(s.id, k.id, e.id) AS id,
+        SELECT d.item, d.key, d.problem, coalesce(s.id, k.id) AS id,
                CASE WHEN d.problem IS NOT NULL THEN 'rejected'
                     WHEN s.id IS NOT NULL THEN 'created'
                     WHEN k.id IS NOT NULL THEN 'updated'
@@ -87,8 +95,6 @@ BEGIN
         FROM draft d
         LEFT JOIN stored s ON s.id = d.new_id
         LEFT JOIN stored k ON s.id IS NULL AND k.key = d.key AND d.problem IS NULL
-        LEFT JOIN recall.memory e
-            ON s.id IS NULL AND k.id IS NULL AND d.problem IS NULL AND e.tenant = p_tenant AND e.key = d.key
     ), born AS (
         INSERT INTO recall.activation (
             tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, decay, clock)
@@ -108,17 +114,28 @@ BEGIN
         SELECT p_tenant, p.id, 'write', l.birth_weight, p.born_at, p_now
         FROM placed p JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
         WHERE p.outcome = 'created'
-    ), relayered AS (
-        UPDATE recall.activation a SET decay = l.decay, clock = l.clock
-        FROM placed p JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
-        WHERE p.outcome = 'updated' AND a.tenant = p_tenant AND a.memory_id = p.id
-          AND (a.decay, a.clock) IS DISTINCT FROM (l.decay, l.clock)
     )
     SELECT coalesce(jsonb_agg(jsonb_build_object(
         'item', p.item, 'id', p.id, 'key', p.key, 'outcome', p.outcome, 'problem', p.problem)), '[]')
     INTO v_result FROM placed p;
-    RETURN v_result;
+    -- In a statement of its own, which sees what a transaction stored that the first one had to wait for.
+    RETURN (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'item', r.item, 'id', coalesce(r.id, m.id), 'key', r.key, 'outcome', r.outcome,
+            'problem', r.problem)), '[]')
+        FROM jsonb_to_recordset(v_result) AS r(item int, id bigint, key text, outcome text, problem text)
+        LEFT JOIN recall.memory m ON r.outcome = 'unchanged' AND m.tenant = p_tenant AND m.key = r.key);
 END $$;
+
+-- retune: gives these memories the clock and decay of the layer they are in now.
+CREATE OR REPLACE FUNCTION recall.retune(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    UPDATE recall.activation a SET decay = l.decay, clock = l.clock
+    FROM recall.memory m JOIN recall.layers_of(p_tenant) l ON l.name = m.layer
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND a.tenant = p_tenant AND a.memory_id = m.id
+      AND (a.decay, a.clock) IS DISTINCT FROM (l.decay, l.clock)
+$$;
 
 -- require_embedder: refuses vectors of another embedder than the one this database was filled with, and
 -- remembers the first one. NULL stands for no vectors and always passes.
@@ -157,11 +174,11 @@ CREATE OR REPLACE FUNCTION recall.remember(
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     SELECT r.id FROM recall.remember_many(
-        jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+        jsonb_build_array(jsonb_build_object(
             'body', p_body, 'title', p_title, 'key', p_key, 'layer', p_layer, 'role', p_role,
             'author', p_author, 'context', p_context, 'tags', p_tags, 'aliases', p_aliases,
             'metadata', p_metadata, 'occurred_at', p_occurred_at, 'links', p_links,
-            'embedding', p_embedding::text))),
+            'embedding', p_embedding::text)),
         CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END, false, p_now) r
 $$;
 
@@ -196,7 +213,8 @@ BEGIN
     WHERE m.tenant = recall.current_tenant() AND m.key = p_key;
     IF v_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
-            MESSAGE = format('There is no memory with key %L in this tenant.', p_key), DETAIL = p_key;
+            MESSAGE = format('There is no memory with key %L in this tenant.', p_key),
+            DETAIL = coalesce(p_key, ''), COLUMN = 'key';
     END IF;
     RETURN v_id;
 END $$;
@@ -210,7 +228,7 @@ BEGIN
         SELECT FROM recall.memory m WHERE m.tenant = recall.current_tenant() AND m.id = p_id) THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory with id %s in this tenant.', coalesce(p_id::text, 'NULL')),
-            DETAIL = p_id::text;
+            DETAIL = coalesce(p_id::text, ''), COLUMN = 'id';
     END IF;
     RETURN p_id;
 END $$;
@@ -228,7 +246,12 @@ DECLARE
     v_changed boolean;
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
+    -- The memory before activations, and those in one order, as everywhere: no two calls can deadlock.
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id FOR UPDATE;
     v_cited := ARRAY(SELECT l.dst FROM recall.link l WHERE l.tenant = v_tenant AND l.src = p_memory_id);
+    PERFORM FROM recall.activation a
+    WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_cited || p_memory_id)
+    ORDER BY a.memory_id FOR UPDATE;
     IF p_hard THEN
         DELETE FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
     ELSE

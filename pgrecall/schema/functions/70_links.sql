@@ -18,11 +18,13 @@ BEGIN
         PERFORM recall.reject(format('The link relation %L is unknown.', p_relation),
             'Use links_to, next, mentions, part_of, implies, supports, contradicts or supersedes.');
     ELSIF NOT coalesce(p_weight > 0 AND p_weight <= 100, false) THEN
-        PERFORM recall.reject(format('The link weight %s is not above 0 and at most 100.', p_weight));
+        PERFORM recall.reject(format(
+            'The link weight %s is not above 0 and at most 100.', coalesce(p_weight::text, 'NULL')));
     END IF;
     INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at)
     VALUES (v_tenant, p_src, p_dst, p_relation, p_weight, p_now)
-    ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight
+    -- A link made by hand stays when the draft that declared it stops doing so.
+    ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight, drafted = false
     RETURNING l.xmax = 0 INTO v_new;
     PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
     RETURN v_new;
@@ -66,18 +68,22 @@ BEGIN
                p_tenant, w.src, w.dst, w.relation, w.weight, w.created_at, true
         FROM wanted w WHERE w.dst IS NOT NULL AND w.dst <> w.src
         ORDER BY w.src, w.dst, w.relation
-        ON CONFLICT (tenant, src, dst, relation) DO NOTHING
+        ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight
+        WHERE link.drafted AND link.weight <> excluded.weight
         RETURNING dst
     ), kept AS (
         INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at)
         SELECT DISTINCT ON (w.src, w.target, w.relation)
                p_tenant, w.src, w.target, w.relation, w.weight, w.created_at
         FROM wanted w WHERE w.dst IS NULL
-        ON CONFLICT (tenant, src, target, relation) DO NOTHING
+        ORDER BY w.src, w.target, w.relation
+        ON CONFLICT (tenant, src, target, relation) DO UPDATE SET weight = excluded.weight
+        WHERE pending_link.weight <> excluded.weight
     )
     SELECT array_agg(DISTINCT x.dst) INTO v_cited
     FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
-    PERFORM recall.recount_links(p_tenant, v_cited || recall.resolve_pending(p_tenant, v_changed));
+    -- The changed ones too: their activations are retuned next, and all must be locked in one order.
+    PERFORM recall.recount_links(p_tenant, v_cited || recall.resolve_pending(p_tenant, v_changed) || v_changed);
 END $$;
 
 -- drafted_links: the links that drafts ask for; `dst` is NULL where no memory has that key or name yet.
@@ -88,18 +94,21 @@ CREATE OR REPLACE FUNCTION recall.drafted_links(
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT s.id, l.target, coalesce(m.id, named.memory_id), coalesce(l.relation, 'links_to'),
-           coalesce(l.weight, 1), least(coalesce((e.value ->> 'occurred_at')::timestamptz, p_now), p_now)
-    FROM jsonb_to_recordset(p_stored) AS s(item int, id bigint, outcome text)
-    JOIN jsonb_array_elements(p_items) WITH ORDINALITY e ON e.ordinality = s.item
-    CROSS JOIN LATERAL jsonb_to_recordset(e.value -> 'links')
-        AS l(target text, relation text, weight double precision)
+    WITH accepted AS MATERIALIZED (
+        SELECT s.id, e.value -> 'links' AS links, e.value ->> 'occurred_at' AS occurred_at
+        FROM jsonb_to_recordset(p_stored) AS s(item int, id bigint, outcome text)
+        JOIN jsonb_array_elements(p_items) WITH ORDINALITY e ON e.ordinality = s.item
+        WHERE s.outcome <> 'rejected' AND jsonb_typeof(e.value -> 'links') = 'array'
+    )
+    SELECT d.id, l.target, coalesce(m.id, named.memory_id), coalesce(l.relation, 'links_to'),
+           coalesce(l.weight, 1), least(coalesce(d.occurred_at::timestamptz, p_now), p_now)
+    FROM accepted d
+    CROSS JOIN LATERAL jsonb_to_recordset(d.links) AS l(target text, relation text, weight double precision)
     LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.key = l.target
     LEFT JOIN LATERAL (
         SELECT n.memory_id FROM recall.name n
         WHERE m.id IS NULL AND n.tenant = p_tenant AND n.name = recall.name_form(l.target)
         ORDER BY n.memory_id LIMIT 1) named ON true
-    WHERE s.outcome <> 'rejected' AND jsonb_typeof(e.value -> 'links') = 'array'
 $$;
 
 -- resolve_pending: turns pending links into links where one of these memories has the key, title or alias
@@ -114,7 +123,9 @@ BEGIN
         SELECT DISTINCT p.src, p.target, p.relation, p.weight, p.created_at, m.id AS dst
         FROM recall.memory m
         CROSS JOIN LATERAL unnest(ARRAY[m.key, nullif(m.title, '')] || m.aliases) known
-        JOIN recall.pending_link p ON p.tenant = p_tenant AND lower(p.target) = lower(known)
+        JOIN recall.pending_link p
+            ON p.tenant = p_tenant AND lower(p.target) = lower(known)
+               AND (p.target = known OR known <> m.key)
         WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
     ), made AS (
         INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
@@ -132,14 +143,17 @@ BEGIN
 END $$;
 
 -- recount_links: sets in-degree (from live memories, references only) and the time of the newest link.
+-- The rows are locked first, in one order: no deadlock, and the count then sees every link made until now.
 CREATE OR REPLACE FUNCTION recall.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
+    SELECT FROM recall.activation a
+    WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids) ORDER BY a.memory_id FOR UPDATE;
     UPDATE recall.activation a
     SET in_degree = c.in_degree, last_linked_at = c.last_linked_at
     FROM (
         SELECT t.id, count(DISTINCT l.src) AS in_degree, recall.epoch(max(l.created_at)) AS last_linked_at
-        FROM unnest(p_ids) AS t(id)
+        FROM (SELECT DISTINCT u.id FROM unnest(p_ids) AS u(id)) t
         LEFT JOIN (
             SELECT k.src, k.dst, k.created_at
             FROM recall.link k

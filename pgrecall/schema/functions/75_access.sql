@@ -9,12 +9,12 @@ RETURN CASE WHEN p_kind IN ('write', 'read', 'reference', 'used') THEN 1 WHEN p_
 -- memory this tenant does not have.
 CREATE OR REPLACE FUNCTION recall.parse_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS TABLE (
-    item int, reference text, memory_id bigint, kind text, weight double precision, at timestamptz,
+    item int, reference text, by_key boolean, memory_id bigint, kind text, weight double precision, at timestamptz,
     session_id text, idempotency_key text
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT e.ordinality::int, coalesce(r.key, r.memory_id::text), coalesce(by_key.id, by_id.id),
+    SELECT e.ordinality::int, coalesce(r.key, r.memory_id::text), r.key IS NOT NULL, coalesce(by_key.id, by_id.id),
            coalesce(r.kind, 'read'), recall.access_weight(coalesce(r.kind, 'read')), coalesce(r.at, p_now),
            r.session_id, r.idempotency_key
     FROM jsonb_array_elements(p_items) WITH ORDINALITY e
@@ -36,13 +36,20 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_recorded jsonb;
+    v_ids bigint[];
 BEGIN
-    PERFORM recall.check_accesses(v_tenant, p_items, p_now);
-    -- Rows are locked in one order, so that concurrent batches cannot deadlock.
+    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
+        PERFORM recall.reject('The accesses must be a JSON array of objects.');
+    END IF;
+    v_ids := ARRAY(SELECT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
+    -- The memories before activations, and both in one order, as everywhere: no two calls can deadlock.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY m.id FOR KEY SHARE;
     PERFORM FROM recall.activation a
-    WHERE a.tenant = v_tenant AND a.memory_id IN (
-        SELECT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i)
-    ORDER BY a.memory_id FOR UPDATE;
+    WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_ids) ORDER BY a.memory_id FOR UPDATE;
+    -- Only now: while this call waited for a lock, a memory may have been forgotten.
+    PERFORM recall.check_accesses(v_tenant, p_items, p_now);
     WITH recorded AS (
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, idempotency_key, recorded_at)
         SELECT v_tenant, i.memory_id, i.kind, i.weight, i.at, i.session_id, i.idempotency_key, p_now
@@ -77,24 +84,24 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_bad record;
 BEGIN
-    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array' THEN
-        PERFORM recall.reject('The accesses must be a JSON array of objects.');
-    END IF;
     SELECT i.* INTO v_bad FROM recall.parse_accesses(p_tenant, p_items, p_now) i
     WHERE i.memory_id IS NULL OR i.weight IS NULL OR NOT isfinite(i.at)
-       OR i.at > p_now + interval '5 minutes'
+       OR i.at > p_now + interval '5 minutes' OR octet_length(i.idempotency_key) > 1000
     ORDER BY i.item LIMIT 1;
     IF NOT FOUND THEN
         RETURN;
     ELSIF v_bad.memory_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory %L in this tenant.', v_bad.reference),
-            DETAIL = v_bad.reference;
+            DETAIL = coalesce(v_bad.reference, ''), COLUMN = CASE WHEN v_bad.by_key THEN 'key' ELSE 'id' END;
     ELSIF v_bad.weight IS NULL THEN
         PERFORM recall.reject(format('The access kind %L is unknown.', v_bad.kind),
             'Use write, read, reference, used or retrieval.');
+    ELSIF octet_length(v_bad.idempotency_key) > 1000 THEN
+        PERFORM recall.reject(format('The idempotency key has %s bytes, more than 1,000.',
+            octet_length(v_bad.idempotency_key)));
     ELSE
-        PERFORM recall.reject(format('The access time %s lies in the future.', v_bad.at),
+        PERFORM recall.reject(format('The access time %s lies in the future or is infinite.', v_bad.at),
             'Record a use when it has happened.');
     END IF;
 END $$;

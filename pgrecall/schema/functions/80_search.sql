@@ -1,13 +1,15 @@
 -- Search: gather candidates by meaning, words and names, give each a calibrated relevance, weigh by vitality.
 
--- passes: whether a memory is inside the filters; NULL filters let everything through. Inlined.
+-- passes: whether a memory is inside the filters; NULL filters let everything through. Inlined. One CASE, so
+-- that a generic plan expects half of the rows to pass: conditions side by side, each of a parameter it does
+-- not know, make it expect a single row, and then it reads the whole tenant instead of the vector index.
 CREATE OR REPLACE FUNCTION recall.passes(
     m recall.memory, p_layers text[], p_roles text[], p_authors text[], p_tags text[],
     p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean,
     p_now timestamptz
 ) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (p_archived OR m.archived_at IS NULL)
+RETURN CASE WHEN (p_archived OR m.archived_at IS NULL)
     AND (p_superseded OR m.superseded_by IS NULL)
     AND (p_invalid OR ((m.valid_from IS NULL OR m.valid_from <= p_now)
                        AND (m.valid_until IS NULL OR m.valid_until > p_now)
@@ -17,7 +19,8 @@ RETURN (p_archived OR m.archived_at IS NULL)
     AND (p_authors IS NULL OR m.author = ANY (p_authors))
     AND (p_tags IS NULL OR m.tags @> p_tags)
     AND (p_since IS NULL OR m.happened_at >= p_since)
-    AND (p_until IS NULL OR m.happened_at < p_until);
+    AND (p_until IS NULL OR m.happened_at < p_until)
+    THEN true ELSE false END;
 
 -- lexical_sum: the weight of the query's words in one memory: for each of up to 16 words its idf times how
 -- strongly the memory holds it (1 for one occurrence in the body, saturating at 1.64). Flat, to be inlined.
@@ -294,6 +297,7 @@ DECLARE
 BEGIN
     PERFORM recall.check_search(v_tenant, p_query, p_embedding, p_k, p_layers, p_roles, p_since, p_until,
                                 p_min_relevance, p_vitality_mode, v_weight);
+    PERFORM recall.finite(p_now);
     v_model := recall.relevance_model_of(
         v_tenant, recall.setting_of('*', 'embedding.model') #>> '{}', 'balanced');
 
@@ -325,7 +329,8 @@ BEGIN
         WHERE p_embedding IS NOT NULL AND s.similarity <> 'NaN'
     ), lexical AS (
         SELECT l.id, row_number() OVER (ORDER BY l.strength DESC, l.id) AS place
-        FROM recall.lexical_arm(v_tenant, recall.gate_of(v_words, v_documents, 2000), v_queries, v_idfs, v_pool,
+        FROM recall.lexical_arm(v_tenant,
+             recall.tenant_query(v_tenant) && recall.gate_of(v_words, v_documents, 2000), v_queries, v_idfs, v_pool,
              p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_include_archived,
              p_include_superseded, p_include_invalid, p_now) l
         WHERE v_words IS NOT NULL

@@ -37,7 +37,7 @@ SET search_path FROM CURRENT AS $$
            to_jsonb(t), recall.links_of(m.tenant, m.id)
     FROM recall.memory m
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, p_now) t
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, recall.finite(p_now)) t
     WHERE m.tenant = recall.current_tenant() AND m.id = p_memory_id
 $$;
 
@@ -49,6 +49,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_layers jsonb;
 BEGIN
+    PERFORM recall.finite(p_now);
     WITH alive AS (
         SELECT m.layer, recall.retention_of(s.activation / (1 + s.activation), a.protected OR m.pinned) AS kept
         FROM recall.memory m

@@ -88,7 +88,7 @@ def upgrade() -> None:
             "search_text",
             pg.TSVECTOR(),
             sa.Computed(
-                "setweight(to_tsvector('english'::regconfig, title || ' ' || recall.joined(aliases)), 'A') || setweight(to_tsvector('english'::regconfig, coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || setweight(to_tsvector('english'::regconfig, left(body, 100000)), 'C') || setweight(to_tsvector('english'::regconfig, left(context, 10000)), 'D')",
+                "setweight(to_tsvector('english'::regconfig, title || ' ' || recall.joined(aliases)), 'A') || setweight(to_tsvector('english'::regconfig, coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || setweight(to_tsvector('english'::regconfig, left(body, 100000)), 'C') || setweight(to_tsvector('english'::regconfig, left(context, 10000)), 'D') || array_to_tsvector(ARRAY[chr(1) || tenant])",
                 persisted=True,
             ),
             nullable=False,
@@ -294,6 +294,7 @@ def upgrade() -> None:
         sa.Column("tenant", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("memory_id", sa.BigInteger(), nullable=False),
+        sa.Column("entity", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
             ["tenant", "memory_id"],
             ["recall.memory.tenant", "recall.memory.id"],
@@ -312,6 +313,7 @@ def upgrade() -> None:
         schema="recall",
         postgresql_using="gin",
         postgresql_ops={"name": "gin_trgm_ops"},
+        postgresql_where=sa.text("entity"),
     )
     op.create_table(
         "pending_link",

@@ -1,0 +1,50 @@
+# Everything here works in a fresh clone with Python 3.11 or newer and nothing else installed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALLED := $(VENV)/.installed
+# The rest asks for torch by range; this build is what we test with, and it is installed first.
+TORCH := torch==2.13.0
+
+.PHONY: help demo test check bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo                see it work: an example vault, three questions, one use that counts"
+	@echo "make test                check, then every test"
+	@echo "make check               ruff, mypy and the import contracts"
+	@echo "make bench LOCOMO=path   quality on LoCoMo conversations, as a table"
+	@echo "make clean               remove what these targets made, the demo's data too"
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "pgrecall needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V 2>&1)." \
+			"Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing into $(VENV); the first time this takes a minute or two."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install $(TORCH)
+	@$(PIP) install --editable '.[all,dev]'
+	@touch $@
+
+demo: $(INSTALLED)
+	@$(BIN)/python scripts/demo.py
+
+test: check
+	$(BIN)/python -m pytest -n 2
+
+check: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: $(INSTALLED)
+ifdef LOCOMO
+	$(BIN)/python -m benchmarks.locomo $(LOCOMO)
+else
+	@echo "Give the conversations: make bench LOCOMO=path/to/locomo.json"
+endif
+
+clean:
+	rm -rf $(VENV) .demo build dist *.egg-info .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

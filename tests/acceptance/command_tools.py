@@ -1,0 +1,43 @@
+"""Running the command `pgrecall`: its command line, its environment, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DIMENSIONS = 64
+# Whoever started the tests may have SIGINT ignored, which children inherit; a terminal never does.
+RUN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from pgrecall.faces.cli import main; main()"
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a finished command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Command = Callable[..., Ended]
+
+
+def environment(**settings: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGRECALL_")}
+    kept |= {"PGRECALL_EMBEDDER": "hash", "PGRECALL_EMBEDDER_DIMENSIONS": str(DIMENSIONS), "COLUMNS": "120"}
+    return kept | {f"PGRECALL_{name.upper()}": value for name, value in settings.items()}
+
+
+def command_line(*arguments: str | bytes) -> Sequence[str | bytes]:
+    return [sys.executable, "-c", RUN, *arguments]

@@ -1,0 +1,89 @@
+"""The command `pgrecall` as fixtures: as a process, and quicker in this one."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_tools import Command, Ended, command_line, environment
+
+from pgrecall.faces.cli import main
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Command:
+    """Runs the command as a user does, without a database; ``settings`` become PGRECALL_ variables."""
+
+    def run(*arguments: str | bytes, stdin: bytes = b"", **settings: str) -> Ended:
+        done = subprocess.run(
+            command_line(*arguments),
+            input=stdin,
+            capture_output=True,
+            env=environment(**settings),
+            cwd=tmp_path,
+            timeout=120,
+            check=False,
+        )
+        ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Traceback" not in ended.err, ended.err
+        return ended
+
+    return run
+
+
+@pytest.fixture
+def bare_pgrecall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Like ``process``, by the same entry point in this process, which has imported everything already."""
+
+    def run(*arguments: str | bytes, stdin: bytes = b"", **settings: str) -> Ended:
+        out, err = io.BytesIO(), io.BytesIO()
+        with monkeypatch.context() as patch:
+            for name, value in environment(**settings).items():
+                patch.setenv(name, value)
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["pgrecall", *map(os.fsdecode, arguments)])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
+            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
+            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
+            with pytest.raises(SystemExit) as ended:
+                main()
+            code = ended.value.code or 0
+            assert isinstance(code, int)
+            return Ended(code, out.getvalue().decode(), err.getvalue().decode())
+
+    return run
+
+
+@pytest.fixture
+def pgrecall(bare_pgrecall: Command, database_url: str) -> Command:
+    """Runs the command in this process, against a database of its own."""
+
+    def run(*arguments: str | bytes, stdin: bytes = b"", **settings: str) -> Ended:
+        return bare_pgrecall(*arguments, stdin=stdin, **{"database_url": database_url, **settings})
+
+    return run
+
+
+@pytest.fixture
+def pgrecall_process(process: Command, database_url: str) -> Command:
+    """Runs the command as a process, against the same database of the test's own."""
+
+    def run(*arguments: str | bytes, stdin: bytes = b"", **settings: str) -> Ended:
+        return process(*arguments, stdin=stdin, **{"database_url": database_url, **settings})
+
+    return run
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that the embedded server's account may enter when the tests run as root."""
+    with tempfile.TemporaryDirectory(prefix="pgrecall-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder

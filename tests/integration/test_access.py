@@ -1,0 +1,370 @@
+"""record_access: the log, the summary it feeds, and what happens to late, repeated and wrong events."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from pgrecall import Access, InvalidInput, Memory, MemoryNotFound
+from pgrecall.embedded import EmbeddedServer
+from pgrecall.vitality import AccessSummary
+
+Query = Callable[..., list[dict[str, Any]]]
+
+BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def shared_connection(server: EmbeddedServer, template: str) -> Iterator[psycopg.Connection[Any]]:
+    name = f"access_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server.url, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        try:
+            with psycopg.connect(make_conninfo(server.url, dbname=name), row_factory=dict_row) as connection:
+                yield connection
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
+    """Like ``query``, in one database for all tests of this file: each test's work is rolled back."""
+
+    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
+        with shared_connection.transaction():  # a savepoint
+            shared_connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+            cursor = shared_connection.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    with shared_connection.transaction(force_rollback=True):
+        yield run
+
+
+def note(sql: Query, key: str = "k", *, at: datetime = BIRTH, **options: Any) -> int:
+    [row] = sql("SELECT recall.remember('b', p_key => %s, p_now => %s) AS id", (key, at), **options)
+    return int(row["id"])
+
+
+def record(sql: Query, items: list[dict[str, Any]], now: datetime) -> int:
+    [row] = sql("SELECT recall.record_accesses(%s::jsonb, %s) AS new", (json.dumps(items, default=str), now))
+    return int(row["new"])
+
+
+def state(sql: Query, memory: int) -> dict[str, Any]:
+    [row] = sql("SELECT * FROM recall.activation WHERE memory_id = %s", (memory,))
+    return row
+
+
+def summary(sql: Query, memory: int) -> AccessSummary:
+    row = state(sql, memory)
+    newest = tuple(row[f"t{rank}"] for rank in range(1, 9) if row[f"t{rank}"] is not None)
+    return AccessSummary(row["n"], row["first_at"], newest)
+
+
+def logged(sql: Query) -> int:
+    return int(sql("SELECT count(*) FROM recall.access WHERE kind <> 'write'")[0]["count"])
+
+
+# The summary
+
+events = st.lists(st.integers(-400 * 86_400, 5 * 30 * 86_400), min_size=1, max_size=25)
+"""Seconds since birth; a late event may lie before it."""
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(events, st.integers(1, 25))
+def test_the_summary_is_the_one_of_python_in_any_order_and_batching(
+    sql: Query, now: datetime, seconds: list[int], batch: int
+) -> None:
+    memory = note(sql, uuid.uuid4().hex)
+    expected = AccessSummary.of([BIRTH.timestamp()])
+    times = [BIRTH + timedelta(seconds=second) for second in seconds]
+    for start in range(0, len(times), batch):
+        items = [{"memory_id": memory, "at": at} for at in times[start : start + batch]]
+        assert record(sql, items, now) == len(items)
+    for at in times:
+        expected = expected.add(at.timestamp())
+    assert summary(sql, memory) == expected
+
+
+def test_one_batch_over_many_memories_is_the_same_as_each_alone(sql: Query, now: datetime) -> None:
+    chance = random.Random(7)
+    memories = [note(sql, f"k{place}") for place in range(40)]
+    items = [
+        {"memory_id": memory, "at": BIRTH + timedelta(seconds=chance.randrange(10**7))}
+        for memory in memories
+        for _ in range(chance.randint(0, 30))
+    ]
+    chance.shuffle(items)
+    assert record(sql, items, now) == len(items)
+    for memory in memories:
+        times = [item["at"].timestamp() for item in items if item["memory_id"] == memory]
+        assert summary(sql, memory) == AccessSummary.of([BIRTH.timestamp(), *times])
+
+
+def test_an_access_of_now_is_the_default(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    sql("SELECT recall.record_access(%s, p_now => %s)", (memory, now))
+    assert summary(sql, memory).recent == (now.timestamp(), BIRTH.timestamp())
+    [row] = sql("SELECT kind, weight, at, recorded_at FROM recall.access WHERE kind <> 'write'")
+    assert row == {"kind": "read", "weight": 1, "at": now, "recorded_at": now}
+
+
+def test_a_late_event_older_than_all_that_is_kept_only_counts(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    record(sql, [{"memory_id": memory, "at": BIRTH + timedelta(days=day)} for day in range(1, 12)], now)
+    before = summary(sql, memory)
+    record(sql, [{"memory_id": memory, "at": BIRTH - timedelta(days=9)}], now)
+    after = summary(sql, memory)
+    assert (after.count, after.recent) == (before.count + 1, before.recent)
+    assert after.first == (BIRTH - timedelta(days=9)).timestamp()
+
+
+def test_an_access_leaves_the_rest_of_the_row_alone(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    sql("UPDATE recall.activation SET spread = 0.5, spread_at = 1, in_degree = 3, last_linked_at = 2")
+    before = state(sql, memory)
+    sql("SELECT recall.record_access(%s, p_now => %s)", (memory, now))
+    changed = {name for name, value in state(sql, memory).items() if value != before[name]}
+    assert changed == {"n", "t1", "t2"}
+
+
+# Kinds and weights
+
+
+@pytest.mark.parametrize("kind", ["write", "read", "reference", "used"])
+def test_whole_kinds_count_one(sql: Query, now: datetime, kind: str) -> None:
+    memory = note(sql)
+    sql("SELECT recall.record_access(%s, %s, p_now => %s)", (memory, kind, now))
+    row = state(sql, memory)
+    assert (row["n"], row["credit"]) == (2, 0)
+
+
+def test_ten_retrievals_are_one_access_at_the_time_of_the_last(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    for turn in range(9):
+        record(sql, [{"memory_id": memory, "kind": "retrieval", "at": BIRTH + timedelta(days=turn)}], now)
+        row = state(sql, memory)
+        assert (row["n"], row["credit"]) == (1, pytest.approx((turn + 1) / 10))
+    last = BIRTH + timedelta(days=20)
+    record(sql, [{"memory_id": memory, "kind": "retrieval", "at": last}], now)
+    row = state(sql, memory)
+    assert (row["n"], row["credit"], row["t1"], row["t2"]) == (2, 0, last.timestamp(), BIRTH.timestamp())
+    assert logged(sql) == 10
+
+
+def test_retrievals_of_one_batch_count_alike(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    items = [{"memory_id": memory, "kind": "retrieval"}] * 37
+    assert record(sql, items, now) == 37
+    row = state(sql, memory)
+    assert (row["n"], row["credit"]) == (4, pytest.approx(0.7))
+
+
+def test_a_thousand_retrievals_are_a_hundred_accesses(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    for _ in range(100):
+        record(sql, [{"memory_id": memory, "kind": "retrieval"}] * 10, now)
+    row = state(sql, memory)
+    assert (row["n"], row["credit"]) == (101, 0)
+
+
+def test_whole_and_partial_kinds_mix(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    read, shown = BIRTH + timedelta(days=3), BIRTH + timedelta(days=5)
+    items = [{"memory_id": memory, "kind": "read", "at": read}]
+    items += [{"memory_id": memory, "kind": "retrieval", "at": shown}] * 10
+    record(sql, items, now)
+    assert summary(sql, memory).recent == (shown.timestamp(), read.timestamp(), BIRTH.timestamp())
+
+
+# Once
+
+
+def test_an_idempotency_key_counts_once(sql: Query, now: datetime) -> None:
+    memory, other = note(sql), note(sql, "other")
+    item = {"memory_id": memory, "idempotency_key": "turn-1"}
+    assert record(sql, [item], now) == 1
+    assert record(sql, [item, item | {"memory_id": other}, item | {"idempotency_key": "turn-2"}], now) == 1
+    assert (state(sql, memory)["n"], state(sql, other)["n"]) == (3, 1)
+
+
+def test_an_idempotency_key_twice_in_one_batch_counts_once(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    assert record(sql, [{"memory_id": memory, "idempotency_key": "x"}] * 5, now) == 1
+    assert (state(sql, memory)["n"], logged(sql)) == (2, 1)
+
+
+def test_idempotency_keys_belong_to_a_tenant(sql: Query) -> None:
+    for tenant in ("acme", "other"):
+        memory = note(sql, tenant=tenant)
+        call = "SELECT recall.record_access(%s, p_idempotency_key => 'x') AS new"
+        assert sql(call, (memory,), tenant=tenant) == [{"new": True}]
+        assert sql(call, (memory,), tenant=tenant) == [{"new": False}]
+
+
+def test_accesses_without_an_idempotency_key_all_count(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    assert record(sql, [{"memory_id": memory}] * 3, now) == 3
+    assert state(sql, memory)["n"] == 4
+
+
+# The client
+
+
+def test_the_client_records_by_id_or_key(memory: Memory) -> None:
+    stored = memory.remember("b", key="k")
+    assert memory.record_access("k", "used", session_id="s", idempotency_key="one")
+    assert not memory.record_access("k", "used", idempotency_key="one")
+    assert memory.record_accesses([Access("k"), Access(stored.id, "reference")]) == 2
+    assert memory.get("k").vitality.accesses == 4
+    assert memory.record_accesses([]) == 0
+
+
+def test_a_use_makes_a_memory_livelier(memory: Memory, now: datetime) -> None:
+    memory.remember("b", key="k", occurred_at=now - timedelta(days=90))
+    before = memory.get("k", now=now).vitality
+    memory.record_access("k", at=now - timedelta(hours=1), now=now)
+    after = memory.get("k", now=now).vitality
+    assert (before.zone, after.zone) == ("archived", "active")
+    assert memory.get("k", now=now + timedelta(days=90)).vitality.vitality < after.vitality
+
+
+def test_the_session_is_logged(memory: Memory, query: Query) -> None:
+    memory.remember("b", key="k")
+    memory.record_access("k", session_id="s-1")
+    assert query("SELECT session_id FROM recall.access WHERE kind = 'read'") == [{"session_id": "s-1"}]
+
+
+def test_the_client_says_what_is_wrong(memory: Memory, now: datetime) -> None:
+    memory.remember("b", key="k")
+    for unknown in ("nobody", 4711):
+        with pytest.raises(MemoryNotFound) as caught:
+            memory.record_access(unknown)
+        assert caught.value.reference == unknown
+    with pytest.raises(InvalidInput, match=r"^The access kind 'glance' is unknown\. Use write, read"):
+        memory.record_access("k", "glance")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="lies in the future"):
+        memory.record_access("k", at=now + timedelta(hours=1), now=now)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("item", "error", "sentence"),
+    [
+        ({"kind": "glance"}, psycopg.errors.InvalidParameterValue, "The access kind 'glance' is unknown."),
+        ({"at": "2026-06-01T12:06Z"}, psycopg.errors.InvalidParameterValue,
+         "The access time 2026-06-01 12:06:00+00 lies in the future or is infinite."),
+        ({"at": "-infinity"}, psycopg.errors.InvalidParameterValue,
+         "The access time -infinity lies in the future or is infinite."),
+        ({"at": "infinity"}, psycopg.errors.InvalidParameterValue,
+         "The access time infinity lies in the future or is infinite."),
+        ({"idempotency_key": "x" * 1001}, psycopg.errors.InvalidParameterValue,
+         "The idempotency key has 1001 bytes, more than 1,000."),
+        ({"memory_id": 4711}, psycopg.errors.NoDataFound, "There is no memory '4711' in this tenant."),
+        ({"memory_id": None}, psycopg.errors.NoDataFound, "There is no memory NULL in this tenant."),
+        ({"key": "nobody"}, psycopg.errors.NoDataFound, "There is no memory 'nobody' in this tenant."),
+    ],
+)  # fmt: skip
+def test_a_wrong_access_refuses_its_whole_batch(
+    sql: Query, now: datetime, item: dict[str, Any], error: type[psycopg.Error], sentence: str
+) -> None:
+    sql("SET LOCAL timezone = 'UTC'")
+    memory = note(sql)
+    good = {"memory_id": memory}
+    with pytest.raises(error) as caught:
+        record(sql, [good, good | item, good], now)
+    assert caught.value.diag.message_primary == sentence
+    assert (state(sql, memory)["n"], logged(sql)) == (1, 0)
+
+
+@pytest.mark.parametrize("value", [{"at": "yesterday noonish"}, {"memory_id": "first"}, {"memory_id": 1.5}])
+def test_a_value_of_the_wrong_form_refuses_its_whole_batch(
+    sql: Query, now: datetime, value: dict[str, Any]
+) -> None:
+    memory = note(sql)
+    with pytest.raises(psycopg.DataError, match=str(next(iter(value.values())))):
+        record(sql, [{"memory_id": memory}, {"memory_id": memory} | value], now)
+    assert state(sql, memory)["n"] == 1
+
+
+@pytest.mark.parametrize("items", ["{}", "1", "null", "[1]", "[[]]", '[{"memory_id": 1}, "x"]'])
+def test_accesses_that_are_no_array_of_objects(sql: Query, items: str) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="must be a JSON array of objects"):
+        sql("SELECT recall.record_accesses(%s::jsonb)", (items,))
+
+
+def test_a_clock_five_minutes_ahead_is_forgiven(sql: Query, now: datetime) -> None:
+    memory = note(sql)
+    assert record(sql, [{"memory_id": memory, "at": now + timedelta(minutes=5)}], now) == 1
+
+
+def test_another_tenants_memory_is_unknown(sql: Query, now: datetime) -> None:
+    theirs = note(sql, "theirs", tenant="other")
+    for item in ({"memory_id": theirs}, {"key": "theirs"}):
+        with pytest.raises(psycopg.errors.NoDataFound, match="in this tenant"):
+            record(sql, [item], now)
+    assert logged(sql) == 0
+
+
+def test_no_tenant_is_a_clear_error(sql: Query) -> None:
+    memory = note(sql)
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="No tenant is set"):
+        sql("SELECT recall.record_access(%s)", (memory,), tenant="")
+
+
+# At once
+
+
+def test_eight_threads_on_the_same_memories_lose_nothing(database_url: str, query: Query) -> None:
+    memories = [note(query, f"k{place}") for place in range(6)]
+    now = BIRTH + timedelta(days=100)
+    barrier = threading.Barrier(8)
+    sent: list[tuple[int, float]] = []
+
+    def job(worker: int) -> None:
+        chance = random.Random(worker)
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
+            barrier.wait(timeout=30)
+            for turn in range(25):
+                items = []
+                for memory in chance.sample(memories, 6):
+                    at = BIRTH + timedelta(seconds=chance.randrange(8_000_000))
+                    items.append({"memory_id": memory, "at": at.isoformat()})
+                    items.append({"memory_id": memory, "kind": "retrieval", "at": BIRTH.isoformat()})
+                    sent.append((memory, at.timestamp()))
+                # Every thread also reports the same event; it must count once.
+                items.append({"key": "k0", "at": BIRTH.isoformat(), "idempotency_key": f"turn {turn}"})
+                connection.execute("SELECT recall.record_accesses(%s::jsonb, %s)", (json.dumps(items), now))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(job, range(8)))
+    born = BIRTH.timestamp()
+    for memory in memories:
+        times = [at for target, at in sent if target == memory]
+        retrievals, shared = 200 // 10, 25 if memory == memories[0] else 0
+        expected = AccessSummary.of([born] * (1 + retrievals + shared) + times)
+        assert summary(query, memory) == expected
+        assert state(query, memory)["credit"] == 0
+    assert logged(query) == 8 * 25 * 12 + 25

@@ -1,0 +1,109 @@
+"""The surface of the package: what it names, what importing it costs, and who reads the environment."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import pgrecall
+from pgrecall import client, errors, models
+
+PACKAGE = Path(pgrecall.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def public_names(module: object) -> set[str]:
+    modules = {name for name, value in vars(module).items() if inspect.ismodule(value)}
+    return {name for name in vars(module) if not name.startswith("_")} - modules
+
+
+def test_all_is_sorted() -> None:
+    assert pgrecall.__all__ == sorted(set(pgrecall.__all__))
+
+
+@pytest.mark.parametrize("name", pgrecall.__all__)
+def test_every_name_resolves(name: str) -> None:
+    assert getattr(pgrecall, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'pgrecall' has no attribute 'Nothing'"):
+        _ = pgrecall.Nothing
+
+
+def test_every_public_member_is_in_all() -> None:
+    tools = {"annotations", "import_module", "TYPE_CHECKING"}
+    assert public_names(pgrecall) - tools <= set(pgrecall.__all__)
+
+
+def test_every_error_is_exported() -> None:
+    tree = {name for name, value in vars(errors).items() if inspect.isclass(value)}
+    assert tree <= set(pgrecall.__all__)
+
+
+def test_every_error_is_drawn_in_the_tree() -> None:
+    drawn = errors.__doc__ or ""
+    for name, value in vars(errors).items():
+        if inspect.isclass(value):
+            assert issubclass(value, errors.RecallError)
+            assert name in drawn
+
+
+def test_every_value_is_exported() -> None:
+    values = {name for name, value in vars(models).items() if dataclasses.is_dataclass(value)}
+    assert values <= set(pgrecall.__all__)
+
+
+def test_every_value_is_frozen_and_has_slots() -> None:
+    for value in vars(models).values():
+        if dataclasses.is_dataclass(value):
+            assert value.__dataclass_params__.frozen
+            assert hasattr(value, "__slots__")
+
+
+def test_importing_pgrecall_imports_nothing_heavy() -> None:
+    code = "import json, sys, pgrecall; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"torch", "sentence_transformers", "sqlalchemy", "psycopg", "alembic", "pydantic", "httpx"}
+    assert heavy & set(json.loads(done.stdout)) == set()
+
+
+def test_the_client_imports_no_model_library() -> None:
+    code = "import json, sys, pgrecall; pgrecall.Memory; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"torch", "sentence_transformers", "transformers"} & set(json.loads(done.stdout)) == set()
+
+
+def reads_environment(path: Path) -> bool:
+    doors = {"environ", "environb", "getenv", "getenvb", "BaseSettings"}
+    tree = ast.walk(ast.parse(path.read_text()))
+    names = ({node.attr} if isinstance(node, ast.Attribute)
+             else {node.id} if isinstance(node, ast.Name)
+             else {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom)
+             else set() for node in tree)  # fmt: skip
+    return any(doors & used for used in names)
+
+
+def test_only_settings_reads_the_environment() -> None:
+    readers = [path.relative_to(PACKAGE).as_posix() for path in MODULES if reads_environment(path)]
+    assert readers == ["settings.py"]
+
+
+def test_the_fields_of_a_draft_are_those_the_client_takes() -> None:
+    fields = [field.name for field in dataclasses.fields(models.Draft)]
+    assert [*get_type_hints(client.DraftFields)] == fields[1:]
+    assert fields[0] == "body"
+
+
+def test_the_fields_of_a_request_are_those_the_client_takes() -> None:
+    fields = [field.name for field in dataclasses.fields(models.SearchRequest)]
+    assert [*get_type_hints(client.SearchOptions)] == fields[1:]
+    assert fields[0] == "query"
