@@ -11,11 +11,13 @@ from pgrecall import flows, operations
 from pgrecall.arguments import DraftFields, SearchOptions
 from pgrecall.database import Database
 from pgrecall.embedded import EmbeddedServer
-from pgrecall.errors import DatabaseUnavailable, EmbedderError, EmbedderMismatch, InvalidInput
+from pgrecall.encoding import Vector
+from pgrecall.errors import DatabaseUnavailable, EmbedderError, EmbedderMismatch
 from pgrecall.models import (
     Access,
     AccessKind,
     Draft,
+    GraphReport,
     ImportReport,
     Problem,
     Remembered,
@@ -24,7 +26,7 @@ from pgrecall.models import (
     Status,
     StoredMemory,
 )
-from pgrecall.operations import Operation, Vector
+from pgrecall.operations import Operation
 from pgrecall.schema import migrate
 from pgrecall.search.embedding import Embedder, make_embedder
 from pgrecall.settings import Settings, load_settings
@@ -187,7 +189,6 @@ class Memory:
             InvalidInput: the query is empty, too long or holds only stop words; a filter is unknown.
         """
         request = SearchRequest(query, **options)
-        _require_text(query)
         return self._drive(flows.search(request, embed=self.embedder is not None))
 
     def get(self, memory: int | str, *, now: datetime | None = None) -> StoredMemory:
@@ -225,9 +226,19 @@ class Memory:
         )
         return self._drive(flow)
 
-    def refresh_statistics(self) -> int:
-        """Recounts how rare each word is; imports do it at their end. Returns the memories counted."""
-        return self._run(operations.refresh_lexemes())
+    def refresh_statistics(self, *, now: datetime | None = None) -> int:
+        """Recounts how rare each word is and how lively each layer is by its median.
+
+        Imports do it at their end. Returns how many memories were counted.
+        """
+        return self._run(operations.refresh_statistics(now))
+
+    def refresh_graph(self) -> GraphReport:
+        """Finds the memories that alone hold parts of the link graph together, and protects them.
+
+        Imports do it at their end. Protection keeps a memory out of the archived zone; it never ranks.
+        """
+        return self._drive(flows.refresh_graph())
 
     def status(self, *, now: datetime | None = None) -> Status:
         """What this tenant holds, zone by zone, and the database it lives in."""
@@ -274,12 +285,3 @@ class _Closable(Protocol):
     """An embedder that holds connections."""
 
     def close(self) -> None: ...
-
-
-def _require_text(query: str) -> None:
-    if "\x00" in query:
-        raise InvalidInput("The query holds a NUL character.", hint="Remove it.")
-    try:
-        query.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput("The query is not valid Unicode text.", hint="Remove lone surrogates.") from error

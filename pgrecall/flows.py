@@ -13,20 +13,23 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar, cast
 
+from pgrecall.encoding import Vector, require_searchable
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.models import Draft, ImportReport, Problem, Remembered, SearchRequest, SearchResult
+from pgrecall.graph import LinkGraph, articulate
+from pgrecall.models import Draft, GraphReport, ImportReport, Problem, Remembered, SearchRequest, SearchResult
 from pgrecall.operations import (
     KnownContent,
     Operation,
     Rejected,
-    Vector,
     content_hashes,
     keys_of_source,
+    link_graph,
     problem_of,
     question_without_names,
-    refresh_lexemes,
+    refresh_statistics,
     remember_many,
     status,
+    store_cut_sizes,
 )
 from pgrecall.operations import search as search_operation
 from pgrecall.search.embedding import embedding_text
@@ -58,6 +61,7 @@ class Stored:
 
 def search(request: SearchRequest, *, embed: bool) -> Flow[SearchResult]:
     """Question without names, its vector, candidates and scores. Words answer when meaning cannot."""
+    require_searchable(request)
     if not embed:
         hits = yield search_operation(request, None)
         return SearchResult(hits, skipped=("meaning: no embedder is configured",))
@@ -127,7 +131,7 @@ def import_drafts(
     strict: bool,
     progress: Callable[[int], None],
 ) -> Flow[ImportReport]:
-    """Stores what an importer reads, batch by batch, then counts words and what the source lost."""
+    """Stores what an importer reads, batch by batch; then refreshes statistics and the graph."""
     report = ImportReport()
     seen: set[str] = set()
     for batch in _batches(items, IMPORT_BATCH):
@@ -139,11 +143,21 @@ def import_drafts(
         seen.update(draft.key for draft in drafts if draft.key is not None)
         report = _extended(report, stored, problems)
         progress(len(batch))
-    yield refresh_lexemes()
+    yield refresh_statistics(None)
+    yield from refresh_graph()
     there = yield keys_of_source(source)
     state = yield status(None)
     removed = tuple(key for key in there if key not in seen)
     return replace(report, removed=removed, links_pending=state.links_pending)
+
+
+def refresh_graph() -> Flow[GraphReport]:
+    """Finds the memories that hold the link graph together, and has them protected."""
+    graph = LinkGraph.of_blob((yield link_graph()))
+    structure = articulate(graph)
+    points = structure.points()
+    protected = yield store_cut_sizes(points)
+    return GraphReport(graph.node_count, graph.link_count, len(points), tuple(structure.bridges), protected)
 
 
 def _extended(report: ImportReport, stored: Stored, problems: Sequence[Problem]) -> ImportReport:

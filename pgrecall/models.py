@@ -237,6 +237,18 @@ class ImportReport:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphReport:
+    """What the link graph of a tenant looks like: ``bridges`` are the links that alone join two parts,
+    ``points`` the memories whose removal cuts others off, ``protected`` those that cut off enough."""
+
+    memories: int
+    links: int
+    points: int
+    bridges: tuple[tuple[int, int], ...]
+    protected: int
+
+
+@dataclass(frozen=True, slots=True)
 class LayerStatus:
     """How many live memories a layer holds, by zone."""
 

@@ -5,14 +5,13 @@ Drivers (:mod:`pgrecall.client`) run the same values synchronously or asynchrono
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.encoding import Vector, require_text, to_json, vector_text
+from pgrecall.errors import MemoryNotFound
 from pgrecall.models import (
     Access,
     Draft,
@@ -30,7 +29,6 @@ from pgrecall.models import (
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
-Vector = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +180,29 @@ def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[
     )
 
 
-def refresh_lexemes() -> Operation[int]:
-    """Recounts document frequencies; the result is how many memories were counted."""
+def refresh_statistics(now: datetime | None) -> Operation[int]:
+    """Recounts document frequencies and layer medians; the result is how many memories were counted."""
     return Operation(
-        "SELECT recall.refresh_lexemes() AS counted",
-        {},
+        "SELECT recall.refresh_statistics(coalesce(%(now)s, now())) AS counted",
+        {"now": now},
         lambda rows: int(rows[0]["counted"]),
+        repeatable=True,
+    )
+
+
+def link_graph() -> Operation[bytes]:
+    """The references between live memories, packed as :meth:`pgrecall.graph.LinkGraph.of_blob` reads them."""
+    return Operation(
+        "SELECT recall.link_graph() AS blob", {}, lambda rows: bytes(rows[0]["blob"] or b""), repeatable=True
+    )
+
+
+def store_cut_sizes(cut_sizes: Mapping[int, int]) -> Operation[int]:
+    """Keeps how many memories each articulation point would cut off; the result counts the protected."""
+    return Operation(
+        "SELECT recall.store_cut_sizes(%(ids)s, %(sizes)s) AS protected",
+        {"ids": list(cut_sizes), "sizes": list(cut_sizes.values())},
+        lambda rows: int(rows[0]["protected"]),
         repeatable=True,
     )
 
@@ -202,45 +217,14 @@ def status(now: datetime | None) -> Operation[Status]:
     )
 
 
-def vector_text(vector: Vector) -> str:
-    """A vector in pgvector's text form; half precision needs no more than five digits."""
-    return "[" + ",".join(f"{value:.5g}" for value in vector) + "]"
-
-
-def to_json(value: object) -> str:
-    """JSON for Postgres; refuses what jsonb cannot hold.
-
-    Raises:
-        InvalidInput: a text holds a NUL character or half a surrogate pair, or a number is not finite.
-    """
-    try:
-        text = json.dumps(value, default=_json_default, ensure_ascii=False, allow_nan=False)
-        text.encode()
-    except ValueError as error:
-        raise InvalidInput(
-            f"This cannot be stored as JSON: {error}.", hint="Give valid Unicode text and finite numbers."
-        ) from error
-    if _NUL.search(text):
-        raise InvalidInput("A text holds a NUL character.", hint="Remove it; Postgres cannot store it.")
-    return text
-
-
-# An odd number of backslashes before u0000 is the escape; an even number is text that speaks of it.
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-
-
-def _json_default(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, tuple | set | frozenset):
-        return list(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise InvalidInput(f"A value of type {type(value).__name__} cannot be stored: {value!r}.")
-
-
 def _reference(value: int | str, parameter: str) -> str:
-    return f"recall.id_of(%({parameter})s)" if isinstance(value, str) else f"%({parameter})s"
+    """How SQL names a memory given by id or key."""
+    if isinstance(value, str):
+        require_text(value, "The key")
+        return f"recall.id_of(%({parameter})s)"
+    if not -(2**63) <= value < 2**63:
+        raise MemoryNotFound(value)
+    return f"%({parameter})s::bigint"
 
 
 def _item(draft: Draft, vector: Vector | None) -> dict[str, object]:

@@ -145,7 +145,7 @@ def what_next(shell: Shell) -> None:
         f"{pgrecall} search 'who foresaw the clock mistake' --explain",
         f"{pgrecall} search 'what went live' --layer activity --since 2026-04-01 --until 2026-04-30",
         f"{pgrecall} show people-and-things/heron",
-        f"{pgrecall} serve  # keeps Postgres up and prints its URL, for psql in another terminal:",
+        f"{pgrecall} postgres  # keeps Postgres up and prints its URL, for psql in another terminal:",
         'psql "$URL" -c "SET recall.tenant = \'default\'" -c "SELECT title FROM recall.search(\'tide\')"',
         "",
         f"Your own notes:     unset PGRECALL_DATA_DIR; {pgrecall} import ~/notes",

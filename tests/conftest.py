@@ -113,6 +113,28 @@ def query(database_url: str) -> Iterator[Query]:
         yield run
 
 
+@pytest.fixture(scope="module")
+def shared_connection(server: EmbeddedServer, template: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection to one database for all tests of a file."""
+    for url in _database(server, template):
+        with psycopg.connect(url, row_factory=dict_row) as connection:
+            yield connection
+
+
+@pytest.fixture
+def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
+    """Like ``query``, in the file's shared database: each test's work is rolled back."""
+
+    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
+        with shared_connection.transaction():  # a savepoint
+            shared_connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+            cursor = shared_connection.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    with shared_connection.transaction(force_rollback=True):
+        yield run
+
+
 @pytest.fixture
 def now() -> datetime:
     return NOW

@@ -53,7 +53,7 @@ app.command("access")(cli_memories.access)
 app.command("link")(cli_memories.link)
 app.command("forget")(cli_memories.forget)
 app.command("status")(cli_database.status)
-app.command("serve")(cli_database.serve)
+app.command("postgres")(cli_database.postgres)
 app.command("upgrade")(cli_database.upgrade)
 
 

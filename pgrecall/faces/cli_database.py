@@ -1,4 +1,4 @@
-"""Commands about the database: init, upgrade, status, serve."""
+"""Commands about the database: init, upgrade, status, postgres."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def status(
             show_status(output(), state, where)
 
 
-def serve(context: typer.Context) -> None:
+def postgres(context: typer.Context) -> None:
     """Keep the embedded Postgres running until Ctrl-C, and print its URL, for psql and other languages."""
     with globals_of(context).opened() as memory:
         if memory.server is None:

@@ -103,13 +103,22 @@ def _configuration(metadata: MetaData) -> None:
         Column("reading", Text, nullable=False, server_default=text("'clock'")),
         Column("base_decay", Double, nullable=False, server_default=text("0.5")),
         Column("birth_weight", Double, nullable=False, server_default=text("1")),
-        Column("median_base", Double, nullable=False, server_default=text("0")),
         Column("profile", Text, nullable=False, server_default=text("'balanced'")),
         PrimaryKeyConstraint("tenant", "name", name="layer_pkey"),
         CheckConstraint("metabolic_rate BETWEEN 0.001 AND 1000", name="layer_rate_check"),
         CheckConstraint("reading IN ('clock', 'exponent')", name="layer_reading_check"),
         CheckConstraint("base_decay BETWEEN 0.001 AND 10", name="layer_decay_check"),
         CheckConstraint("birth_weight BETWEEN 1 AND 100", name="layer_birth_check"),
+        schema=SCHEMA,
+    )
+    Table(
+        "layer_median",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("layer", Text, nullable=False),
+        Column("base", Double, nullable=False),
+        moment("computed_at", nullable=False),
+        PrimaryKeyConstraint("tenant", "layer", name="layer_median_pkey"),
         schema=SCHEMA,
     )
     Table(

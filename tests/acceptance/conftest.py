@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_tools import Command, Ended, command_line, environment
 
 from pgrecall.faces.cli import main
+from tests.acceptance.command_tools import Command, Ended, command_line, environment
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from command_tools import Command, Ended, command_line, environment
 
 from pgrecall.embedded import EmbeddedServer, cluster
+from tests.acceptance.command_tools import Command, Ended, command_line, environment
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_tools import Command
+
+from tests.acceptance.command_tools import Command
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from command_tools import environment
+
+from tests.acceptance.command_tools import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 

@@ -4,50 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
-from psycopg.rows import dict_row
 
 from pgrecall import Draft, DraftLink, InvalidInput, Memory, MemoryNotFound
-from pgrecall.embedded import EmbeddedServer
-
-Query = Callable[..., list[dict[str, Any]]]
+from tests.conftest import Query
 
 REFERENCES = ("links_to", "mentions", "implies", "supports")
 OTHERS = ("next", "part_of", "contradicts", "supersedes", "co_access")
-
-
-@pytest.fixture(scope="module")
-def shared_connection(server: EmbeddedServer, template: str) -> Iterator[psycopg.Connection[Any]]:
-    name = f"links_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
-        try:
-            with psycopg.connect(make_conninfo(server.url, dbname=name), row_factory=dict_row) as connection:
-                yield connection
-        finally:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@pytest.fixture
-def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
-    """Like ``query``, in one database for all tests of this file: each test's work is rolled back."""
-
-    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
-        with shared_connection.transaction():  # a savepoint
-            shared_connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
-            cursor = shared_connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
-
-    with shared_connection.transaction(force_rollback=True):
-        yield run
 
 
 def note(sql: Query, key: str, *targets: Any, now: datetime | None = None, **fields: Any) -> int:

@@ -5,54 +5,24 @@ from __future__ import annotations
 import json
 import random
 import threading
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall import Draft, EmbedderError, EmbedderMismatch, InvalidInput, Memory, MemoryNotFound
-from pgrecall.embedded import EmbeddedServer
 from pgrecall.flows import content_hash
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from pgrecall.settings import Settings
-
-Query = Callable[..., list[dict[str, Any]]]
+from tests.conftest import Query
 
 TABLES = ("memory", "activation", "access", "link", "pending_link", "name", "lexeme", "setting", "layer")
 VECTOR = "[" + ",".join(["1"] + ["0"] * 63) + "]"
 OTHER_VECTOR = "[" + ",".join(["0"] * 63 + ["1"]) + "]"
-
-
-@pytest.fixture(scope="module")
-def shared_connection(server: EmbeddedServer, template: str) -> Iterator[psycopg.Connection[Any]]:
-    name = f"remember_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
-        try:
-            with psycopg.connect(make_conninfo(server.url, dbname=name), row_factory=dict_row) as connection:
-                yield connection
-        finally:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@pytest.fixture
-def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
-    """Like ``query``, in one database for all tests of this file: each test's work is rolled back."""
-
-    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
-        with shared_connection.transaction():  # a savepoint
-            shared_connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
-            cursor = shared_connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
-
-    with shared_connection.transaction(force_rollback=True):
-        yield run
 
 
 def store(query: Query, *drafts: Any, model: str | None = None, skip: bool = False,
@@ -527,8 +497,9 @@ def test_no_tenant_is_a_clear_error(sql: Query, tenant: str) -> None:
 
 
 def test_no_tenant_was_ever_set(database_url: str) -> None:
-    with psycopg.connect(database_url) as connection, pytest.raises(
-        psycopg.errors.InvalidParameterValue, match="No tenant is set"
+    with (
+        psycopg.connect(database_url) as connection,
+        pytest.raises(psycopg.errors.InvalidParameterValue, match="No tenant is set"),
     ):
         connection.execute("SELECT recall.remember('b')")
 

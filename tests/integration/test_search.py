@@ -12,7 +12,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from conftest import DIMENSIONS, NOW, Query
 from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -21,6 +20,7 @@ from pgrecall.client import Memory
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, NOW, Query
 
 Rows = list[dict[str, Any]]
 
@@ -507,8 +507,8 @@ def ages(query: Query) -> Query:
     remember(query, "storm", key="weaker", now=NOW - DAY)
     query("SELECT recall.record_access(recall.id_of('30 days'), 'used', %s, p_now => %s)", (NOW - DAY, NOW))
     query(
-        "INSERT INTO recall.layer (tenant, name, metabolic_rate, median_base) "
-        "VALUES ('acme', 'knowledge', 1, -0.7)"
+        "INSERT INTO recall.layer_median (tenant, layer, base, computed_at) "
+        "VALUES ('acme', 'knowledge', -0.7, now())"
     )
     return query
 
@@ -905,3 +905,24 @@ def test_only_stop_words_are_refused_with_a_vector_too(memory: Memory) -> None:
 
     with pytest.raises(InvalidInput, match="only stop words"):
         memory.search("what is it about")
+
+
+# Layers of different pace
+
+
+def test_layers_compare_once_their_medians_are_known(memory: Memory, query: Query) -> None:
+    """An entity is livelier than any message for years; measured against its own layer it is not special."""
+    born = NOW - 40 * DAY
+    remember(query, "harbour contract notes", key="person", layer="entity", now=born)
+    remember(query, "harbour contract notes", key="message", layer="activity", now=born)
+
+    def order() -> list[str | None]:
+        return [hit.key for hit in memory.search("harbour contract", vitality_weight=1, now=NOW).hits]
+
+    assert order()[0] == "person"
+    memory.refresh_statistics(now=NOW)
+    [median] = query("SELECT base FROM recall.layer_median WHERE tenant = 'acme' AND layer = 'entity'")
+    assert median["base"] == pytest.approx(memory.get("person", now=NOW).vitality.base)
+    scores = {hit.key: hit.score - hit.relevance for hit in memory.search("harbour contract", now=NOW).hits}
+    assert scores["person"] == pytest.approx(0, abs=1e-9)
+    assert scores["message"] == pytest.approx(0, abs=1e-9)

@@ -9,12 +9,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from conftest import DIMENSIONS, Query
 
 from pgrecall.client import Memory
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, Query
 
 MEGABYTE = "harbour " * 131_072
 EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)

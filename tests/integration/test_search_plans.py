@@ -13,11 +13,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from conftest import DIMENSIONS, NOW
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall.embedded import EmbeddedServer
+from tests.conftest import DIMENSIONS, NOW
 
 pytestmark = pytest.mark.slow
 
@@ -295,8 +295,7 @@ def test_a_word_that_all_memories_hold_does_not_make_the_search_read_them_all(
 ) -> None:
     found = corpus.search_plans("big", corpus.question(3), query=words, embedding=None)
 
-    # The text index is shared: rows of the other tenant are read and dropped.
-    assert touched(found, "memory") <= 2_000 + SMALL + 150
+    assert touched(found, "memory") <= 2_000 + 150
     assert touched(found, "activation") <= 150
 
 
@@ -330,7 +329,6 @@ def test_a_small_tenant_is_searched_exactly(corpus: Corpus) -> None:
         assert nearest(corpus, "small", question) == brute_force(corpus, "small", question)
 
 
-@pytest.mark.xfail(strict=True, reason="the text index is shared: a word common elsewhere is read there too")
 @pytest.mark.parametrize("counted", [True, False])
 def test_a_small_tenant_does_not_read_its_neighbours(corpus: Corpus, counted: bool) -> None:
     if not counted:

@@ -7,7 +7,7 @@ import math
 import random
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,7 @@ from psycopg.rows import dict_row
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.vitality import MIN_AGE_DAYS, AccessSummary, LayerRates, activation_terms
 from pgrecall.vitality.structure import SEED_REVIVAL_DAYS
-
-Query = Callable[..., list[dict[str, Any]]]
+from tests.conftest import Query
 
 DOCUMENT = json.loads((Path(__file__).parents[1] / "actr_vectors.json").read_text())
 COMPONENTS = DOCUMENT["components"]

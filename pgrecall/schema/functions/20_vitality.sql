@@ -97,7 +97,7 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    WITH sums AS (
+    WITH sums AS MATERIALIZED (
         SELECT power(a.clock / recall.stretch(a.in_degree), -a.decay) AS scale,
                recall.power_sum(
                    num_nonnulls(a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8), a.first_at,
@@ -110,7 +110,7 @@ BEGIN ATOMIC
                     ELSE 0 END AS spread,
                CASE WHEN a.last_linked_at IS NULL THEN 0
                     ELSE recall.revival((recall.epoch(p_now) - a.last_linked_at) / 86400) END AS revival
-    ), weighed AS (
+    ), weighed AS MATERIALIZED (
         SELECT s.*, s.activation / (1 + s.activation) AS vitality FROM sums s
     )
     SELECT a.n, w.scale * w.recent,

@@ -50,25 +50,30 @@ END $$;
 
 -- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author) and
 -- how like the name the phrase is (1 = exactly). The whole question may be a name too, however long and
--- whatever its characters. Misspelt names are looked for only where the question is
--- short or has a word (a lexeme of p_unknown) that no memory holds.
+-- whatever its characters; inside a question, stop words ("will", "the") and roles ("user") are no names.
+-- Misspelt names are looked for only where the question is short or has a word (a lexeme of p_unknown) that
+-- no memory holds.
 CREATE OR REPLACE FUNCTION recall.names_in(p_tenant text, p_query text, p_unknown text[] DEFAULT '{}')
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
-SET pg_trgm.similarity_threshold = 0.5 AS $$
+SET pg_trgm.similarity_threshold = 0.4 AS $$
 DECLARE
     v_phrases text[] := recall.phrases_of(p_query);
     v_doubtful text[];
 BEGIN
     RETURN QUERY
     SELECT n.name, n.name, n.memory_id, 1::double precision
-    FROM recall.name n WHERE n.entity AND n.tenant = p_tenant AND n.name = ANY (v_phrases || recall.name_form(p_query));
+    FROM recall.name n
+    WHERE n.entity AND n.tenant = p_tenant
+      AND (n.name = recall.name_form(p_query)
+           OR n.name = ANY (v_phrases) AND to_tsvector('english', n.name) <> '');
 
     RETURN QUERY
     SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision
     FROM unnest(v_phrases) p(phrase)
-    WHERE EXISTS (
+    WHERE to_tsvector('english', p.phrase) <> '' AND p.phrase NOT IN ('user', 'assistant', 'system', 'tool')
+      AND EXISTS (
         SELECT FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND (
             lower(m.author) COLLATE "C" = p.phrase

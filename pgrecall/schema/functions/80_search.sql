@@ -133,7 +133,7 @@ BEGIN
                 ORDER BY m.embedding <=> p_embedding LIMIT 50);
         END IF;
     END IF;
-    IF coalesce(cardinality(v_ids), 0) < least(p_pool, 50) THEN
+    IF coalesce(cardinality(v_ids), 0) < p_pool THEN
         RETURN QUERY
         SELECT m.id, 1 - (m.embedding <=> p_embedding)
         FROM recall.memory m

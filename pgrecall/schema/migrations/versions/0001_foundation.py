@@ -26,13 +26,21 @@ def upgrade() -> None:
         sa.Column("reading", sa.Text(), server_default=sa.text("'clock'"), nullable=False),
         sa.Column("base_decay", sa.Double(), server_default=sa.text("0.5"), nullable=False),
         sa.Column("birth_weight", sa.Double(), server_default=sa.text("1"), nullable=False),
-        sa.Column("median_base", sa.Double(), server_default=sa.text("0"), nullable=False),
         sa.Column("profile", sa.Text(), server_default=sa.text("'balanced'"), nullable=False),
         sa.CheckConstraint("reading IN ('clock', 'exponent')", name="layer_reading_check"),
         sa.CheckConstraint("base_decay BETWEEN 0.001 AND 10", name="layer_decay_check"),
         sa.CheckConstraint("birth_weight BETWEEN 1 AND 100", name="layer_birth_check"),
         sa.CheckConstraint("metabolic_rate BETWEEN 0.001 AND 1000", name="layer_rate_check"),
         sa.PrimaryKeyConstraint("tenant", "name", name="layer_pkey"),
+        schema="recall",
+    )
+    op.create_table(
+        "layer_median",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("layer", sa.Text(), nullable=False),
+        sa.Column("base", sa.Double(), nullable=False),
+        sa.Column("computed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "layer", name="layer_median_pkey"),
         schema="recall",
     )
     op.create_table(

@@ -1,0 +1,79 @@
+"""Values on their way to Postgres: what it cannot hold is refused here, in a sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models import SearchRequest
+
+Vector = Sequence[float]
+
+
+def require_text(value: str, what: str) -> None:
+    """Refuses text that Postgres cannot store.
+
+    Raises:
+        InvalidInput: it holds a NUL character or half a surrogate pair; ``what`` names it.
+    """
+    if "\x00" in value:
+        raise InvalidInput(f"{what} holds a NUL character.", hint="Remove it.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} is not valid Unicode text.", hint="Remove lone surrogates.") from error
+
+
+def require_searchable(request: SearchRequest) -> None:
+    """Refuses what no SQL argument could carry; everything else the function ``recall.search`` judges.
+
+    Raises:
+        InvalidInput: k is no number that an integer holds, or a text cannot be stored.
+    """
+    require_text(request.query, "The query")
+    k: object = request.k
+    if isinstance(k, bool | float) or (isinstance(k, int) and abs(k) >= 2**31):
+        raise InvalidInput(f"k is {k}; it must be a whole number between 1 and 1,000.")
+    for name in ("layers", "roles", "authors", "tags"):
+        for value in filter(None, getattr(request, name) or ()):
+            require_text(value, f"One of the {name}, {value!r},")
+
+
+def vector_text(vector: Vector) -> str:
+    """A vector in pgvector's text form; half precision needs no more than five digits."""
+    return "[" + ",".join(f"{value:.5g}" for value in vector) + "]"
+
+
+def to_json(value: object) -> str:
+    """JSON for Postgres; refuses what jsonb cannot hold.
+
+    Raises:
+        InvalidInput: a text holds a NUL character or half a surrogate pair, or a number is not finite.
+    """
+    try:
+        text = json.dumps(value, default=_json_default, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except ValueError as error:
+        raise InvalidInput(
+            f"This cannot be stored as JSON: {error}.", hint="Give valid Unicode text and finite numbers."
+        ) from error
+    if _NUL.search(text):
+        raise InvalidInput("A text holds a NUL character.", hint="Remove it; Postgres cannot store it.")
+    return text
+
+
+# An odd number of backslashes before u0000 is the escape; an even number is text that speaks of it.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def _json_default(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InvalidInput(f"A value of type {type(value).__name__} cannot be stored: {value!r}.")

@@ -1,0 +1,42 @@
+-- The link graph: what the mathematics reads, and where its result is kept.
+
+-- link_graph: the references between live memories of this tenant as one blob of pairs (source, target), eight
+-- bytes each, most significant first; NULL without any. One aggregate: a row a link would cost more than the search.
+CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT string_agg(int8send(l.src) || int8send(l.dst), '')
+    FROM recall.link l
+    JOIN recall.memory s ON s.tenant = l.tenant AND s.id = l.src
+    JOIN recall.memory d ON d.tenant = l.tenant AND d.id = l.dst
+    WHERE l.tenant = recall.current_tenant() AND recall.is_reference(l.relation)
+      AND s.archived_at IS NULL AND d.archived_at IS NULL
+$$;
+
+-- store_cut_sizes: keeps how many memories each articulation point would cut off; the others cut off none.
+-- A memory that cuts off at least the setting graph.min_cut (3) is protected. Returns how many are.
+CREATE OR REPLACE FUNCTION recall.store_cut_sizes(p_ids bigint[], p_cut_sizes int[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_min_cut int := coalesce(recall.setting_of(v_tenant, 'graph.min_cut')::int, 3);
+BEGIN
+    IF cardinality(p_ids) IS DISTINCT FROM cardinality(p_cut_sizes) THEN
+        PERFORM recall.reject(format('There are %s ids and %s cut sizes; each id needs one.',
+            cardinality(p_ids), cardinality(p_cut_sizes)));
+    END IF;
+    WITH wanted AS MATERIALIZED (
+        SELECT a.memory_id, coalesce(u.cut_size, 0) AS cut_size
+        FROM recall.activation a
+        LEFT JOIN unnest(p_ids, p_cut_sizes) u(id, cut_size) ON u.id = a.memory_id
+        WHERE a.tenant = v_tenant AND (a.cut_size > 0 OR u.id IS NOT NULL)
+        ORDER BY a.memory_id FOR UPDATE OF a
+    )
+    UPDATE recall.activation a
+    SET cut_size = w.cut_size, protected = w.cut_size >= v_min_cut
+    FROM wanted w
+    WHERE a.tenant = v_tenant AND a.memory_id = w.memory_id
+      AND (a.cut_size, a.protected) IS DISTINCT FROM (w.cut_size, w.cut_size >= v_min_cut);
+    RETURN (SELECT count(*) FROM recall.activation a WHERE a.tenant = v_tenant AND a.protected);
+END $$;

@@ -1,0 +1,73 @@
+"""The link graph of a tenant: read in one blob, its bridges protected."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from pgrecall import Draft, DraftLink, Memory
+from tests.conftest import Query
+
+
+def remember_clusters(memory: Memory) -> None:
+    """Two triangles, a0..a2 and b0..b2, joined by the memory ``bridge`` alone."""
+    drafts = [
+        Draft(f"note {name}{i}", key=f"{name}{i}", links=(DraftLink(f"{name}{(i + 1) % 3}"),))
+        for name in "ab"
+        for i in range(3)
+    ]
+    bridge = Draft("the only way across", key="bridge", links=(DraftLink("a0"), DraftLink("b0")))
+    memory.remember_many([*drafts, bridge])
+
+
+def protected(query: Query) -> set[str]:
+    rows = query(
+        "SELECT m.key FROM recall.memory m JOIN recall.activation a "
+        "ON a.tenant = m.tenant AND a.memory_id = m.id WHERE m.tenant = 'acme' AND a.protected"
+    )
+    return {row["key"] for row in rows}
+
+
+def test_what_joins_two_clusters_is_protected(memory: Memory, query: Query) -> None:
+    remember_clusters(memory)
+    report = memory.refresh_graph()
+    assert (report.memories, report.links, report.points, len(report.bridges)) == (7, 8, 3, 2)
+    assert protected(query) == {"bridge"}  # each of a0 and b0 cuts off two, which is not enough
+    assert memory.get("bridge").vitality.retention >= 0.5
+
+
+def test_a_second_way_across_ends_the_protection(memory: Memory, query: Query) -> None:
+    remember_clusters(memory)
+    memory.refresh_graph()
+    memory.link("a1", "b1")
+    assert memory.refresh_graph().protected == 0
+    assert protected(query) == set()
+
+
+def test_archived_memories_hold_nothing_together(memory: Memory) -> None:
+    remember_clusters(memory)
+    memory.forget("bridge")
+    assert memory.refresh_graph().points == 0
+
+
+def test_order_and_containment_are_no_references(memory: Memory) -> None:
+    turns = [Draft(f"turn {i}", key=f"t{i}", links=(DraftLink(f"t{i + 1}", "next"),)) for i in range(9)]
+    memory.remember_many(turns)
+    assert memory.refresh_graph().links == 0
+
+
+def test_tenants_have_graphs_of_their_own(memory: Memory, query: Query) -> None:
+    remember_clusters(memory)
+    [row] = query("SELECT recall.link_graph() AS blob", tenant="other")
+    assert row["blob"] is None
+
+
+def test_few_are_enough_to_cut_where_the_tenant_says_so(memory: Memory, query: Query) -> None:
+    remember_clusters(memory)
+    query("INSERT INTO recall.setting VALUES ('acme', 'graph.min_cut', '4')")
+    assert memory.refresh_graph().protected == 0
+
+
+def test_every_id_needs_a_cut_size(query: Query) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="There are 2 ids and 1 cut sizes"):
+        query("SELECT recall.store_cut_sizes(ARRAY[1, 2], ARRAY[3])")
