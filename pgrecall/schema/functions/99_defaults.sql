@@ -11,7 +11,7 @@ ON CONFLICT (tenant, name) DO NOTHING;
 INSERT INTO recall.relevance_model (
     tenant, embedder, profile, intercept, similarity, no_similarity, coverage, information, name, author,
     fitted_on) VALUES
-    ('*', '*', 'balanced', -6.21, 7.26, 1.78, 2.25, 0.87, 2.36, 0.46,
+    ('*', '*', 'balanced', -6.53, 7.09, 1.77, 2.43, 0.91, 2.60, 1,
      'all-MiniLM-L6-v2 over the judged queries of examples/: benchmarks/relevance.py')
 ON CONFLICT (tenant, embedder, profile) DO UPDATE SET
     intercept = excluded.intercept, similarity = excluded.similarity,
