@@ -6,7 +6,7 @@ This is the only module that looks at the environment; every variable begins wit
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
@@ -56,9 +56,9 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         InvalidInput: a variable or an override has a value that cannot be used; names each.
     """
-    given = {name: value for name, value in overrides.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)  # type: ignore[arg-type]
+        return Settings(**given)
     except ValidationError as error:
         wrong = "; ".join(
             f"PGRECALL_{'_'.join(str(part) for part in item['loc']).upper()}: {item['msg']}"

@@ -28,6 +28,8 @@ def add(metadata: MetaData) -> None:
     _links(metadata)
     _name(metadata)
     _configuration(metadata)
+    _judgement(metadata)
+    _setting(metadata)
 
 
 def _links(metadata: MetaData) -> None:
@@ -121,6 +123,10 @@ def _configuration(metadata: MetaData) -> None:
         PrimaryKeyConstraint("tenant", "layer", name="layer_median_pkey"),
         schema=SCHEMA,
     )
+
+
+def _judgement(metadata: MetaData) -> None:
+    """What relevance is computed with: coefficients, and how many memories hold each word."""
     Table(
         "relevance_model",
         metadata,
@@ -147,6 +153,10 @@ def _configuration(metadata: MetaData) -> None:
         PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
         schema=SCHEMA,
     )
+
+
+def _setting(metadata: MetaData) -> None:
+    """Values by name; tenant ``*`` again for the whole database."""
     Table(
         "setting",
         metadata,

@@ -13,6 +13,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Computed,
+    Constraint,
     DateTime,
     Double,
     ForeignKeyConstraint,
@@ -81,6 +82,14 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
         Column("embedding", HALFVEC(dimensions)),
         Column("embedded_with", Text),
         Column("search_text", TSVECTOR, Computed(SEARCH_TEXT, persisted=True), nullable=False),
+        *_memory_rules(),
+        *_memory_indexes(),
+        schema=SCHEMA,
+    )
+
+
+def _memory_rules() -> tuple[Constraint, ...]:
+    return (
         PrimaryKeyConstraint("tenant", "id", name="memory_pkey"),
         UniqueConstraint("tenant", "key", name="memory_key_unique"),
         ForeignKeyConstraint(
@@ -96,6 +105,11 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
         CheckConstraint("valid_from <= valid_until", name="memory_validity_check"),
         CheckConstraint("superseded_by <> id", name="memory_supersession_check"),
         CheckConstraint("(embedding IS NULL) = (embedded_with IS NULL)", name="memory_embedding_check"),
+    )
+
+
+def _memory_indexes() -> tuple[Index, ...]:
+    return (
         Index(
             "memory_embedding_live_idx",
             "embedding",
@@ -121,7 +135,6 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
             postgresql_where=text("author IS NOT NULL"),
         ),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
-        schema=SCHEMA,
     )
 
 

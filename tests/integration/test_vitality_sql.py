@@ -21,6 +21,7 @@ from pgrecall.embedded import EmbeddedServer
 from pgrecall.vitality import MIN_AGE_DAYS, AccessSummary, LayerRates, activation_terms
 from pgrecall.vitality.structure import SEED_REVIVAL_DAYS
 from tests.conftest import Query
+from tests.vectors import ages_of
 
 DOCUMENT = json.loads((Path(__file__).parents[1] / "actr_vectors.json").read_text())
 COMPONENTS = DOCUMENT["components"]
@@ -49,19 +50,6 @@ def shared_query(server: EmbeddedServer, template: str) -> Iterator[Query]:
                 yield lambda sql, parameters=None: connection.execute(sql, parameters).fetchall()
         finally:
             admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def ages_of(vector: dict[str, Any]) -> list[float]:
-    """The ages of a vector in days, youngest first, as the file lists or describes them."""
-    if "ages_days" in vector:
-        return sorted(vector["ages_days"])
-    spec = vector["ages"]
-    if spec["kind"] == "repeat":
-        return sorted(spec["ages"] * spec["times"])
-    first, last, steps = spec["newest"], spec["oldest"], spec["n"] - 1
-    if spec["kind"] == "arithmetic":
-        return [first + (last - first) * step / steps for step in range(steps + 1)]
-    return [first * (last / first) ** (step / steps) for step in range(steps + 1)]
 
 
 def newest_times(ages: list[float]) -> dict[str, float | None]:

@@ -15,13 +15,6 @@ TRIANGLES = [(1, 2), (2, 3), (3, 1), (3, 4), (4, 5), (5, 3)]
 LONG = 200_000
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "numba"])
-def accelerate(request: pytest.FixtureRequest) -> bool:
-    if request.param:
-        pytest.importorskip("numba")
-    return bool(request.param)
-
-
 def in_networkx(links: list[tuple[int, int]]) -> nx.Graph:
     graph = nx.Graph()
     graph.add_nodes_from(node for link in links for node in link)

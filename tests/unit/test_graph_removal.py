@@ -19,13 +19,6 @@ RING = [(1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 1)]
 LONG = 200_000
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "numba"])
-def accelerate(request: pytest.FixtureRequest) -> bool:
-    if request.param:
-        pytest.importorskip("numba")
-    return bool(request.param)
-
-
 def cut_off_by_networkx(links: list[tuple[int, int]], removed: set[int]) -> list[tuple[int, ...]]:
     graph = nx.Graph()
     graph.add_nodes_from(node for link in links for node in link)

@@ -23,6 +23,7 @@ from pgrecall.vitality import (
     vitality_of,
 )
 from pgrecall.vitality.structure import SEED_REVIVAL_DAYS
+from tests.vectors import ages_of
 
 DOCUMENT = json.loads((Path(__file__).parents[1] / "actr_vectors.json").read_text())
 VECTORS = DOCUMENT["vectors"]
@@ -35,19 +36,6 @@ LOOSE = ("10000 regular", "t_n nearly t_k", "d just below 1", "d just above 1")
 def close_to(expected: float, name: str = "") -> Any:
     tolerance = 1e-9 if name.startswith(LOOSE) else 1e-11
     return pytest.approx(expected, abs=tolerance, rel=1e-11)
-
-
-def ages_of(vector: dict[str, Any]) -> list[float]:
-    """The ages of a vector in days, youngest first, as the file lists or describes them."""
-    if "ages_days" in vector:
-        return sorted(vector["ages_days"])
-    spec = vector["ages"]
-    if spec["kind"] == "repeat":
-        return sorted(spec["ages"] * spec["times"])
-    first, last, steps = spec["newest"], spec["oldest"], spec["n"] - 1
-    if spec["kind"] == "arithmetic":
-        return [first + (last - first) * step / steps for step in range(steps + 1)]
-    return [first * (last / first) ** (step / steps) for step in range(steps + 1)]
 
 
 def named(entries: list[dict[str, Any]]) -> Any:
