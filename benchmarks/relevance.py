@@ -44,12 +44,12 @@ def judged(corpus: str) -> Iterator[tuple[str, frozenset[str]]]:
 
 def features(explanation: Mapping[str, Any], by_named_author: bool) -> list[float]:
     arms = explanation["arms"]
-    lexical = arms.get("lexical", {})
+    lexical, named = arms.get("lexical", {}), arms.get("name", {})
     return [
         arms["semantic"]["similarity"],
         lexical.get("coverage", 0.0),
         float(np.log1p(lexical.get("strength", 0.0))),
-        arms.get("name", {}).get("likeness", 0.0),
+        named.get("likeness", 0.0) * (2 if named.get("alone") else 1),
         float(by_named_author),
     ]
 

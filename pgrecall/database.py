@@ -39,10 +39,12 @@ _LOST = ("08", "57P")
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """An extension a server offers: the version it would install, and the one it has."""
+    """An extension a server offers: the version it would install, the one it has, and whether this role
+    may create it."""
 
     offered: str
     installed: str | None
+    creatable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +163,13 @@ def require_suitable(facts: ServerFacts) -> None:
     if vector is not None and _numbers(vector.installed or vector.offered) < MINIMUM_PGVECTOR:
         version = vector.installed or vector.offered
         missing.append(f"pgvector is {version}, and pgrecall needs 0.8 or newer")
-    absent = [name for name, extension in facts.extensions.items() if extension.installed is None]
     if not facts.may_create:
         missing.append(f"role {facts.role} may not create in database {facts.database}")
-        missing.extend(f"extension {name} still has to be created by an administrator" for name in absent)
+    missing.extend(
+        f"an administrator still has to run CREATE EXTENSION {name} in it"
+        for name, extension in facts.extensions.items()
+        if extension.installed is None and not (extension.creatable and facts.may_create)
+    )
     if missing:
         raise DatabaseUnsuitable(
             "This Postgres cannot hold pgrecall: " + "; ".join(missing) + ".",

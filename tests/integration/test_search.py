@@ -926,3 +926,14 @@ def test_layers_compare_once_their_medians_are_known(memory: Memory, query: Quer
     scores = {hit.key: hit.score - hit.relevance for hit in memory.search("harbour contract", now=NOW).hits}
     assert scores["person"] == pytest.approx(0, abs=1e-9)
     assert scores["message"] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_question_that_is_nothing_but_a_name_is_about_it(query: Query) -> None:
+    remember(query, "He sails.", title="Cedric Hurst", key="cedric", layer="entity")
+    remember(query, "The storm of the year.", title="Storm Ylva", key="storm")
+    remember(query, "storm storm storm ylva ylva ylva retro", title="Retro after Storm Ylva", key="retro")
+    query("SELECT recall.refresh_lexemes()")
+    assert keys(search(query, "Cedrik Hirst"))[0] == "cedric"
+    assert keys(search(query, "storm  ylva"))[0] == "storm"
+    [hit] = [row for row in search(query, "storm ylva") if row["key"] == "storm"]
+    assert hit["explanation"]["arms"]["name"] == {"likeness": 1, "alone": True}

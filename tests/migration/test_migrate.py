@@ -373,7 +373,7 @@ def test_a_role_that_may_not_create_is_told_so(plain_role: str) -> None:
         migrate.upgrade(plain_role, dimensions=64)
     message = str(caught.value)
     assert f"role {role} may not create in database test_" in message
-    assert "extension vector still has to be created by an administrator" in message
+    assert "an administrator still has to run CREATE EXTENSION vector" in message
     assert "run `pgrecall init` again" in message
 
 
@@ -412,7 +412,7 @@ def test_functions_work_whatever_the_callers_search_path(database_url: str) -> N
 
 
 def test_an_extension_that_is_missing_is_named() -> None:
-    facts = facts_with(extensions={"pg_trgm": Extension("1.6", None)})
+    facts = facts_with(extensions={"pg_trgm": Extension("1.6", None, True)})
     with pytest.raises(DatabaseUnsuitable, match=r"the extension vector is not installed .*pgvector 0\.8"):
         require_suitable(facts)
 
@@ -421,7 +421,7 @@ def test_an_extension_that_is_missing_is_named() -> None:
     ("changes", "sentence"),
     [
         ({"version": 150004, "version_text": "15.4"}, "it is Postgres 15.4, and pgrecall needs 16 or newer"),
-        ({"extensions": {"vector": Extension("0.7.4", None), "pg_trgm": Extension("1.6", "1.6")}},
+        ({"extensions": {"vector": Extension("0.7.4", None, True), "pg_trgm": Extension("1.6", "1.6", True)}},
          "pgvector is 0.7.4, and pgrecall needs 0.8 or newer"),
     ],
 )  # fmt: skip
@@ -437,6 +437,6 @@ def facts_with(**changes: Any) -> ServerFacts:
         "role": "me",
         "database": "db",
         "may_create": True,
-        "extensions": {"vector": Extension("0.8.1", "0.8.1"), "pg_trgm": Extension("1.6", "1.6")},
+        "extensions": {"vector": Extension("0.8.1", "0.8.1", True), "pg_trgm": Extension("1.6", "1.6", True)},
     }
     return ServerFacts(**(values | changes))

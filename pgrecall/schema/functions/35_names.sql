@@ -49,28 +49,29 @@ BEGIN
 END $$;
 
 -- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author) and
--- how like the name the phrase is (1 = exactly). The whole question may be a name too, however long and
--- whatever its characters; inside a question, stop words ("will", "the") and roles ("user") are no names.
--- Misspelt names are looked for only where the question is short or has a word (a lexeme of p_unknown) that
--- no memory holds.
+-- how like the name the phrase is (1 = exactly); `whole` when the question is nothing but this name. The whole
+-- question may be the title or alias of any memory, however long and whatever its characters; inside a
+-- question, stop words ("will", "the") and roles ("user") are no names. Misspelt names are looked for only
+-- where the question is short or has a word (a lexeme of p_unknown) that no memory holds.
 CREATE OR REPLACE FUNCTION recall.names_in(p_tenant text, p_query text, p_unknown text[] DEFAULT '{}')
-RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
+RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
 SET pg_trgm.similarity_threshold = 0.4 AS $$
 DECLARE
     v_phrases text[] := recall.phrases_of(p_query);
+    v_question text := recall.name_form(p_query);
     v_doubtful text[];
 BEGIN
     RETURN QUERY
-    SELECT n.name, n.name, n.memory_id, 1::double precision
+    SELECT n.name, n.name, n.memory_id, 1::double precision, n.name = v_question
     FROM recall.name n
-    WHERE n.entity AND n.tenant = p_tenant
-      AND (n.name = recall.name_form(p_query)
-           OR n.name = ANY (v_phrases) AND to_tsvector('english', n.name) <> '');
+    WHERE n.tenant = p_tenant
+      AND (n.name = v_question
+           OR n.name = ANY (v_phrases) AND n.entity AND to_tsvector('english', n.name) <> '');
 
     RETURN QUERY
-    SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision
+    SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision, p.phrase = v_question
     FROM unnest(v_phrases) p(phrase)
     WHERE to_tsvector('english', p.phrase) <> '' AND p.phrase NOT IN ('user', 'assistant', 'system', 'tool')
       AND EXISTS (
@@ -89,7 +90,8 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.name, p.phrase))::double precision
+    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.name, p.phrase))::double precision,
+           p.phrase = v_question
     FROM unnest(v_doubtful) p(phrase)
     JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.name % p.phrase AND n.name <> p.phrase
     WHERE length(p.phrase) >= 4

@@ -293,6 +293,7 @@ DECLARE
     v_idf_sum double precision;
     v_named_ids bigint[];
     v_likeness double precision[];
+    v_whole boolean[];
     v_authors text[];
 BEGIN
     PERFORM recall.check_search(v_tenant, p_query, p_embedding, p_k, p_layers, p_roles, p_since, p_until,
@@ -309,8 +310,9 @@ BEGIN
 
     SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.phrase) FILTER (WHERE n.memory_id IS NULL)
-    INTO v_named_ids, v_likeness, v_authors
+    INTO v_named_ids, v_likeness, v_whole, v_authors
     FROM recall.names_in(v_tenant, p_query, ARRAY(
         SELECT k.word FROM unnest(v_words, v_documents) k(word, documents) WHERE k.documents = 0)) n;
 
@@ -336,16 +338,17 @@ BEGIN
         WHERE v_words IS NOT NULL
     ), candidate AS MATERIALIZED (
         SELECT c.id, max(c.semantic_place) AS semantic_place, max(c.lexical_place) AS lexical_place,
-               coalesce(max(c.likeness), 0) AS likeness
+               coalesce(max(c.likeness), 0) AS likeness, coalesce(bool_or(c.whole), false) AS named_alone
         FROM (
             SELECT s.id, s.place AS semantic_place, NULL::bigint AS lexical_place,
-                   NULL::double precision AS likeness FROM semantic s
+                   NULL::double precision AS likeness, NULL::boolean AS whole FROM semantic s
             UNION ALL
-            SELECT l.id, NULL, l.place, NULL FROM lexical l
+            SELECT l.id, NULL, l.place, NULL, NULL FROM lexical l
             UNION ALL
-            SELECT u.id, NULL, NULL, u.likeness FROM unnest(v_named_ids, v_likeness) u(id, likeness)
+            SELECT u.id, NULL, NULL, u.likeness, u.whole
+            FROM unnest(v_named_ids, v_likeness, v_whole) u(id, likeness, whole)
             UNION ALL
-            SELECT m.id, NULL, NULL, 1 FROM recall.memory m WHERE m.tenant = v_tenant AND m.key = btrim(p_query)
+            SELECT m.id, NULL, NULL, 1, true FROM recall.memory m WHERE m.tenant = v_tenant AND m.key = btrim(p_query)
         ) c
         GROUP BY c.id
     ), featured AS (
@@ -377,7 +380,7 @@ BEGIN
                     ELSE v_model.similarity * f.similarity END AS by_similarity,
                v_model.coverage * coalesce(f.strength / nullif(v_idf_sum, 0), 0) AS by_coverage,
                v_model.information * ln(1 + f.strength) AS by_information,
-               v_model.name * f.likeness AS by_name,
+               v_model.name * f.likeness * CASE WHEN f.named_alone THEN 2 ELSE 1 END AS by_name,
                v_model.author * f.by_named_author AS by_author
         FROM featured f
     ), judged AS (
@@ -410,7 +413,8 @@ BEGIN
                    'lexical', CASE WHEN b.strength > 0 THEN jsonb_build_object(
                        'coverage', b.coverage, 'strength', b.strength, 'rank', b.lexical_place,
                        'words', recall.matched_words(m.search_text, v_words, v_idfs)) END,
-                   'name', CASE WHEN b.likeness > 0 THEN jsonb_build_object('likeness', b.likeness) END)),
+                   'name', CASE WHEN b.likeness > 0 THEN jsonb_build_object(
+                       'likeness', b.likeness, 'alone', b.named_alone) END)),
                'relevance', jsonb_build_object(
                    'logit', b.logit, 'probability', b.probability, 'intercept', v_model.intercept,
                    'similarity', b.by_similarity, 'coverage', b.by_coverage,
