@@ -158,6 +158,14 @@ class Memory:
         """
         return self._run(operations.link(source, target, relation, weight, now))
 
+    def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
+        """Says that a memory replaces another, which default search then leaves out; True when that is news.
+
+        Raises:
+            MemoryNotFound, InvalidInput: no such memory, or the two would replace each other.
+        """
+        return self._run(operations.supersede(old, new, now))
+
     def record_access(
         self,
         memory: int | str,

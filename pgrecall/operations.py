@@ -113,6 +113,17 @@ def link(
     )
 
 
+def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation[bool]:
+    """Says that ``new`` replaces ``old``; the result says whether that is news."""
+    return Operation(
+        f"SELECT recall.supersede({_reference(old, 'old')}, {_reference(new, 'new')}, "
+        "coalesce(%(now)s, now())) AS news",
+        {"old": old, "new": new, "now": now},
+        lambda rows: bool(rows[0]["news"]),
+        repeatable=True,
+    )
+
+
 def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operation[int]:
     """Logs uses; the result counts those not seen before (by idempotency key)."""
     items = [

@@ -1,4 +1,4 @@
-"""Commands about single memories: show, access, link, forget."""
+"""Commands about single memories: show, access, link, supersede, forget."""
 
 from __future__ import annotations
 
@@ -86,6 +86,18 @@ def link(
     with globals_of(context).opened() as client:
         new = client.link(begin, end, text(relation, "--relation"))
     output().print("Linked." if new else "They are linked already.")
+
+
+def supersede(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="What is no longer so: an id or key.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="What replaces it: an id or key.")],
+) -> None:
+    """Say that one memory replaces another, which default search then leaves out."""
+    earlier, later = parse_reference(old), parse_reference(new)
+    with globals_of(context).opened() as client:
+        news = client.supersede(earlier, later)
+    output().print("Superseded." if news else "That was known already.")
 
 
 def forget(

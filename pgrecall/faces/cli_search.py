@@ -31,7 +31,15 @@ def search(
     role: Annotated[Many, typer.Option(help="Only of this role; may be repeated.")] = None,
     since: Annotated[str | None, typer.Option(help="From this date on, or 7d, 2w, 6m, 1y ago.")] = None,
     until: Annotated[str | None, typer.Option(help="Up to this date, the day included.")] = None,
-    include_archived: Annotated[bool, typer.Option("--include-archived")] = False,
+    include_archived: Annotated[
+        bool, typer.Option("--include-archived", help="Also what was archived or forgotten.")
+    ] = False,
+    include_superseded: Annotated[
+        bool, typer.Option("--include-superseded", help="Also what a newer memory replaces.")
+    ] = False,
+    include_invalid: Annotated[
+        bool, typer.Option("--include-invalid", help="Also what is not valid yet, or no more.")
+    ] = False,
     min_relevance: Annotated[float, typer.Option(help="Leave out what is less relevant; 0 to 1.")] = 0.0,
     vitality_weight: Annotated[
         float | None, typer.Option(help="How much use counts; without it the database's setting, 0.5.")
@@ -58,6 +66,8 @@ def search(
             since=begin,
             until=end,
             include_archived=include_archived,
+            include_superseded=include_superseded,
+            include_invalid=include_invalid,
             min_relevance=min_relevance,
             vitality_weight=vitality_weight,
             vitality_mode=_mode(vitality_mode),

@@ -111,6 +111,20 @@ def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     assert pgrecall("forget", "tea").code == 0
     assert keys() == {"tides", "moon"}
     assert keys("--include-archived") == {"tides", "moon", "tea"}
+    assert pgrecall("supersede", "moon", "tides").out == "Superseded.\n"
+    assert pgrecall("supersede", "moon", "tides").out == "That was known already.\n"
+    assert pgrecall("supersede", "tides", "moon").code == 2
+    assert keys() == {"tides"}
+    assert keys("--include-superseded") == {"tides", "moon"}
+
+
+def test_what_is_over_is_found_when_asked_for(pgrecall: Command, tmp_path: Path) -> None:
+    over = tmp_path / "over.md"
+    over.write_text("---\nvalid_until: 2026-09-01\n---\nThe summer tide table.\n")
+    pgrecall("import", str(over))
+    assert pgrecall("search", "tide table", "--now", NOW).code == 1
+    assert pgrecall("search", "tide table", "--now", NOW, "--include-invalid").code == 0
+    assert pgrecall("search", "tide table", "--now", "2026-08-01").code == 0
 
 
 def test_importing_again_updates_what_changed(pgrecall: Command, notes: Path) -> None:
