@@ -6,6 +6,7 @@ What was asked for goes to standard output, everything else to standard error.
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -87,4 +88,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without our signs still shows the rest
+    # A connection given back in the middle of a statement, as Ctrl-C does, is closed: no news to who pressed it.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     app(prog_name="pgrecall")
