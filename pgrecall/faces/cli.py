@@ -88,6 +88,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without our signs still shows the rest
-    # A connection given back in the middle of a statement, as Ctrl-C does, is closed: no news to who pressed it.
+    # Ctrl-C gives a connection back in the middle of a statement, and the pool closes it: no news to anyone.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     app(prog_name="pgrecall")
