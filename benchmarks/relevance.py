@@ -3,7 +3,7 @@
     python -m benchmarks.relevance
 
 A logistic model over the features that search explains, on the candidates that search gathers. The
-corpora are our own (examples/, CC0), so that LoCoMo stays unseen: `benchmarks.locomo` is the test.
+corpora are our own (examples/, CC0): nothing is fitted on LoCoMo, which `benchmarks.locomo` tests with.
 Prints the row for ``schema/functions/99_defaults.sql`` and cross-validated figures.
 """
 
