@@ -28,7 +28,7 @@ from pgrecall.models import (
 )
 from pgrecall.operations import Operation
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import Embedder, make_embedder
+from pgrecall.search.embedding import Embedder, dimensions_of, make_embedder
 from pgrecall.settings import Settings, load_settings
 
 T = TypeVar("T")
@@ -82,8 +82,9 @@ class Memory:
     def _opened(self, url: str) -> Database:
         timeout = self.settings.connect_timeout
         if self._server is not None:
-            migrate.ensure_current(url, dimensions=self._dimensions, timeout=timeout)
-        state = migrate.inspect(url, timeout=timeout)
+            state = migrate.ensure_current(url, dimensions=dimensions_of(self.embedder), timeout=timeout)
+        else:
+            state = migrate.inspect(url, timeout=timeout)
         migrate.require_current(state)
         if self.embedder is not None and self.embedder.dimensions != state.dimensions:
             raise EmbedderMismatch(
@@ -95,10 +96,6 @@ class Memory:
         database = Database(url, pool_size=self.settings.pool_size, connect_timeout=timeout)
         database.open()
         return database
-
-    @property
-    def _dimensions(self) -> int:
-        return self.embedder.dimensions if self.embedder else 384
 
     @property
     def server(self) -> EmbeddedServer | None:
@@ -263,9 +260,8 @@ class Memory:
         except DatabaseUnavailable:
             if not operation.repeatable:
                 raise
-            return self._once(
-                operation
-            )  # a restarted server leaves broken connections; the pool has new ones
+            # A restarted server leaves broken connections behind; the pool makes new ones.
+            return self._once(operation)
 
     def _once(self, operation: Operation[T]) -> T:
         return operation.read(self._database.fetch(operation.sql, operation.parameters, tenant=self.tenant))

@@ -24,11 +24,10 @@ from pgrecall.operations import (
     content_hashes,
     keys_of_source,
     link_graph,
-    problem_of,
+    pending_count,
     question_without_names,
     refresh_statistics,
     remember_many,
-    status,
     store_cut_sizes,
 )
 from pgrecall.operations import search as search_operation
@@ -65,12 +64,8 @@ def search(request: SearchRequest, *, embed: bool) -> Flow[SearchResult]:
     if not embed:
         hits = yield search_operation(request, None)
         return SearchResult(hits, skipped=("meaning: no embedder is configured",))
-    question, names = request.query, ()
-    if 0 < len(request.query) <= 10_000 and request.query.strip():
-        question, names = yield question_without_names(request.query)
-        vectors = yield Embed((question,))
-    else:
-        vectors = [None]  # the search refuses such a query, and says why
+    question, names = yield question_without_names(request.query)
+    vectors = yield Embed((question,))
     if isinstance(vectors, EmbedderError):
         hits = yield search_operation(request, None)
         return SearchResult(hits, skipped=(f"meaning: {vectors}",))
@@ -86,8 +81,25 @@ def remember(
     With ``strict`` one draft that cannot be stored refuses the batch; otherwise it becomes a
     problem and the rest is stored.
     """
+    known = yield from _known(drafts)
+    return (yield from _store(drafts, known, embedder, strict=strict, now=now))
+
+
+def _known(drafts: Sequence[Draft]) -> Flow[dict[str, KnownContent]]:
+    """What is stored under the keys of these drafts."""
     keys = [draft.key for draft in drafts if draft.key is not None]
     known: dict[str, KnownContent] = (yield content_hashes(keys)) if keys else {}
+    return known
+
+
+def _store(
+    drafts: Sequence[Draft],
+    known: dict[str, KnownContent],
+    embedder: str | None,
+    *,
+    strict: bool,
+    now: datetime | None = None,
+) -> Flow[Stored]:
     vectors: list[Vector | None] = [None] * len(drafts)
     if embedder is not None:
         stale = [place for place, draft in enumerate(drafts) if _needs_embedding(draft, known)]
@@ -101,14 +113,19 @@ def remember(
     rows = cast("list[Remembered | Rejected]", outcome)
     return Stored(
         tuple(row for row in rows if isinstance(row, Remembered)),
-        tuple(problem_of(row, drafts) for row in rows if isinstance(row, Rejected)),
+        tuple(_problem_of(row, drafts) for row in rows if isinstance(row, Rejected)),
     )
+
+
+def _problem_of(rejected: Rejected, drafts: Sequence[Draft]) -> Problem:
+    """A rejected draft as a problem that names it."""
+    draft = drafts[rejected.position]
+    return Problem(draft.key or draft.title or f"draft {rejected.position + 1}", rejected.reason)
 
 
 def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
     """Stores a batch that came from a source; a key that another source owns is left alone."""
-    keys = [draft.key for draft in drafts if draft.key is not None]
-    known: dict[str, KnownContent] = (yield content_hashes(keys)) if keys else {}
+    known = yield from _known(drafts)
     foreign = [
         Problem(
             str(draft.key),
@@ -119,7 +136,8 @@ def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
         if draft.key in known and known[draft.key].source != draft.source
     ]
     taken = {problem.where for problem in foreign}
-    stored = yield from remember([d for d in drafts if d.key not in taken], embedder, strict=False)
+    ours = [draft for draft in drafts if draft.key not in taken]
+    stored = yield from _store(ours, known, embedder, strict=False)
     return Stored(stored.remembered, (*foreign, *stored.problems))
 
 
@@ -146,9 +164,9 @@ def import_drafts(
     yield refresh_statistics(None)
     yield from refresh_graph()
     there = yield keys_of_source(source)
-    state = yield status(None)
+    pending = yield pending_count()
     removed = tuple(key for key in there if key not in seen)
-    return replace(report, removed=removed, links_pending=state.links_pending)
+    return replace(report, removed=removed, links_pending=pending)
 
 
 def refresh_graph() -> Flow[GraphReport]:
@@ -173,7 +191,7 @@ def _extended(report: ImportReport, stored: Stored, problems: Sequence[Problem])
 
 def _refuse_problems(problems: Sequence[Problem], *, strict: bool) -> None:
     if strict and problems:
-        raise InvalidInput(f"{problems[0].where}: {problems[0].reason}.")
+        raise InvalidInput(f"{problems[0].where}: {problems[0].reason.rstrip('.')}.")
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

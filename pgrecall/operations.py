@@ -19,7 +19,6 @@ from pgrecall.models import (
     LayerStatus,
     Link,
     Outcome,
-    Problem,
     Remembered,
     SearchRequest,
     Status,
@@ -201,6 +200,13 @@ def refresh_statistics(now: datetime | None) -> Operation[int]:
     )
 
 
+def pending_count() -> Operation[int]:
+    """How many links wait for their target."""
+    return Operation(
+        "SELECT recall.pending_count() AS pending", {}, lambda rows: int(rows[0]["pending"]), repeatable=True
+    )
+
+
 def link_graph() -> Operation[bytes]:
     """The references between live memories, packed as :meth:`pgrecall.graph.LinkGraph.of_blob` reads them."""
     return Operation(
@@ -291,9 +297,3 @@ def _status(document: Row) -> Status:
 def with_server(state: Status, revision: str, server_version: str) -> Status:
     """The status completed by what only the connection knows."""
     return replace(state, revision=revision, server_version=server_version)
-
-
-def problem_of(rejected: Rejected, drafts: Sequence[Draft]) -> Problem:
-    """A rejected draft as a problem that names it."""
-    draft = drafts[rejected.position]
-    return Problem(draft.key or draft.title or f"draft {rejected.position + 1}", rejected.reason)

@@ -16,8 +16,6 @@ from pgrecall.faces.values import parse_moment
 if TYPE_CHECKING:
     from pgrecall.embedded import EmbeddedServer
 
-DEFAULT_DIMENSIONS = 384
-
 
 def init(
     context: typer.Context,
@@ -30,14 +28,13 @@ def init(
     Without a database URL the embedded Postgres is started, and its data created where there is none.
     """
     from pgrecall.schema import migrate
-    from pgrecall.search.embedding import make_embedder
+    from pgrecall.search.embedding import dimensions_of, make_embedder
 
     with globals_of(context).located() as (url, server, settings):
         before = migrate.inspect(url, timeout=settings.connect_timeout)
         wanted = dimensions
         if wanted is None and before.dimensions is None:
-            embedder = make_embedder(settings)
-            wanted = embedder.dimensions if embedder else DEFAULT_DIMENSIONS
+            wanted = dimensions_of(make_embedder(settings))
         done = migrate.upgrade(url, dimensions=wanted, timeout=settings.connect_timeout)
         _tell(done, server)
 

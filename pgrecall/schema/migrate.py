@@ -82,11 +82,12 @@ def upgrade(url: str, *, dimensions: int | None = None, timeout: float = 10.0) -
         return Upgrade(before, _state(connection))
 
 
-def ensure_current(url: str, *, dimensions: int, timeout: float = 10.0) -> None:
+def ensure_current(url: str, *, dimensions: int, timeout: float = 10.0) -> SchemaState:
     """Installs or upgrades when, and only when, the schema is not this version's; keeps its dimensions."""
     state = inspect(url, timeout=timeout)
     if state.revision != head_revision() or state.functions != functions_fingerprint():
-        upgrade(url, dimensions=None if state.dimensions else dimensions, timeout=timeout)
+        return upgrade(url, dimensions=None if state.dimensions else dimensions, timeout=timeout).after
+    return state
 
 
 def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:

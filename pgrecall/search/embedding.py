@@ -10,7 +10,7 @@ from typing import Protocol, assert_never
 
 from pgrecall.errors import InvalidInput
 from pgrecall.search.embedding_http import HttpEmbedder
-from pgrecall.search.embedding_local import LocalEmbedder
+from pgrecall.search.embedding_local import DEFAULT_DIMENSIONS, LocalEmbedder
 from pgrecall.search.vectors import Vectors, check_vectors
 from pgrecall.settings import Settings
 
@@ -21,6 +21,7 @@ __all__ = [
     "LocalEmbedder",
     "Vectors",
     "check_vectors",
+    "dimensions_of",
     "embedding_text",
     "make_embedder",
 ]
@@ -50,6 +51,11 @@ class Embedder(Protocol):
 def embedding_text(title: str, body: str) -> str:
     """What is embedded of a memory; its context and author are for the words index only."""
     return f"{title}\n{body}" if title else body
+
+
+def dimensions_of(embedder: Embedder | None) -> int:
+    """How many dimensions a new database is made for: the embedder's, else those of the default model."""
+    return embedder.dimensions if embedder else DEFAULT_DIMENSIONS
 
 
 def make_embedder(settings: Settings) -> Embedder | None:

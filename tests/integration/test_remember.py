@@ -14,7 +14,15 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from pgrecall import Draft, EmbedderError, EmbedderMismatch, InvalidInput, Memory, MemoryNotFound
+from pgrecall import (
+    Draft,
+    EmbedderError,
+    EmbedderMismatch,
+    InvalidInput,
+    Memory,
+    MemoryNotFound,
+    Problem,
+)
 from pgrecall.flows import content_hash
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from pgrecall.settings import Settings
@@ -643,3 +651,14 @@ def test_clients_in_threads_share_one_memory(memory: Memory) -> None:
         rows = list(threads.map(lambda place: memory.remember("b", key=f"k{place % 5}"), range(40)))
     assert len({row.id for row in rows}) == 5
     assert memory.status(now=datetime.now(UTC)).memories == 5
+
+
+# Importing
+
+
+def test_a_strict_import_stops_with_the_problem_as_one_sentence(memory: Memory, query: Query) -> None:
+    items = [Problem("notes/a.md", "The file is empty."), Draft("b", key="b")]
+    with pytest.raises(InvalidInput) as caught:
+        memory.import_drafts(items, source="notes", strict=True)
+    assert caught.value.message == "notes/a.md: The file is empty."
+    assert sizes(query)["memory"] == 0

@@ -48,8 +48,3 @@ BEGIN
     END IF;
     RETURN p_now;
 END $$;
-
--- moment: the timestamp of epoch seconds.
-CREATE OR REPLACE FUNCTION recall.moment(p_epoch double precision) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN pg_catalog.to_timestamp(p_epoch);

@@ -27,6 +27,20 @@ CREATE OR REPLACE TRIGGER memory_names_updated AFTER UPDATE OF layer, title, ali
 FOR EACH ROW WHEN (
     (OLD.layer, OLD.title, OLD.aliases) IS DISTINCT FROM (NEW.layer, NEW.title, NEW.aliases)) EXECUTE FUNCTION recall.keep_names();
 
+-- check_query: raises for a question that is empty or too long to be asked.
+CREATE OR REPLACE FUNCTION recall.check_query(p_query text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
+        PERFORM recall.reject('The query is empty.', 'Ask with at least one word.');
+    ELSIF length(p_query) > 10000 THEN
+        PERFORM recall.reject(
+            format('The query has %s characters; at most 10,000 can be asked.', length(p_query)),
+            'Ask with the part that matters.');
+    END IF;
+END $$;
+
 -- phrases_of: the runs of one to three words of a question, in the form names are compared in. Only the
 -- first 60 words are looked at.
 CREATE OR REPLACE FUNCTION recall.phrases_of(p_query text) RETURNS text[]
@@ -109,6 +123,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_phrase text;
 BEGIN
+    PERFORM recall.check_query(p_query);
     question := p_query;
     names := ARRAY(
         SELECT n.phrase FROM recall.names_in(v_tenant, p_query) n

@@ -142,6 +142,13 @@ BEGIN
     RETURN v_linked;
 END $$;
 
+-- pending_count: how many links of this tenant wait for their target.
+CREATE OR REPLACE FUNCTION recall.pending_count() RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT count(*) FROM recall.pending_link p WHERE p.tenant = recall.current_tenant()
+$$;
+
 -- recount_links: sets in-degree (from live memories, references only) and the time of the newest link.
 -- The rows are locked first, in one order: no deadlock, and the count then sees every link made until now.
 CREATE OR REPLACE FUNCTION recall.recount_links(p_tenant text, p_ids bigint[]) RETURNS void

@@ -197,13 +197,8 @@ DECLARE
     v_dimensions int := recall.setting_of(p_tenant, 'embedding.dimensions')::int;
     v_unknown text;
 BEGIN
-    IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
-        PERFORM recall.reject('The query is empty.', 'Ask with at least one word.');
-    ELSIF length(p_query) > 10000 THEN
-        PERFORM recall.reject(
-            format('The query has %s characters; at most 10,000 can be asked.', length(p_query)),
-            'Ask with the part that matters.');
-    ELSIF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
+    PERFORM recall.check_query(p_query);
+    IF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
         PERFORM recall.reject(format('k is %s; it must lie between 1 and 1,000.', coalesce(p_k::text, 'NULL')));
     ELSIF p_since >= p_until THEN
         PERFORM recall.reject(format('The time window is empty: since %s is not before until %s.', p_since, p_until));

@@ -71,7 +71,7 @@ BEGIN
             'awaiting_embedding', count(*) FILTER (WHERE m.embedding IS NULL),
             'accesses', (SELECT count(*) FROM recall.access a WHERE a.tenant = v_tenant),
             'links', (SELECT count(*) FROM recall.link l WHERE l.tenant = v_tenant),
-            'links_pending', (SELECT count(*) FROM recall.pending_link p WHERE p.tenant = v_tenant),
+            'links_pending', recall.pending_count(),
             'layers', v_layers,
             'embedder', recall.setting_of('*', 'embedding.model'),
             'dimensions', recall.setting_of('*', 'embedding.dimensions'),
