@@ -1,0 +1,15 @@
+"""pgrecall from Python: thin drivers of operations and flows; they hold no SQL.
+
+driver       the I/O: opening, closing, performing operations and flows
+remembering  storing, importing, reading, forgetting, linking
+using        accesses
+searching    questions
+jobs         upkeep that runs by itself, and can be asked for
+keeping      statistics, the link graph, status
+memory       all of them as ``Memory``
+"""
+
+from pgrecall.arguments import DraftFields, SearchOptions
+from pgrecall.client.memory import Memory
+
+__all__ = ["DraftFields", "Memory", "SearchOptions"]

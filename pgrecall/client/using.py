@@ -1,0 +1,36 @@
+"""The use of memories, which keeps them lively."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from pgrecall import operations
+from pgrecall.client.driver import Driver
+from pgrecall.models import Access, AccessKind
+
+
+class Using(Driver):
+    """What is done with memories."""
+
+    def record_access(
+        self,
+        memory: int | str,
+        kind: AccessKind = "read",
+        *,
+        at: datetime | None = None,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        now: datetime | None = None,
+    ) -> bool:
+        """Logs one use of a memory, which makes it livelier; False when its idempotency key was seen.
+
+        Raises:
+            MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future.
+        """
+        access = Access(memory, kind, at, session_id, idempotency_key)
+        return self.record_accesses([access], now=now) == 1
+
+    def record_accesses(self, accesses: Iterable[Access], *, now: datetime | None = None) -> int:
+        """Logs uses in one transaction; returns how many were not seen before."""
+        return self._run(operations.record_accesses(accesses, now))

@@ -1,0 +1,88 @@
+"""What an importer reads, stored batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TypeVar
+
+from pgrecall import operations
+from pgrecall.errors import InvalidInput
+from pgrecall.flows.base import Flow
+from pgrecall.flows.graph import refresh_graph
+from pgrecall.flows.remembering import Stored, store, what_is_known
+from pgrecall.models import Draft, ImportReport, Problem
+
+T = TypeVar("T")
+
+IMPORT_BATCH = 64
+"""Drafts an import embeds and commits at a time."""
+
+
+def import_drafts(
+    items: Iterable[Draft | Problem],
+    embedder: str | None,
+    *,
+    source: str,
+    strict: bool,
+    progress: Callable[[int], None],
+) -> Flow[ImportReport]:
+    """Stores what an importer reads, batch by batch; then refreshes statistics and the graph."""
+    report = ImportReport()
+    seen: set[str] = set()
+    for batch in _batches(items, IMPORT_BATCH):
+        problems = [item for item in batch if isinstance(item, Problem)]
+        drafts = [item for item in batch if isinstance(item, Draft)]
+        _refuse_problems(problems, strict=strict)
+        stored = (yield from import_batch(drafts, embedder)) if drafts else Stored((), ())
+        _refuse_problems(stored.problems, strict=strict)
+        seen.update(draft.key for draft in drafts if draft.key is not None)
+        report = _extended(report, stored, problems)
+        progress(len(batch))
+    yield operations.refresh_statistics(None)
+    yield from refresh_graph()
+    there = yield operations.keys_of_source(source)
+    pending = yield operations.pending_count()
+    removed = tuple(key for key in there if key not in seen)
+    return replace(report, removed=removed, links_pending=pending)
+
+
+def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
+    """Stores a batch that came from a source; a key that another source owns is left alone."""
+    known = yield from what_is_known(drafts)
+    foreign = [
+        Problem(
+            str(draft.key),
+            f"this key belongs to {known[draft.key].source or 'a memory made by hand'}; "
+            "import with --prefix to keep both, or with --source to continue that one",
+        )
+        for draft in drafts
+        if draft.key in known and known[draft.key].source != draft.source
+    ]
+    taken = {problem.where for problem in foreign}
+    ours = [draft for draft in drafts if draft.key not in taken]
+    stored = yield from store(ours, known, embedder, strict=False)
+    return Stored(stored.remembered, (*foreign, *stored.problems))
+
+
+def _extended(report: ImportReport, stored: Stored, problems: Sequence[Problem]) -> ImportReport:
+    outcomes = [row.outcome for row in stored.remembered]
+    return replace(
+        report,
+        created=report.created + outcomes.count("created"),
+        updated=report.updated + outcomes.count("updated"),
+        unchanged=report.unchanged + outcomes.count("unchanged"),
+        problems=(*report.problems, *problems, *stored.problems),
+    )
+
+
+def _refuse_problems(problems: Sequence[Problem], *, strict: bool) -> None:
+    if strict and problems:
+        raise InvalidInput(f"{problems[0].where}: {problems[0].reason.rstrip('.')}.")
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

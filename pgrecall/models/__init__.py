@@ -1,0 +1,52 @@
+"""The values that cross pgrecall's borders: frozen, typed, without behaviour of their own.
+
+All times are timezone-aware datetimes; all shares, probabilities and vitalities lie in [0, 1].
+
+memories    what is remembered, its vitality and its links
+use         accesses
+search      questions and answers
+jobs        what jobs did, and where they stand
+reports     imports, the link graph, the state of a tenant
+"""
+
+from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
+from pgrecall.models.memories import (
+    RELATIONS,
+    Draft,
+    DraftLink,
+    Link,
+    Outcome,
+    Remembered,
+    Role,
+    StoredMemory,
+    VitalityTerms,
+)
+from pgrecall.models.reports import GraphReport, ImportReport, LayerStatus, Problem, Status
+from pgrecall.models.search import Hit, SearchRequest, SearchResult, VitalityMode
+from pgrecall.models.use import Access, AccessKind
+
+__all__ = [
+    "RELATIONS",
+    "Access",
+    "AccessKind",
+    "Draft",
+    "DraftLink",
+    "GraphReport",
+    "Hit",
+    "ImportReport",
+    "JobOutcome",
+    "JobRun",
+    "JobStatus",
+    "LayerStatus",
+    "Link",
+    "Outcome",
+    "Problem",
+    "Remembered",
+    "Role",
+    "SearchRequest",
+    "SearchResult",
+    "Status",
+    "StoredMemory",
+    "VitalityMode",
+    "VitalityTerms",
+]

@@ -1,0 +1,133 @@
+"""A memory as its writer gives it, and as Postgres holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "system", "tool"]
+Outcome = Literal["created", "updated", "unchanged"]
+
+RELATIONS = (
+    "links_to",
+    "next",
+    "mentions",
+    "part_of",
+    "implies",
+    "supports",
+    "contradicts",
+    "supersedes",
+    "co_access",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftLink:
+    """A link from a draft to another memory of the tenant, named by its key.
+
+    A target that does not exist yet is kept and resolved when a memory with that key, title or
+    alias arrives.
+    """
+
+    target: str
+    relation: str = "links_to"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory as its writer gives it; Postgres adds the id, the times and the activation."""
+
+    body: str
+    title: str = ""
+    key: str | None = None
+    layer: str = "knowledge"
+    role: Role | None = None
+    author: str | None = None
+    context: str = ""
+    source: str | None = None
+    session_id: str | None = None
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    expires_at: datetime | None = None
+    pinned: bool = False
+    links: tuple[DraftLink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of one draft."""
+
+    id: int
+    key: str | None
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMemory:
+    """One memory as Postgres holds it, without its embedding."""
+
+    id: int
+    key: str | None
+    layer: str
+    title: str
+    body: str
+    role: Role | None
+    author: str | None
+    context: str
+    source: str | None
+    session_id: str | None
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    occurred_at: datetime | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    superseded_by: int | None
+    expires_at: datetime | None
+    pinned: bool
+    archived_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    embedded_with: str | None
+    vitality: VitalityTerms
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VitalityTerms:
+    """Activation S = recent + tail + spread + revival, and what follows from it, at one moment.
+
+    ``base`` is B = ln S; ``vitality`` is S / (1 + S); ``retention`` adds the protection floor and
+    serves zones and pruning only.
+    """
+
+    accesses: int
+    recent: float
+    tail: float
+    spread: float
+    revival: float
+    activation: float
+    base: float
+    vitality: float
+    retention: float
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One directed link of a memory; ``other`` is the memory at its far end."""
+
+    other: int
+    other_key: str | None
+    other_title: str
+    relation: str
+    weight: float
+    outgoing: bool
+    created_at: datetime

@@ -1,0 +1,53 @@
+"""Each operation as a value: one SQL call, its parameters, and how to read its rows. No I/O here.
+
+Drivers (:mod:`pgrecall.client`) run the same values synchronously or asynchronously.
+
+base        what every operation is made of
+memories    storing, reading, forgetting
+links       linking and superseding
+use         accesses
+searching   questions
+graph       the link graph as a whole
+reading     status and statistics
+upkeep      the steps of jobs
+jobs        runs of jobs, and embeddings made after the fact
+"""
+
+from pgrecall.operations.base import Operation, Row
+from pgrecall.operations.graph import link_graph, store_cut_sizes
+from pgrecall.operations.links import link, pending_count, supersede
+from pgrecall.operations.memories import (
+    KnownContent,
+    Rejected,
+    content_hashes,
+    forget,
+    get,
+    keys_of_source,
+    remember_many,
+)
+from pgrecall.operations.reading import refresh_statistics, status, with_server
+from pgrecall.operations.searching import question_without_names, search
+from pgrecall.operations.use import record_accesses
+
+__all__ = [
+    "KnownContent",
+    "Operation",
+    "Rejected",
+    "Row",
+    "content_hashes",
+    "forget",
+    "get",
+    "keys_of_source",
+    "link",
+    "link_graph",
+    "pending_count",
+    "question_without_names",
+    "record_accesses",
+    "refresh_statistics",
+    "remember_many",
+    "search",
+    "status",
+    "store_cut_sizes",
+    "supersede",
+    "with_server",
+]

@@ -1,0 +1,125 @@
+"""Memories stored, read and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from pgrecall.encoding import Vector, to_json, vector_text
+from pgrecall.errors import MemoryNotFound
+from pgrecall.models import Draft, Link, Outcome, Remembered, StoredMemory, VitalityTerms
+from pgrecall.operations.base import NOW, Operation, Row, id_of
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A draft that was not stored: its position in the call, from 0, and why."""
+
+    position: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContent:
+    """What is stored under a key: enough to tell whether a draft has to be embedded again."""
+
+    content_hash: str
+    source: str | None
+    embedded: bool
+
+
+def remember_many(
+    drafts: Sequence[Draft],
+    vectors: Sequence[Vector | None],
+    embedded_with: str | None,
+    *,
+    skip_rejected: bool = False,
+    now: datetime | None = None,
+) -> Operation[list[Remembered | Rejected]]:
+    """Stores drafts; ``vectors[i]`` embeds ``drafts[i]``, or None leaves what is there."""
+    items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
+    return Operation(
+        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW})",
+        {
+            "items": to_json(items),
+            "model": embedded_with if any(v is not None for v in vectors) else None,
+            "skip": skip_rejected,
+            "now": now,
+        },
+        lambda rows: [_remembered(row) for row in rows],
+    )
+
+
+def content_hashes(keys: Sequence[str]) -> Operation[dict[str, KnownContent]]:
+    """What is stored under these keys; absent keys are absent."""
+    return Operation(
+        "SELECT * FROM recall.content_hashes(%(keys)s)",
+        {"keys": list(keys)},
+        lambda rows: {r["key"]: KnownContent(r["content_hash"], r["source"], r["embedded"]) for r in rows},
+        repeatable=True,
+    )
+
+
+def keys_of_source(source: str) -> Operation[list[str]]:
+    """The keys of live memories that came from a source."""
+    return Operation(
+        "SELECT * FROM recall.keys_of_source(%(source)s) AS key",
+        {"source": source},
+        lambda rows: [row["key"] for row in rows],
+        repeatable=True,
+    )
+
+
+def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
+    """One memory with its vitality and its links."""
+    return Operation(
+        f"SELECT * FROM recall.get({id_of(reference, 'memory')}, {NOW})",
+        {"memory": reference, "now": now},
+        lambda rows: _memory(rows, reference),
+        repeatable=True,
+    )
+
+
+def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[bool]:
+    """Archives or, when ``hard``, deletes a memory; the result says whether anything changed."""
+    return Operation(
+        f"SELECT recall.forget({id_of(reference, 'id')}, %(hard)s, {NOW}) AS done",
+        {"id": reference, "hard": hard, "now": now},
+        lambda rows: bool(rows[0]["done"]),
+    )
+
+
+def _item(draft: Draft, vector: Vector | None) -> dict[str, object]:
+    item: dict[str, object] = {
+        f.name: value
+        for f in fields(draft)
+        if f.name != "links" and (value := getattr(draft, f.name)) != f.default
+    }
+    item["links"] = [
+        {"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in draft.links
+    ]
+    if vector is not None:
+        item["embedding"] = vector_text(vector)
+    return item
+
+
+def _remembered(row: Row) -> Remembered | Rejected:
+    if row["outcome"] == "rejected":
+        return Rejected(row["item"] - 1, row["problem"])
+    outcome: Outcome = row["outcome"]
+    return Remembered(row["id"], row["key"], outcome)
+
+
+def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:
+    if not rows:
+        raise MemoryNotFound(reference)
+    values = dict(rows[0])
+    values["tags"] = tuple(values["tags"])
+    values["aliases"] = tuple(values["aliases"])
+    values["vitality"] = VitalityTerms(**values["vitality"])
+    values["links"] = tuple(
+        Link(**(entry | {"created_at": datetime.fromisoformat(entry["created_at"])}))
+        for entry in values["links"]
+    )
+    return StoredMemory(**values)

@@ -1,0 +1,42 @@
+"""What a tenant holds as a whole, and what is counted of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from pgrecall.models import LayerStatus, Status
+from pgrecall.operations.base import NOW, Operation, Row
+
+
+def refresh_statistics(now: datetime | None) -> Operation[int]:
+    """Recounts document frequencies and layer medians; the result is how many memories were counted."""
+    return Operation(
+        f"SELECT recall.refresh_statistics({NOW}) AS counted",
+        {"now": now},
+        lambda rows: int(rows[0]["counted"]),
+        repeatable=True,
+    )
+
+
+def status(now: datetime | None) -> Operation[Status]:
+    """What the tenant holds."""
+    return Operation(
+        f"SELECT recall.status({NOW}) AS status",
+        {"now": now},
+        lambda rows: _status(rows[0]["status"]),
+        repeatable=True,
+    )
+
+
+def with_server(state: Status, revision: str, server_version: str) -> Status:
+    """The status completed by what only the connection knows."""
+    return replace(state, revision=revision, server_version=server_version)
+
+
+def _status(document: Row) -> Status:
+    values = dict(document)
+    values["layers"] = tuple(LayerStatus(**layer) for layer in values["layers"])
+    at = values["statistics_at"]
+    values["statistics_at"] = datetime.fromisoformat(at) if at else None
+    return Status(revision="", server_version="", **values)
