@@ -11,29 +11,47 @@ from pgrecall.vitality.activation import (
     power_sum_hybrid,
     tail_mean,
 )
-from pgrecall.vitality.rates import PRESETS, LayerRates, Preset
+from pgrecall.vitality.horizon import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
+from pgrecall.vitality.log import BURST_SECONDS, FoldedLog, LoggedAccess, counted, fold
+from pgrecall.vitality.rates import PRESETS, LayerRates, Preset, PresetRates
 from pgrecall.vitality.score import ActivationTerms, activation_terms, vitality_of
-from pgrecall.vitality.structure import revival, spread_at_hop, spread_now, stretch
+from pgrecall.vitality.spreading import add_spread, spread_at_hop, spread_targets
+from pgrecall.vitality.structure import revival, spread_now, stretch
 from pgrecall.vitality.summary import RECENT, AccessSummary
+from pgrecall.vitality.weights import DEFAULT_WEIGHTS, VitalityWeights
 from pgrecall.vitality.zones import DEFAULT_ZONES, ZoneThresholds
 
 __all__ = [
+    "BURST_SECONDS",
+    "DEFAULT_WEIGHTS",
     "DEFAULT_ZONES",
     "MIN_AGE_DAYS",
+    "ONE_ACCESS",
     "PRESETS",
     "RECENT",
+    "TEN_DAILY",
     "AccessSummary",
     "ActivationTerms",
+    "FoldedLog",
     "LayerRates",
+    "LoggedAccess",
     "Preset",
+    "PresetRates",
+    "VitalityWeights",
+    "ZoneHorizon",
     "ZoneThresholds",
     "activation_terms",
+    "add_spread",
+    "counted",
+    "days_in_zones",
+    "fold",
     "optimized_base_level",
     "power_sum",
     "power_sum_hybrid",
     "revival",
     "spread_at_hop",
     "spread_now",
+    "spread_targets",
     "stretch",
     "tail_mean",
     "vitality_of",

@@ -9,10 +9,7 @@ from pgrecall.vitality.activation import MIN_AGE_DAYS
 from pgrecall.vitality.rates import LayerRates
 from pgrecall.vitality.structure import revival, spread_now, stretch
 from pgrecall.vitality.summary import SECONDS_PER_DAY, AccessSummary
-
-SPREAD_WEIGHT = 0.1
-REVIVAL_WEIGHT = 1.0
-PROTECTION_FLOOR = 0.5
+from pgrecall.vitality.weights import DEFAULT_WEIGHTS, VitalityWeights
 
 
 def vitality_of(activation: float) -> float:
@@ -42,9 +39,9 @@ class ActivationTerms:
     def vitality(self) -> float:
         return vitality_of(self.activation)
 
-    def retention(self, *, protected: bool) -> float:
+    def retention(self, *, protected: bool, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
         """Vitality with the protection floor applied; for zones and pruning, never for ranking."""
-        return max(self.vitality, PROTECTION_FLOOR) if protected else self.vitality
+        return max(self.vitality, weights.protection_floor) if protected else self.vitality
 
 
 def activation_terms(
@@ -56,19 +53,31 @@ def activation_terms(
     spread: float = 0.0,
     spread_at: float | None = None,
     last_linked_at: float | None = None,
+    weights: VitalityWeights = DEFAULT_WEIGHTS,
 ) -> ActivationTerms:
-    """Every term of S at ``now`` (epoch seconds), as DESIGN section 3 combines them."""
-    clock = rates.clock / stretch(in_degree)
+    """Every term of S at ``now``.
+
+    Args:
+        now: epoch seconds, as are the other times; a time after it counts as this moment.
+        in_degree: how many live memories refer to this one.
+        spread: the spreading boost stored at ``spread_at``; without a time it counts nothing.
+        last_linked_at: when the memory gained its newest link.
+    """
+    clock = rates.clock / stretch(in_degree, weights)
     total = summary.power_sum(now, rates.effective_decay, clock)
     recent = math.fsum(
         (clock * max((now - time) / SECONDS_PER_DAY, MIN_AGE_DAYS)) ** -rates.effective_decay
         for time in summary.recent
     )
-    boost = spread_now(spread, (now - spread_at) / SECONDS_PER_DAY) if spread_at is not None else 0.0
-    link = revival((now - last_linked_at) / SECONDS_PER_DAY) if last_linked_at is not None else 0.0
+    boost = 0.0
+    if spread_at is not None:
+        boost = spread_now(spread, (now - spread_at) / SECONDS_PER_DAY, weights)
+    link = 0.0
+    if last_linked_at is not None:
+        link = revival((now - last_linked_at) / SECONDS_PER_DAY, weights)
     return ActivationTerms(
         recent=recent,
         tail=max(total - recent, 0.0),
-        spread=SPREAD_WEIGHT * boost,
-        revival=REVIVAL_WEIGHT * link,
+        spread=weights.spread_weight * boost,
+        revival=weights.revival_weight * link,
     )

@@ -7,16 +7,16 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.vitality import (
     MIN_AGE_DAYS,
-    PRESETS,
     AccessSummary,
     LayerRates,
-    ZoneThresholds,
+    VitalityWeights,
     activation_terms,
+    add_spread,
     power_sum,
     power_sum_hybrid,
     revival,
@@ -45,6 +45,17 @@ surroundings = st.fixed_dictionaries(
         "last_linked_at": st.none() | moments,
     }
 )
+weights = st.builds(
+    VitalityWeights,
+    st.floats(0, 10),
+    st.floats(0.01, 3650),
+    st.floats(0, 100),
+    st.floats(0, 100, exclude_min=True),
+    st.floats(0, 3650),
+    st.floats(0, 1),
+    st.floats(0, 1000),
+    st.floats(0, 1, exclude_max=True),
+)
 HAIR = 1 + 1e-12
 """Room for the last bits of a float."""
 
@@ -66,23 +77,41 @@ def test_the_summary_keeps_count_first_and_the_newest(times: list[float], keep: 
     assert list(summary.recent) == sorted(times, reverse=True)[:keep]
 
 
-@given(histories, rates, surroundings, st.floats(0, 1e9), st.floats(0, 1e9))
+@given(histories, rates, surroundings, weights, st.floats(-1e9, 1e9), st.floats(0, 1e9))
 def test_vitality_never_rises_with_time_alone(
-    times: list[float], layer: LayerRates, around: dict[str, Any], wait: float, more: float
+    times: list[float],
+    layer: LayerRates,
+    around: dict[str, Any],
+    tuned: VitalityWeights,
+    wait: float,
+    more: float,
 ) -> None:
     summary = AccessSummary.of(times)
-    before = activation_terms(summary, layer, NOW + 60 + wait, **around)
-    after = activation_terms(summary, layer, NOW + 60 + wait + more, **around)
+    before = activation_terms(summary, layer, NOW + wait, weights=tuned, **around)
+    after = activation_terms(summary, layer, NOW + wait + more, weights=tuned, **around)
     assert after.activation <= before.activation * HAIR
 
 
-@given(histories, rates, surroundings)
+@given(histories, rates, surroundings, weights, st.floats(0, 1e9))
 def test_vitality_never_falls_by_an_access_made_now(
-    times: list[float], layer: LayerRates, around: dict[str, Any]
+    times: list[float], layer: LayerRates, around: dict[str, Any], tuned: VitalityWeights, wait: float
+) -> None:
+    now = NOW + wait
+    summary = AccessSummary.of(times)
+    before = activation_terms(summary, layer, now, weights=tuned, **around)
+    after = activation_terms(summary.add(now), layer, now, weights=tuned, **around)
+    assert after.activation * HAIR >= before.activation
+
+
+@given(histories, rates, surroundings, weights, st.floats(0, 1))
+def test_vitality_never_falls_by_a_link_gained_or_a_neighbour_used_now(
+    times: list[float], layer: LayerRates, around: dict[str, Any], tuned: VitalityWeights, amount: float
 ) -> None:
     summary = AccessSummary.of(times)
-    before = activation_terms(summary, layer, NOW, **around)
-    after = activation_terms(summary.add(NOW), layer, NOW, **around)
+    before = activation_terms(summary, layer, NOW, weights=tuned, **around)
+    spread, at = add_spread(around["spread"], around["spread_at"], amount, NOW, tuned.spread_half_life_days)
+    nearer = around | {"spread": spread, "spread_at": at, "last_linked_at": NOW}
+    after = activation_terms(summary, layer, NOW, weights=tuned, **nearer)
     assert after.activation * HAIR >= before.activation
 
 
@@ -96,11 +125,36 @@ def test_vitality_never_rises_with_decay_when_every_age_is_a_day_or_more(
     assert fast <= slow * HAIR
 
 
-@given(histories, rates, surroundings)
-def test_vitality_lies_between_0_and_1_and_is_1_only_where_floats_saturate(
-    times: list[float], layer: LayerRates, around: dict[str, Any]
+@given(
+    st.lists(st.floats(1, 10_000), min_size=1, max_size=30),
+    st.floats(0.01, 100),
+    decays,
+    decays,
+    surroundings,
+    weights,
+)
+def test_a_day_is_a_day_of_the_layer_s_own_clock(
+    ages: list[float],
+    rate: float,
+    one: float,
+    other: float,
+    around: dict[str, Any],
+    tuned: VitalityWeights,
 ) -> None:
-    terms = activation_terms(AccessSummary.of(times), layer, NOW, **around)
+    own_day = DAY * stretch(around["in_degree"], tuned) / rate * HAIR
+    summary = AccessSummary.of(NOW - age * own_day - 1e-3 for age in ages)
+    slow, fast = (
+        activation_terms(summary, LayerRates(rate, "clock", decay), NOW, weights=tuned, **around)
+        for decay in sorted((one, other))
+    )
+    assert fast.activation <= slow.activation * HAIR
+
+
+@given(histories, rates, surroundings, weights)
+def test_vitality_lies_between_0_and_1_and_is_1_only_where_floats_saturate(
+    times: list[float], layer: LayerRates, around: dict[str, Any], tuned: VitalityWeights
+) -> None:
+    terms = activation_terms(AccessSummary.of(times), layer, NOW, weights=tuned, **around)
     assert 0 < terms.vitality <= 1
     assert (terms.vitality < 1) == (terms.activation < 2**53)
     assert min(terms.recent, terms.tail, terms.spread, terms.revival) >= 0
@@ -118,14 +172,21 @@ def test_vitality_of_any_sum_is_a_share(activation: float) -> None:
     st.sampled_from([LayerRates(1000, "clock", 10), LayerRates(0.001, "clock", 10), LayerRates(0.001)])
     | rates,
     surroundings,
+    weights | st.just(VitalityWeights(10, 0.01, 100, 100, 3650, 1, 1000, 0)),
 )
 def test_extreme_input_never_raises(
-    times: list[float], evicted: int, now: float, layer: LayerRates, around: dict[str, Any]
+    times: list[float],
+    evicted: int,
+    now: float,
+    layer: LayerRates,
+    around: dict[str, Any],
+    tuned: VitalityWeights,
 ) -> None:
     summary = AccessSummary.of(times)
     summary = AccessSummary(summary.count + evicted, summary.first, summary.recent)
-    terms = activation_terms(summary, layer, now, **around)
+    terms = activation_terms(summary, layer, now, weights=tuned, **around)
     assert 0 < terms.vitality <= 1
+    assert 0 < terms.retention(protected=True, weights=tuned) <= 1
     assert math.isfinite(terms.base)
 
 
@@ -181,17 +242,21 @@ def test_future_accesses_count_as_one_minute_old() -> None:
     assert future.power_sum(NOW, 0.5) == pytest.approx(minute.power_sum(NOW, 0.5), rel=1e-12)
 
 
-@given(st.integers(0, 100), st.integers(0, 100))
-def test_more_links_never_make_a_memory_age_faster(one: int, other: int) -> None:
+@given(st.integers(0, 2000), st.integers(0, 2000), weights)
+def test_more_links_never_make_a_memory_age_faster(one: int, other: int, tuned: VitalityWeights) -> None:
     few, many = sorted((one, other))
     assert 1 <= stretch(few) <= stretch(many) <= 2
+    most = 1 + tuned.stretch_per_link * tuned.stretch_links
+    assert 1 <= stretch(few, tuned) <= stretch(many, tuned) <= most
 
 
-@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(0, 5))
-def test_spread_and_revival_only_fade(one: float, other: float, stored: float) -> None:
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(0, 5), weights)
+def test_spread_and_revival_only_fade(
+    one: float, other: float, stored: float, tuned: VitalityWeights
+) -> None:
     early, late = sorted((one, other))
-    assert 0 <= revival(late) <= revival(early) <= 1
-    assert 0 <= spread_now(stored, late) <= spread_now(stored, early) <= 1
+    assert 0 <= revival(late, tuned) <= revival(early, tuned) <= 1
+    assert 0 <= spread_now(stored, late, tuned) <= spread_now(stored, early, tuned) <= 1
 
 
 def test_revival_is_dropped_once_below_a_hundredth() -> None:
@@ -207,88 +272,5 @@ def test_a_stored_spread_without_its_time_counts_nothing() -> None:
 def test_protection_lifts_retention_and_never_vitality() -> None:
     terms = activation_terms(AccessSummary.of([NOW - 400 * DAY]), LayerRates(), NOW)
     assert terms.retention(protected=True) == 0.5
+    assert terms.retention(protected=True, weights=VitalityWeights(protection_floor=0.7)) == 0.7
     assert terms.retention(protected=False) == terms.vitality < 0.1
-
-
-@pytest.mark.parametrize(
-    ("preset", "layer", "clock", "decay", "birth_weight"),
-    [
-        ("default", "entity", 0.1, 0.5, 2),
-        ("default", "knowledge", 1, 0.5, 1),
-        ("default", "episodic", 2, 0.5, 1),
-        ("default", "activity", 3, 0.5, 1),
-        ("seed", "entity", 1, 0.05, 1),
-        ("seed", "knowledge", 1, 0.5, 1),
-        ("seed", "episodic", 1, 1, 1),
-        ("seed", "activity", 1, 1.5, 1),
-    ],
-)
-def test_preset(preset: str, layer: str, clock: float, decay: float, birth_weight: float) -> None:
-    given_rates = PRESETS[preset][layer]
-    assert given_rates.clock == clock
-    assert given_rates.effective_decay == pytest.approx(decay)
-    assert given_rates.birth_weight == birth_weight
-
-
-def test_presets_hold_these_layers_only_and_cannot_be_changed() -> None:
-    for layers in PRESETS.values():
-        assert list(layers) == ["entity", "knowledge", "episodic", "activity"]
-        with pytest.raises(TypeError):
-            layers["entity"] = LayerRates()
-
-
-@pytest.mark.parametrize(
-    ("days", "zone"), [(0.44, "active"), (0.45, "stale"), (5.4, "stale"), (5.5, "fading"), (81.1, "archived")]
-)
-def test_one_access_of_knowledge_passes_through_the_zones(days: float, zone: str) -> None:
-    terms = activation_terms(AccessSummary.of([NOW - days * DAY]), PRESETS["default"]["knowledge"], NOW)
-    assert ZoneThresholds().zone(terms.vitality) == zone
-
-
-bounds = st.lists(st.floats(0.001, 0.999), min_size=3, max_size=3, unique=True).map(sorted)
-
-
-@given(bounds)
-def test_zones_are_half_open(limits: list[float]) -> None:
-    fading, stale, active = limits
-    zones = ZoneThresholds(active, stale, fading)
-    for limit, above, below in (
-        (active, "active", "stale"),
-        (stale, "stale", "fading"),
-        (fading, "fading", "archived"),
-    ):
-        assert zones.zone(limit) == above
-        just_below = zones.zone(math.nextafter(limit, 0))
-        assert just_below == below or math.nextafter(limit, 0) in limits
-    assert (zones.zone(0), zones.zone(1)) == ("archived", "active")
-
-
-@given(bounds, st.permutations([0, 1, 2]))
-def test_zone_thresholds_that_do_not_fall_are_refused(limits: list[float], order: list[int]) -> None:
-    assume(order != [2, 1, 0])
-    with pytest.raises(ValueError, match="must fall"):
-        ZoneThresholds(*(limits[place] for place in order))
-
-
-@pytest.mark.parametrize("wrong", [(1.0, 0.3, 0.1), (0.6, 0.3, 0.0), (0.6, 0.6, 0.1), (math.nan, 0.3, 0.1)])
-def test_zone_thresholds_outside_0_and_1_are_refused(wrong: tuple[float, float, float]) -> None:
-    with pytest.raises(ValueError, match="zone thresholds"):
-        ZoneThresholds(*wrong)
-
-
-def test_layer_rates_name_every_bad_value_at_once() -> None:
-    with pytest.raises(ValueError, match="metabolic_rate") as caught:
-        LayerRates(0, "sundial", math.nan, 0.5)
-    for part in ("metabolic_rate is 0,", "base_decay is nan", "birth_weight is 0.5", "reading is 'sundial'"):
-        assert part in str(caught.value)
-
-
-@pytest.mark.parametrize("wrong", [math.inf, -1.0, 1000.1, math.nan])
-def test_layer_rates_refuse_a_metabolic_rate_out_of_bounds(wrong: float) -> None:
-    with pytest.raises(ValueError, match=r"metabolic_rate is .*\[0\.001, 1000\]"):
-        LayerRates(wrong)
-
-
-def test_layer_rates_bound_the_effective_decay_of_the_exponent_reading() -> None:
-    with pytest.raises(ValueError, match=r"effective decay is 500\.0"):
-        LayerRates(1000, "exponent", 0.5)

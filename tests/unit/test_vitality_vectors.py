@@ -22,7 +22,6 @@ from pgrecall.vitality import (
     stretch,
     vitality_of,
 )
-from pgrecall.vitality.structure import SEED_REVIVAL_DAYS
 from tests.vectors import ages_of
 
 DOCUMENT = json.loads((Path(__file__).parents[1] / "actr_vectors.json").read_text())
@@ -99,7 +98,7 @@ def test_stretch_component(entry: dict[str, Any]) -> None:
 
 @named(COMPONENTS["revival"])
 def test_revival_component_with_the_cut_of_the_source(entry: dict[str, Any]) -> None:
-    assert revival(entry["days"], until=SEED_REVIVAL_DAYS) == close_to(entry["r"])
+    assert revival(entry["days"], PRESETS["seed"].weights) == close_to(entry["r"])
 
 
 @named(COMPONENTS["boost_decay_half_life_7d"])
@@ -114,7 +113,7 @@ def test_spread_damping_component(entry: dict[str, Any]) -> None:
 
 @named(COMPONENTS["effective_decay"])
 def test_effective_decay_component_is_the_preset_seed(entry: dict[str, Any]) -> None:
-    rates = PRESETS["seed"][entry["layer"]]
+    rates = PRESETS["seed"].layers[entry["layer"]]
     assert (rates.base_decay, rates.metabolic_rate, rates.clock) == (entry["d"], entry["m"], 1.0)
     assert rates.effective_decay == close_to(entry["d_eff"])
 
