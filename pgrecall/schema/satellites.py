@@ -43,6 +43,8 @@ def _links(metadata: MetaData) -> None:
         Column("weight", Double, nullable=False, server_default=text("1")),
         moment("created_at", nullable=False, default=True),
         Column("drafted", Boolean, nullable=False, server_default=text("false")),
+        # Of co_access links, whose weight is a count that decays: the moment it was counted for.
+        moment("strengthened_at"),
         PrimaryKeyConstraint("tenant", "src", "dst", "relation", name="link_pkey"),
         owned_by_memory("link_src_fkey", "src"),
         owned_by_memory("link_dst_fkey", "dst"),
@@ -106,11 +108,17 @@ def _configuration(metadata: MetaData) -> None:
         Column("base_decay", Double, nullable=False, server_default=text("0.5")),
         Column("birth_weight", Double, nullable=False, server_default=text("1")),
         Column("profile", Text, nullable=False, server_default=text("'balanced'")),
+        Column("active", Double, nullable=False, server_default=text("0.6")),
+        Column("stale", Double, nullable=False, server_default=text("0.3")),
+        Column("fading", Double, nullable=False, server_default=text("0.1")),
         PrimaryKeyConstraint("tenant", "name", name="layer_pkey"),
         CheckConstraint("metabolic_rate BETWEEN 0.001 AND 1000", name="layer_rate_check"),
         CheckConstraint("reading IN ('clock', 'exponent')", name="layer_reading_check"),
         CheckConstraint("base_decay BETWEEN 0.001 AND 10", name="layer_decay_check"),
         CheckConstraint("birth_weight BETWEEN 1 AND 100", name="layer_birth_check"),
+        CheckConstraint(
+            "1 > active AND active > stale AND stale > fading AND fading > 0", name="layer_zones_check"
+        ),
         schema=SCHEMA,
     )
     Table(

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema import satellites
+from pgrecall.schema import satellites, use_tables, work_tables
 from pgrecall.schema.columns import SCHEMA, moment, owned_by_memory
 
 SEARCH_TEXT = (
@@ -134,6 +134,11 @@ def _memory_indexes() -> tuple[Index, ...]:
             text('lower(author) COLLATE "C"'),
             postgresql_where=text("author IS NOT NULL"),
         ),
+        # Reports and refreshes read these of every memory and leave the wide rows alone.
+        Index("memory_state_idx", "tenant", "id", postgresql_include=["layer", "pinned", "archived_at"]),
+        Index(
+            "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
+        ),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
     )
 
@@ -150,12 +155,15 @@ def _activation(metadata: MetaData) -> Table:
         Column("t1", Double, nullable=False),
         *(Column(f"t{rank}", Double) for rank in range(2, 9)),
         Column("credit", Double, nullable=False, server_default=text("0")),
+        moment("folded_until", nullable=False),
         Column("decay", Double, nullable=False),
         Column("clock", Double, nullable=False),
         Column("in_degree", Integer, nullable=False, server_default=text("0")),
         Column("spread", Double, nullable=False, server_default=text("0")),
         Column("spread_at", Double),
         Column("last_linked_at", Double),
+        Column("sessions", Double, nullable=False, server_default=text("0")),
+        Column("sessions_at", Double),
         Column("cut_size", Integer, nullable=False, server_default=text("0")),
         Column("protected", Boolean, nullable=False, server_default=text("false")),
         Column("vitality", Double),
@@ -167,40 +175,10 @@ def _activation(metadata: MetaData) -> Table:
         CheckConstraint("decay BETWEEN 0.0001 AND 10", name="activation_decay_check"),
         CheckConstraint("clock BETWEEN 0.001 AND 1000", name="activation_clock_check"),
         CheckConstraint("spread BETWEEN 0 AND 1", name="activation_spread_check"),
+        CheckConstraint("credit >= 0 AND credit < 1", name="activation_credit_check"),
         schema=SCHEMA,
         # Half-empty pages keep every update of these rows heap-only (measured: 100 % at 45).
         postgresql_with={"fillfactor": "45"},
-    )
-
-
-def _access(metadata: MetaData) -> Table:
-    return Table(
-        "access",
-        metadata,
-        Column("tenant", Text, nullable=False),
-        Column("id", BigInteger, Identity(always=True), nullable=False),
-        Column("memory_id", BigInteger, nullable=False),
-        Column("kind", Text, nullable=False),
-        Column("weight", Double, nullable=False),
-        moment("at", nullable=False),
-        Column("session_id", Text),
-        Column("idempotency_key", Text),
-        moment("recorded_at", nullable=False, default=True),
-        PrimaryKeyConstraint("tenant", "id", name="access_pkey"),
-        owned_by_memory("access_memory_fkey"),
-        CheckConstraint(
-            "kind IN ('write', 'read', 'reference', 'used', 'retrieval')", name="access_kind_check"
-        ),
-        CheckConstraint("weight BETWEEN 0 AND 100", name="access_weight_check"),
-        Index("access_memory_idx", "tenant", "memory_id", "at"),
-        Index(
-            "access_idempotency_idx",
-            "tenant",
-            "idempotency_key",
-            unique=True,
-            postgresql_where=text("idempotency_key IS NOT NULL"),
-        ),
-        schema=SCHEMA,
     )
 
 
@@ -209,6 +187,7 @@ def describe(dimensions: int) -> MetaData:
     metadata = MetaData()
     _memory(metadata, dimensions)
     _activation(metadata)
-    _access(metadata)
+    use_tables.add(metadata)
     satellites.add(metadata)
+    work_tables.add(metadata)
     return metadata

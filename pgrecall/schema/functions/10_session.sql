@@ -23,16 +23,6 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence, HINT = p_hint;
 END $$;
 
--- setting_of: the tenant's value of a setting, else the database's, else NULL.
-CREATE OR REPLACE FUNCTION recall.setting_of(p_tenant text, p_name text) RETURNS jsonb
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT
-RETURN (
-    SELECT s.value FROM recall.setting s
-    WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name
-    ORDER BY s.tenant = '*' LIMIT 1
-);
-
 -- epoch: seconds since 1970-01-01 UTC, as the activation summary keeps them.
 CREATE OR REPLACE FUNCTION recall.epoch(p_at timestamptz) RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE

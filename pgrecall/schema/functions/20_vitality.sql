@@ -40,57 +40,80 @@ RETURN
           greatest((p_now - least(p_first, p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8)) / 86400, p_min_age),
           p_decay) END;
 
--- stretch: how many times slower a memory ages for the live memories that refer to it, 1 to 2.
-CREATE OR REPLACE FUNCTION recall.stretch(p_in_degree int) RETURNS double precision
+-- stretch: how many times slower a memory ages for the live memories that refer to it: 1 to 2 by default.
+CREATE OR REPLACE FUNCTION recall.stretch(p_in_degree int, w recall.weights) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 1 + 0.1::double precision * least(p_in_degree, 10);
+RETURN 1 + w.stretch_per_link * least(p_in_degree, w.stretch_links);
 
--- spread_now: a stored spreading boost after p_days of halving every seven days.
-CREATE OR REPLACE FUNCTION recall.spread_now(p_stored double precision, p_days double precision)
-RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN least(p_stored, 1) * power(2::double precision, -least(greatest(p_days, 0), 7000) / 7);
-
--- revival: what a link gained p_days ago still adds: exp(-0.2 days), nothing from p_until days on.
-CREATE OR REPLACE FUNCTION recall.revival(
-    p_days double precision, p_until double precision DEFAULT 23.02585092994046
+-- spread_now: a stored spreading boost after p_days of halving every p_half_life days.
+CREATE OR REPLACE FUNCTION recall.spread_now(
+    p_stored double precision, p_days double precision, p_half_life double precision DEFAULT 7
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_days < p_until THEN exp(-0.2::double precision * greatest(p_days, 0)) ELSE 0 END;
+RETURN least(p_stored, 1)
+    * power(2::double precision, -least(greatest(p_days, 0) / p_half_life, 1000));
+
+-- revival: what a link gained p_days ago still adds: exp(-p_rate * days), nothing from p_until days on.
+CREATE OR REPLACE FUNCTION recall.revival(
+    p_days double precision, p_until double precision DEFAULT 23.02585092994046,
+    p_rate double precision DEFAULT 0.2
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_days < p_until THEN exp(-least(p_rate * greatest(p_days, 0), 700)) ELSE 0 END;
+
+-- spread_term: what spreading adds to S.
+CREATE OR REPLACE FUNCTION recall.spread_term(
+    a recall.activation, w recall.weights, p_now double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN a.spread > 0 AND a.spread_at IS NOT NULL
+    THEN w.spread_weight
+         * recall.spread_now(a.spread, (p_now - a.spread_at) / 86400, w.spread_half_life_days)
+    ELSE 0 END;
+
+-- revival_term: what the newest link adds to S.
+CREATE OR REPLACE FUNCTION recall.revival_term(
+    a recall.activation, w recall.weights, p_now double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN a.last_linked_at IS NULL THEN 0
+    ELSE w.revival_weight
+         * recall.revival((p_now - a.last_linked_at) / 86400, w.revival_days, w.revival_rate) END;
 
 -- activation_sum: S of one activation row at p_now (epoch seconds); B = ln S, vitality = S / (1 + S).
-CREATE OR REPLACE FUNCTION recall.activation_sum(a recall.activation, p_now double precision)
-RETURNS double precision
+CREATE OR REPLACE FUNCTION recall.activation_sum(
+    a recall.activation, w recall.weights, p_now double precision
+) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    power(a.clock / recall.stretch(a.in_degree), -a.decay)
+    power(a.clock / recall.stretch(a.in_degree, w), -a.decay)
     * recall.power_sum(
         a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, p_now,
         0.0006944444444444445::double precision)
-    + CASE WHEN a.spread > 0 AND a.spread_at IS NOT NULL
-      THEN 0.1::double precision * recall.spread_now(a.spread, (p_now - a.spread_at) / 86400) ELSE 0 END
-    + CASE WHEN a.last_linked_at IS NULL THEN 0
-      ELSE recall.revival((p_now - a.last_linked_at) / 86400) END;
+    + recall.spread_term(a, w, p_now)
+    + recall.revival_term(a, w, p_now);
 
--- zone_of: the zone of a retention, half-open: active >= 0.6, stale >= 0.3, fading >= 0.1, archived below.
-CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision) RETURNS text
+-- zone_of: the zone of a retention in a layer, half-open: active from its first bound, archived below the last.
+CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision, l recall.layer_in_force) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
-    WHEN p_retention >= 0.6 THEN 'active'
-    WHEN p_retention >= 0.3 THEN 'stale'
-    WHEN p_retention >= 0.1 THEN 'fading'
+    WHEN p_retention >= l.active THEN 'active'
+    WHEN p_retention >= l.stale THEN 'stale'
+    WHEN p_retention >= l.fading THEN 'fading'
     ELSE 'archived'
 END;
 
--- retention_of: vitality with the protection floor of 0.5 applied; for zones and pruning, never for ranking.
-CREATE OR REPLACE FUNCTION recall.retention_of(p_vitality double precision, p_protected boolean)
-RETURNS double precision
+-- retention_of: vitality with the protection floor applied; for zones and pruning, never for ranking.
+CREATE OR REPLACE FUNCTION recall.retention_of(
+    p_vitality double precision, p_floored boolean, w recall.weights
+) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_protected THEN greatest(p_vitality, 0.5) ELSE p_vitality END;
+RETURN CASE WHEN p_floored THEN greatest(p_vitality, w.protection_floor) ELSE p_vitality END;
 
 -- vitality_terms: every term of one row's S at p_now, and what follows from them; one row. Inlined.
-CREATE OR REPLACE FUNCTION recall.vitality_terms(a recall.activation, p_pinned boolean, p_now timestamptz)
-RETURNS TABLE (
+CREATE OR REPLACE FUNCTION recall.vitality_terms(
+    a recall.activation, p_pinned boolean, l recall.layer_in_force, w recall.weights, p_now timestamptz
+) RETURNS TABLE (
     accesses bigint, recent double precision, tail double precision, spread double precision,
     revival double precision, activation double precision, base double precision,
     vitality double precision, retention double precision, zone text
@@ -98,52 +121,21 @@ RETURNS TABLE (
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     WITH sums AS MATERIALIZED (
-        SELECT power(a.clock / recall.stretch(a.in_degree), -a.decay) AS scale,
+        SELECT power(a.clock / recall.stretch(a.in_degree, w), -a.decay) AS scale,
                recall.power_sum(
                    num_nonnulls(a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8), a.first_at,
                    a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, recall.epoch(p_now),
                    60.0::double precision / 86400) AS recent,
-               recall.activation_sum(a, recall.epoch(p_now)) AS activation,
-               CASE WHEN a.spread > 0 AND a.spread_at IS NOT NULL
-                    THEN 0.1::double precision
-                         * recall.spread_now(a.spread, (recall.epoch(p_now) - a.spread_at) / 86400)
-                    ELSE 0 END AS spread,
-               CASE WHEN a.last_linked_at IS NULL THEN 0
-                    ELSE recall.revival((recall.epoch(p_now) - a.last_linked_at) / 86400) END AS revival
+               recall.activation_sum(a, w, recall.epoch(p_now)) AS activation,
+               recall.spread_term(a, w, recall.epoch(p_now)) AS spread,
+               recall.revival_term(a, w, recall.epoch(p_now)) AS revival
     ), weighed AS MATERIALIZED (
         SELECT s.*, s.activation / (1 + s.activation) AS vitality FROM sums s
     )
-    SELECT a.n, w.scale * w.recent,
-           greatest(w.activation - w.scale * w.recent - w.spread - w.revival, 0),
-           w.spread, w.revival, w.activation, ln(w.activation), w.vitality,
-           recall.retention_of(w.vitality, a.protected OR p_pinned),
-           recall.zone_of(recall.retention_of(w.vitality, a.protected OR p_pinned))
-    FROM weighed w;
+    SELECT a.n, x.scale * x.recent,
+           greatest(x.activation - x.scale * x.recent - x.spread - x.revival, 0),
+           x.spread, x.revival, x.activation, ln(x.activation), x.vitality,
+           recall.retention_of(x.vitality, a.protected OR p_pinned, w),
+           recall.zone_of(recall.retention_of(x.vitality, a.protected OR p_pinned, w), l)
+    FROM weighed x;
 END;
-
--- vitality: how alive a memory of this tenant is at p_now, 0 to 1; NULL when there is no such memory.
-CREATE OR REPLACE FUNCTION recall.vitality(p_memory_id bigint, p_now timestamptz DEFAULT now())
-RETURNS double precision
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT s.activation / (1 + s.activation)
-    FROM recall.activation a,
-         LATERAL (SELECT recall.activation_sum(a, recall.epoch(recall.finite(p_now))) AS activation OFFSET 0) s
-    WHERE a.tenant = recall.current_tenant() AND a.memory_id = p_memory_id
-$$;
-
--- explain_vitality: every term of a memory's vitality at p_now; no row when there is no such memory.
-CREATE OR REPLACE FUNCTION recall.explain_vitality(p_memory_id bigint, p_now timestamptz DEFAULT now())
-RETURNS TABLE (
-    accesses bigint, recent double precision, tail double precision, spread double precision,
-    revival double precision, activation double precision, base double precision,
-    vitality double precision, retention double precision, zone text
-)
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT t.*
-    FROM recall.activation a
-    JOIN recall.memory m ON m.tenant = a.tenant AND m.id = a.memory_id
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, recall.finite(p_now)) t
-    WHERE a.tenant = recall.current_tenant() AND a.memory_id = p_memory_id
-$$;

@@ -15,6 +15,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_result jsonb;
     v_rejected record;
+    v_updated bigint[];
 BEGIN
     IF p_embedded_with IS NULL AND jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
         PERFORM recall.reject('These drafts have embeddings, and p_embedded_with does not name their embedder.',
@@ -28,9 +29,14 @@ BEGIN
     IF FOUND AND NOT p_skip_rejected THEN
         PERFORM recall.reject(format('Draft %s cannot be stored: %s.', v_rejected.item, v_rejected.problem));
     END IF;
-    PERFORM recall.link_drafts(v_tenant, p_items, v_result, p_now);
-    PERFORM recall.retune(v_tenant, ARRAY(
-        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text) WHERE r.outcome = 'updated'));
+    v_updated := ARRAY(
+        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text) WHERE r.outcome = 'updated');
+    PERFORM recall.link_drafts(
+        v_tenant, p_items, v_result, recall.note_restored(v_tenant, v_updated, p_now), p_now);
+    PERFORM recall.retune(v_tenant, v_updated);
+    PERFORM recall.note_floors(v_tenant, ARRAY(
+        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text)
+        WHERE r.outcome IN ('created', 'updated')), p_now);
     RETURN QUERY
     SELECT r.item, r.id, r.key, r.outcome, r.problem
     FROM jsonb_to_recordset(v_result) AS r(item int, id bigint, key text, outcome text, problem text)
@@ -97,17 +103,18 @@ BEGIN
         LEFT JOIN stored k ON s.id IS NULL AND k.key = d.key AND d.problem IS NULL
     ), born AS (
         INSERT INTO recall.activation (
-            tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, decay, clock)
+            tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)
         SELECT p_tenant, p.id, b.n, b.at, b.at,
                CASE WHEN b.n >= 2 THEN b.at END, CASE WHEN b.n >= 3 THEN b.at END,
                CASE WHEN b.n >= 4 THEN b.at END, CASE WHEN b.n >= 5 THEN b.at END,
                CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
                CASE WHEN b.n >= 8 THEN b.at END,
-               l.birth_weight - floor(l.birth_weight), l.decay, l.clock
+               b.credit, p.born_at, l.decay, l.clock
         FROM placed p
         JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
         CROSS JOIN LATERAL (
-            SELECT floor(l.birth_weight)::bigint AS n, recall.epoch(p.born_at) AS at) b
+            SELECT recall.millionths(l.birth_weight) / 1000000 AS n, recall.epoch(p.born_at) AS at,
+                   recall.millionths(l.birth_weight) % 1000000 / 1000000.0::double precision AS credit) b
         WHERE p.outcome = 'created'
     ), logged AS (
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
@@ -231,34 +238,4 @@ BEGIN
             DETAIL = coalesce(p_id::text, ''), COLUMN = 'id';
     END IF;
     RETURN p_id;
-END $$;
-
--- forget: archives a memory, out of default search and still there; p_hard deletes it and all about it.
--- Returns whether anything changed.
-CREATE OR REPLACE FUNCTION recall.forget(
-    p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
-) RETURNS boolean
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_tenant text := recall.current_tenant();
-    v_cited bigint[];
-    v_changed boolean;
-BEGIN
-    PERFORM recall.require_memory(p_memory_id);
-    -- The memory before activations, and those in one order, as everywhere: no two calls can deadlock.
-    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id FOR UPDATE;
-    v_cited := ARRAY(SELECT l.dst FROM recall.link l WHERE l.tenant = v_tenant AND l.src = p_memory_id);
-    PERFORM FROM recall.activation a
-    WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_cited || p_memory_id)
-    ORDER BY a.memory_id FOR UPDATE;
-    IF p_hard THEN
-        DELETE FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
-    ELSE
-        UPDATE recall.memory m SET archived_at = p_now
-        WHERE m.tenant = v_tenant AND m.id = p_memory_id AND m.archived_at IS NULL;
-    END IF;
-    v_changed := FOUND;
-    PERFORM recall.recount_links(v_tenant, v_cited);
-    RETURN v_changed;
 END $$;

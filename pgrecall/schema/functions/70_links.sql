@@ -31,9 +31,10 @@ BEGIN
 END $$;
 
 -- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose
--- target is missing as pending, and resolves pending links that a newly stored memory answers.
+-- target is missing as pending, and resolves pending links that a newly stored memory answers. Memories in
+-- p_recount get their links counted anew as well.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
-    p_tenant text, p_items jsonb, p_stored jsonb, p_now timestamptz
+    p_tenant text, p_items jsonb, p_stored jsonb, p_recount bigint[], p_now timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -55,7 +56,10 @@ BEGIN
         WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
           AND NOT EXISTS (SELECT FROM wanted w
                           WHERE w.src = l.src AND w.dst = l.dst AND w.relation = l.relation)
-        RETURNING l.dst
+        RETURNING l.*
+    ), remembered AS (
+        INSERT INTO recall.link_history (tenant, src, dst, relation, created_at, removed_at)
+        SELECT d.tenant, d.src, d.dst, d.relation, d.created_at, p_now FROM dropped d
     ), abandoned AS (
         DELETE FROM recall.pending_link p
         WHERE p.tenant = p_tenant AND p.src = ANY (v_ids)
@@ -83,7 +87,8 @@ BEGIN
     SELECT array_agg(DISTINCT x.dst) INTO v_cited
     FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
     -- The changed ones too: their activations are retuned next, and all must be locked in one order.
-    PERFORM recall.recount_links(p_tenant, v_cited || recall.resolve_pending(p_tenant, v_changed) || v_changed);
+    PERFORM recall.recount_links(
+        p_tenant, v_cited || recall.resolve_pending(p_tenant, v_changed) || v_changed || p_recount);
 END $$;
 
 -- drafted_links: the links that drafts ask for; `dst` is NULL where no memory has that key or name yet.

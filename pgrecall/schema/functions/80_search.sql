@@ -276,9 +276,10 @@ SET jit = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_weight double precision := coalesce(
-        p_vitality_weight, recall.setting_of(v_tenant, 'vitality.weight')::double precision, 0.5);
+        p_vitality_weight, recall.setting_number(v_tenant, 'vitality.weight'));
     v_pool int := CASE WHEN p_k <= 50 THEN 50 ELSE 1000 END;
     v_now double precision := recall.epoch(p_now);
+    v_weights recall.weights := recall.weights_of(v_tenant);
     v_model recall.relevance_model;
     v_words text[];
     v_documents bigint[];
@@ -365,7 +366,7 @@ BEGIN
                 p_include_superseded, p_include_invalid, p_now)
             OFFSET 0) m
         CROSS JOIN LATERAL (
-            SELECT recall.activation_sum(a, v_now) AS activation
+            SELECT recall.activation_sum(a, v_weights, v_now) AS activation
             FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = c.id
             OFFSET 0) a
     ), related AS (
@@ -400,7 +401,7 @@ BEGIN
     )
     SELECT b.id, m.key, b.layer, m.title, m.body, m.role, m.author, m.tags, m.happened_at,
            recall.logistic(b.log_odds), b.probability, b.vital,
-           recall.zone_of(recall.retention_of(b.vital, a.protected OR m.pinned)), b.place,
+           recall.zone_of(recall.retention_of(b.vital, a.protected OR m.pinned, v_weights), l), b.place,
            CASE WHEN p_explain THEN jsonb_build_object(
                'arms', jsonb_strip_nulls(jsonb_build_object(
                    'semantic', CASE WHEN b.similarity IS NOT NULL THEN jsonb_build_object(
@@ -414,12 +415,13 @@ BEGIN
                    'logit', b.logit, 'probability', b.probability, 'intercept', v_model.intercept,
                    'similarity', b.by_similarity, 'coverage', b.by_coverage,
                    'information', b.by_information, 'name', b.by_name, 'author', b.by_author),
-               'vitality', (SELECT to_jsonb(t) FROM recall.vitality_terms(a, m.pinned, p_now) t),
+               'vitality', (SELECT to_jsonb(t) FROM recall.vitality_terms(a, m.pinned, l, v_weights, p_now) t),
                'score', jsonb_build_object(
                    'log_odds', b.log_odds, 'mode', p_vitality_mode, 'weight', v_weight,
                    'vitality', b.log_odds - b.logit, 'exempt', b.likeness = 1)) END
     FROM best b
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = b.id
     JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = b.id
+    JOIN recall.layers_of(v_tenant) l ON l.name = m.layer
     ORDER BY b.place;
 END $$;

@@ -15,28 +15,35 @@ $$;
 
 -- store_cut_sizes: keeps how many memories each articulation point would cut off; the others cut off none.
 -- A memory that cuts off at least the setting graph.min_cut (3) is protected. Returns how many are.
-CREATE OR REPLACE FUNCTION recall.store_cut_sizes(p_ids bigint[], p_cut_sizes int[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION recall.store_cut_sizes(
+    p_ids bigint[], p_cut_sizes int[], p_now timestamptz DEFAULT now()
+) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_min_cut int := coalesce(recall.setting_of(v_tenant, 'graph.min_cut')::int, 3);
+    v_min_cut int := recall.setting_number(v_tenant, 'graph.min_cut')::int;
+    v_changed bigint[];
 BEGIN
     IF cardinality(p_ids) IS DISTINCT FROM cardinality(p_cut_sizes) THEN
         PERFORM recall.reject(format('There are %s ids and %s cut sizes; each id needs one.',
             cardinality(p_ids), cardinality(p_cut_sizes)));
     END IF;
     WITH wanted AS MATERIALIZED (
-        SELECT a.memory_id, coalesce(u.cut_size, 0) AS cut_size
+        SELECT a.memory_id, coalesce(u.cut_size, 0) AS cut_size, a.protected AS before
         FROM recall.activation a
         LEFT JOIN unnest(p_ids, p_cut_sizes) u(id, cut_size) ON u.id = a.memory_id
         WHERE a.tenant = v_tenant AND (a.cut_size > 0 OR u.id IS NOT NULL)
         ORDER BY a.memory_id FOR UPDATE OF a
+    ), stored AS (
+        UPDATE recall.activation a
+        SET cut_size = w.cut_size, protected = w.cut_size >= v_min_cut
+        FROM wanted w
+        WHERE a.tenant = v_tenant AND a.memory_id = w.memory_id
+          AND (a.cut_size, a.protected) IS DISTINCT FROM (w.cut_size, w.cut_size >= v_min_cut)
+        RETURNING a.memory_id, a.protected <> w.before AS turned
     )
-    UPDATE recall.activation a
-    SET cut_size = w.cut_size, protected = w.cut_size >= v_min_cut
-    FROM wanted w
-    WHERE a.tenant = v_tenant AND a.memory_id = w.memory_id
-      AND (a.cut_size, a.protected) IS DISTINCT FROM (w.cut_size, w.cut_size >= v_min_cut);
+    SELECT array_agg(s.memory_id) FILTER (WHERE s.turned) INTO v_changed FROM stored s;
+    PERFORM recall.note_floors(v_tenant, v_changed, p_now);
     RETURN (SELECT count(*) FROM recall.activation a WHERE a.tenant = v_tenant AND a.protected);
 END $$;

@@ -35,10 +35,12 @@ SET search_path FROM CURRENT AS $$
            m.tags, m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.superseded_by,
            m.expires_at, m.pinned, m.archived_at, m.created_at, m.updated_at, m.embedded_with,
            to_jsonb(t), recall.links_of(m.tenant, m.id)
-    FROM recall.memory m
+    FROM (SELECT recall.current_tenant() AS tenant, recall.finite(p_now) AS moment OFFSET 0) c
+    CROSS JOIN LATERAL (SELECT recall.weights_of(c.tenant) AS w OFFSET 0) x
+    JOIN recall.memory m ON m.tenant = c.tenant AND m.id = p_memory_id
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, recall.finite(p_now)) t
-    WHERE m.tenant = recall.current_tenant() AND m.id = p_memory_id
+    JOIN recall.layers_of(c.tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, x.w, c.moment) t
 $$;
 
 -- status: what this tenant holds, as one JSON document.
@@ -47,18 +49,21 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
+    v_weights recall.weights := recall.weights_of(v_tenant);
     v_layers jsonb;
 BEGIN
     PERFORM recall.finite(p_now);
     WITH alive AS (
-        SELECT m.layer, recall.retention_of(s.activation / (1 + s.activation), a.protected OR m.pinned) AS kept
+        SELECT m.layer, recall.retention_of(
+                   s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights) AS kept
         FROM recall.memory m
         JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
         CROSS JOIN LATERAL (
-            SELECT recall.activation_sum(a, recall.epoch(p_now)) AS activation OFFSET 0) s
+            SELECT recall.activation_sum(a, v_weights, recall.epoch(p_now)) AS activation OFFSET 0) s
         WHERE m.tenant = v_tenant AND m.archived_at IS NULL
     ), zoned AS (
-        SELECT l.layer, recall.zone_of(l.kept) AS zone, count(*) AS memories FROM alive l GROUP BY 1, 2
+        SELECT v.layer, recall.zone_of(v.kept, l) AS zone, count(*) AS memories
+        FROM alive v JOIN recall.layers_of(v_tenant) l ON l.name = v.layer GROUP BY 1, 2
     )
     SELECT coalesce(jsonb_agg(to_jsonb(z) ORDER BY z.layer), '[]') INTO v_layers
     FROM (SELECT layer, sum(memories)::bigint AS memories, jsonb_object_agg(zone, memories) AS zones

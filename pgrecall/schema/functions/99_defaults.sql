@@ -18,3 +18,5 @@ ON CONFLICT (tenant, embedder, profile) DO UPDATE SET
     no_similarity = excluded.no_similarity, coverage = excluded.coverage,
     information = excluded.information, name = excluded.name, author = excluded.author,
     fitted_on = excluded.fitted_on;
+
+SELECT recall.make_access_partitions();

@@ -1,0 +1,156 @@
+-- Leaving default search and coming back: archived memories stay, and each archival keeps its reason.
+
+-- archive_memories: archives those of these memories that are live, all or none; returns their ids.
+CREATE OR REPLACE FUNCTION recall.archive_memories(
+    p_tenant text, p_ids bigint[], p_reason text, p_plan_id bigint, p_now timestamptz
+) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_archived bigint[];
+    v_cited bigint[] := recall.lock_citing(p_tenant, p_ids);
+BEGIN
+    WITH archived AS (
+        UPDATE recall.memory m SET archived_at = p_now
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.archived_at IS NULL
+        RETURNING m.id
+    ), noted AS (
+        INSERT INTO recall.archival (tenant, memory_id, archived_at, reason, plan_id)
+        SELECT p_tenant, x.id, p_now, p_reason, p_plan_id FROM archived x ORDER BY x.id
+        RETURNING memory_id
+    )
+    SELECT coalesce(array_agg(n.memory_id ORDER BY n.memory_id), '{}') INTO v_archived FROM noted n;
+    PERFORM recall.recount_links(p_tenant, v_cited);
+    RETURN v_archived;
+END $$;
+
+-- restore_memories: brings those of these memories back that are archived; returns their ids.
+CREATE OR REPLACE FUNCTION recall.restore_memories(p_tenant text, p_ids bigint[], p_now timestamptz)
+RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_restored bigint[];
+    v_cited bigint[] := recall.lock_citing(p_tenant, p_ids);
+BEGIN
+    WITH restored AS (
+        UPDATE recall.memory m SET archived_at = NULL
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.archived_at IS NOT NULL
+        RETURNING m.id
+    )
+    SELECT coalesce(array_agg(r.id ORDER BY r.id), '{}') INTO v_restored FROM restored r;
+    PERFORM recall.note_restored(p_tenant, v_restored, p_now);
+    PERFORM recall.recount_links(p_tenant, v_cited);
+    RETURN v_restored;
+END $$;
+
+-- lock_citing: locks these memories, then their activations and those of the memories they refer to, each in
+-- one order, as everywhere: no two calls can deadlock. Returns the memories referred to.
+CREATE OR REPLACE FUNCTION recall.lock_citing(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cited bigint[];
+BEGIN
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.id FOR UPDATE;
+    v_cited := ARRAY(
+        SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (p_ids));
+    PERFORM FROM recall.activation a
+    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_cited || p_ids) ORDER BY a.memory_id FOR UPDATE;
+    RETURN v_cited;
+END $$;
+
+-- note_restored: closes the archivals of those of these memories that are live; returns what they refer to.
+CREATE OR REPLACE FUNCTION recall.note_restored(p_tenant text, p_ids bigint[], p_now timestamptz)
+RETURNS bigint[]
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH closed AS (
+        UPDATE recall.archival v SET restored_at = p_now
+        FROM recall.memory m
+        WHERE v.tenant = p_tenant AND v.memory_id = ANY (p_ids) AND v.restored_at IS NULL
+          AND m.tenant = p_tenant AND m.id = v.memory_id AND m.archived_at IS NULL
+        RETURNING v.memory_id
+    )
+    SELECT array_agg(DISTINCT l.dst)
+    FROM closed c JOIN recall.link l ON l.tenant = p_tenant AND l.src = c.memory_id
+$$;
+
+-- note_floors: writes down which of these memories gained or lost the protection floor since it last was noted.
+CREATE OR REPLACE FUNCTION recall.note_floors(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    INSERT INTO recall.floor_change (tenant, memory_id, at, floored)
+    SELECT p_tenant, m.id, p_now, m.pinned OR a.protected
+    FROM recall.memory m
+    JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = m.id
+    LEFT JOIN LATERAL (
+        SELECT f.floored FROM recall.floor_change f
+        WHERE f.tenant = p_tenant AND f.memory_id = m.id ORDER BY f.at DESC, f.id DESC LIMIT 1) f ON true
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
+      AND (m.pinned OR a.protected) <> coalesce(f.floored, false)
+    ORDER BY m.id
+$$;
+
+-- pin: keeps a memory out of every prune plan, or no longer; returns whether that is a change.
+CREATE OR REPLACE FUNCTION recall.pin(
+    p_memory_id bigint, p_pinned boolean DEFAULT true, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_changed boolean;
+BEGIN
+    PERFORM recall.require_memory(p_memory_id);
+    IF p_pinned IS NULL THEN
+        PERFORM recall.reject('p_pinned is NULL; it must be true or false.');
+    END IF;
+    UPDATE recall.memory m SET pinned = p_pinned
+    WHERE m.tenant = v_tenant AND m.id = p_memory_id AND m.pinned <> p_pinned;
+    v_changed := FOUND;
+    PERFORM recall.note_floors(v_tenant, ARRAY[p_memory_id], p_now);
+    RETURN v_changed;
+END $$;
+
+-- expire_memories: archives up to p_limit live memories whose time to live is over, and says so as the reason;
+-- returns how many. Nothing is deleted.
+CREATE OR REPLACE FUNCTION recall.expire_memories(
+    p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    RETURN cardinality(recall.archive_memories(v_tenant, ARRAY(
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = v_tenant AND m.expires_at <= recall.finite(p_now) AND m.archived_at IS NULL
+        ORDER BY m.expires_at, m.id LIMIT p_limit), 'expired', NULL, p_now));
+END $$;
+
+-- forget: archives a memory, out of default search and still there; p_hard deletes it and all about it.
+-- Returns whether anything changed.
+CREATE OR REPLACE FUNCTION recall.forget(
+    p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_cited bigint[];
+BEGIN
+    PERFORM recall.require_memory(p_memory_id);
+    IF NOT p_hard THEN
+        RETURN cardinality(recall.archive_memories(
+            v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
+    END IF;
+    v_cited := recall.lock_citing(v_tenant, ARRAY[p_memory_id]);
+    DELETE FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
+    DELETE FROM recall.access e WHERE e.tenant = v_tenant AND e.memory_id = p_memory_id;
+    DELETE FROM recall.floor_change f WHERE f.tenant = v_tenant AND f.memory_id = p_memory_id;
+    DELETE FROM recall.access_key k WHERE k.tenant = v_tenant AND k.memory_id = p_memory_id;
+    PERFORM recall.recount_links(v_tenant, v_cited);
+    RETURN true;
+END $$;

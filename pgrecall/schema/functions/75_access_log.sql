@@ -1,0 +1,112 @@
+-- The access log: what an access counts for, how one is read, and what cannot be logged.
+
+-- access_weight: how much an access of this kind counts for this tenant; NULL for an unknown kind.
+CREATE OR REPLACE FUNCTION recall.access_weight(p_tenant text, p_kind text) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN CASE WHEN p_kind IN ('write', 'read', 'reference', 'used', 'retrieval')
+    THEN recall.setting_number(p_tenant, 'access.weight_' || p_kind) END;
+
+-- is_use: whether an access of this kind is a use, which spreads, associates and brings back, rather than the
+-- mere making or showing of a memory.
+CREATE OR REPLACE FUNCTION recall.is_use(p_kind text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_kind IN ('read', 'reference', 'used');
+
+-- parse_accesses: the accesses of a JSON array, in its order, with their weights; memory_id is NULL for a
+-- memory this tenant does not have. `born_at` is the memory's first access, creation.
+CREATE OR REPLACE FUNCTION recall.parse_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
+RETURNS TABLE (
+    item int, reference text, by_key boolean, memory_id bigint, kind text, weight double precision, at timestamptz,
+    session_id text, idempotency_key text, born_at timestamptz
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    WITH weight AS MATERIALIZED (
+        SELECT k.kind, recall.access_weight(p_tenant, k.kind) AS weight
+        FROM unnest(ARRAY['write', 'read', 'reference', 'used', 'retrieval']) k(kind)
+    )
+    SELECT e.ordinality::int, coalesce(r.key, r.memory_id::text), r.key IS NOT NULL, m.id,
+           coalesce(r.kind, 'read'), w.weight, coalesce(r.at, p_now), r.session_id, r.idempotency_key,
+           least(m.happened_at, m.created_at)
+    FROM jsonb_array_elements(p_items) WITH ORDINALITY e
+    CROSS JOIN LATERAL jsonb_to_record(e.value) AS r(
+        memory_id bigint, key text, kind text, at timestamptz, session_id text, idempotency_key text)
+    LEFT JOIN weight w ON w.kind = coalesce(r.kind, 'read')
+    LEFT JOIN LATERAL (
+        SELECT k.id, k.happened_at, k.created_at FROM recall.memory k
+        WHERE r.key IS NOT NULL AND k.tenant = p_tenant AND k.key = r.key
+        UNION ALL
+        SELECT i.id, i.happened_at, i.created_at FROM recall.memory i
+        WHERE r.key IS NULL AND i.tenant = p_tenant AND i.id = r.memory_id) m ON true
+    ORDER BY e.ordinality
+$$;
+
+-- check_accesses: raises for the first access that cannot be logged.
+CREATE OR REPLACE FUNCTION recall.check_accesses(p_tenant text, p_items jsonb, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    -- A client's clock may differ from the server's by so much.
+    v_skew CONSTANT interval := '5 minutes';
+    v_bad record;
+BEGIN
+    SELECT i.* INTO v_bad FROM recall.parse_accesses(p_tenant, p_items, p_now) i
+    WHERE i.memory_id IS NULL OR i.weight IS NULL OR NOT isfinite(i.at) OR i.at > p_now + v_skew
+       OR i.at < i.born_at - v_skew OR octet_length(i.idempotency_key) > 1000
+       OR octet_length(i.session_id) > 1000
+    ORDER BY i.item LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN;
+    ELSIF v_bad.memory_id IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'no_data_found',
+            MESSAGE = format('There is no memory %L in this tenant.', v_bad.reference),
+            DETAIL = coalesce(v_bad.reference, ''), COLUMN = CASE WHEN v_bad.by_key THEN 'key' ELSE 'id' END;
+    ELSIF v_bad.weight IS NULL THEN
+        PERFORM recall.reject(format('The access kind %L is unknown.', v_bad.kind),
+            'Use write, read, reference, used or retrieval.');
+    ELSIF octet_length(v_bad.idempotency_key) > 1000 OR octet_length(v_bad.session_id) > 1000 THEN
+        PERFORM recall.reject(format('The %s has %s bytes, more than 1,000.',
+            CASE WHEN octet_length(v_bad.session_id) > 1000 THEN 'session id' ELSE 'idempotency key' END,
+            greatest(octet_length(v_bad.session_id), octet_length(v_bad.idempotency_key))));
+    ELSIF isfinite(v_bad.at) AND v_bad.at < v_bad.born_at THEN
+        PERFORM recall.reject(
+            format('The access time %s lies before memory %s was created, %s.', v_bad.at, v_bad.reference,
+                   v_bad.born_at),
+            'Give occurred_at when you remember something older.');
+    ELSE
+        PERFORM recall.reject(format('The access time %s lies in the future or is infinite.', v_bad.at),
+            'Record a use when it has happened.');
+    END IF;
+END $$;
+
+-- burst: how close together repeats of one memory, kind and session are one access.
+CREATE OR REPLACE FUNCTION recall.burst(p_tenant text) RETURNS interval
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN make_interval(secs => 60 * recall.setting_number(p_tenant, 'access.burst_minutes'));
+
+-- is_repeat: whether such an access is one of a burst that has begun before, in the log or at p_before.
+CREATE OR REPLACE FUNCTION recall.is_repeat(
+    p_tenant text, p_memory_id bigint, p_kind text, p_session_id text, p_at timestamptz, p_before timestamptz
+) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT p_session_id IS NOT NULL AND (
+        coalesce(p_before > p_at - recall.burst(p_tenant), false)
+        OR EXISTS (
+            SELECT FROM recall.access e
+            WHERE e.tenant = p_tenant AND e.memory_id = p_memory_id
+              AND e.at > p_at - recall.burst(p_tenant) AND e.at <= p_at
+              AND e.kind = p_kind AND e.session_id = p_session_id))
+$$;
+
+-- logged: these rows of the log, which arrived at p_recorded_at, by id.
+CREATE OR REPLACE FUNCTION recall.logged(p_tenant text, p_ids bigint[], p_recorded_at timestamptz)
+RETURNS SETOF recall.access
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT e.* FROM recall.access e
+    WHERE e.tenant = p_tenant AND e.id = ANY (p_ids) AND e.recorded_at = p_recorded_at
+    ORDER BY e.id
+$$;

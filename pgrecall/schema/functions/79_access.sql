@@ -1,0 +1,115 @@
+-- Use: what is recorded here is folded in the same transaction; what a search logs is folded by the job.
+
+-- record_accesses: logs uses of memories and folds them into their activation, each once. p_items is a JSON
+-- array of {memory_id | key, kind, at, session_id, idempotency_key}; returns how many were new. An
+-- idempotency_key seen before is ignored; the order of arrival does not matter.
+CREATE OR REPLACE FUNCTION recall.record_accesses(p_items jsonb, p_now timestamptz DEFAULT now())
+RETURNS int
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[];
+    v_logged bigint[];
+BEGIN
+    PERFORM recall.finite(p_now);
+    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
+        PERFORM recall.reject('The accesses must be a JSON array of objects.');
+    END IF;
+    v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
+    -- Memories, then idempotency keys, then links, then activations, each in one order: no two calls can
+    -- deadlock. Partners in the session are locked here because a link will refer to them.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant
+      AND m.id = ANY (v_ids || recall.session_partners(v_tenant, p_items, p_now))
+    ORDER BY m.id FOR KEY SHARE;
+    -- Only now: while this call waited for a lock, a memory may have been forgotten.
+    PERFORM recall.check_accesses(v_tenant, p_items, p_now);
+    v_logged := ARRAY(SELECT recall.log_accesses(v_tenant, p_items, p_now));
+    IF cardinality(v_logged) > 0 THEN
+        PERFORM recall.associate(v_tenant, v_logged, p_now);
+        PERFORM recall.take_in(v_tenant, v_logged, p_now);
+    END IF;
+    RETURN cardinality(v_logged);
+END $$;
+
+-- record_access: logs one use of a memory; false when its idempotency key was seen before.
+CREATE OR REPLACE FUNCTION recall.record_access(
+    p_memory_id bigint, p_kind text DEFAULT 'read', p_at timestamptz DEFAULT NULL,
+    p_session_id text DEFAULT NULL, p_idempotency_key text DEFAULT NULL, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT recall.record_accesses(jsonb_build_array(jsonb_build_object(
+        'memory_id', p_memory_id, 'kind', p_kind, 'at', p_at, 'session_id', p_session_id,
+        'idempotency_key', p_idempotency_key)), p_now) = 1
+$$;
+
+-- log_accesses: writes those accesses to the log whose idempotency key is new, with what each spreads to its
+-- neighbourhood; returns the log's ids.
+CREATE OR REPLACE FUNCTION recall.log_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
+RETURNS SETOF bigint
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH wanted AS MATERIALIZED (
+        SELECT i.*, row_number() OVER (PARTITION BY i.idempotency_key ORDER BY i.item) AS turn,
+               lag(i.at) OVER (PARTITION BY i.memory_id, i.session_id, i.kind ORDER BY i.at, i.item) AS before
+        FROM recall.parse_accesses(p_tenant, p_items, p_now) i
+    ), keyed AS (
+        INSERT INTO recall.access_key (tenant, idempotency_key, memory_id)
+        SELECT p_tenant, w.idempotency_key, w.memory_id FROM wanted w
+        WHERE w.idempotency_key IS NOT NULL AND w.turn = 1
+        ORDER BY w.idempotency_key
+        ON CONFLICT (tenant, idempotency_key) DO NOTHING
+        RETURNING idempotency_key
+    )
+    INSERT INTO recall.access (
+        tenant, memory_id, kind, weight, at, session_id, recorded_at, spread_to, spread_by)
+    SELECT p_tenant, w.memory_id, w.kind, w.weight, w.at, w.session_id, p_now, s.ids, s.amounts
+    FROM wanted w
+    LEFT JOIN keyed k ON k.idempotency_key = w.idempotency_key
+    LEFT JOIN LATERAL (
+        SELECT array_agg(t.id) AS ids, array_agg(t.amount) AS amounts
+        FROM recall.spread_targets(p_tenant, w.memory_id, least(w.weight, 1), w.at) t
+        -- In here, where it keeps the neighbourhood from being read at all.
+        WHERE recall.is_use(w.kind) AND w.weight > 0 AND w.at > p_now - recall.spread_horizon(p_tenant)
+          AND NOT recall.is_repeat(p_tenant, w.memory_id, w.kind, w.session_id, w.at, w.before)
+    ) s ON true
+    WHERE w.idempotency_key IS NULL OR (k.idempotency_key IS NOT NULL AND w.turn = 1)
+    ORDER BY w.at, w.item
+    RETURNING id
+$$;
+
+-- take_in: folds these accesses, which this transaction has logged: locks the activations they touch in one
+-- order, spreads, counts, and brings back what a plan had archived.
+CREATE OR REPLACE FUNCTION recall.take_in(p_tenant text, p_logged bigint[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_ids bigint[];
+    v_since timestamptz[];
+    v_spread_to bigint[];
+    v_returning bigint[];
+BEGIN
+    SELECT array_agg(e.memory_id), array_agg(e.at),
+           array_agg(DISTINCT e.memory_id) FILTER (WHERE recall.is_use(e.kind) AND e.weight > 0)
+    INTO v_ids, v_since, v_returning
+    FROM recall.logged(p_tenant, p_logged, p_now) e;
+    v_spread_to := ARRAY(
+        SELECT DISTINCT t FROM recall.logged(p_tenant, p_logged, p_now) e, unnest(e.spread_to) t);
+    v_returning := ARRAY(
+        SELECT v.memory_id FROM recall.archival v
+        WHERE v.tenant = p_tenant AND v.memory_id = ANY (v_returning) AND v.restored_at IS NULL
+          AND v.reason = 'pruned');
+    PERFORM FROM recall.activation a
+    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_ids || v_spread_to || ARRAY(
+        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (v_returning)))
+    ORDER BY a.memory_id FOR UPDATE;
+    PERFORM recall.receive_spread(p_tenant, p_logged, p_now);
+    PERFORM recall.count_sessions(p_tenant, p_logged, p_now);
+    PERFORM recall.fold_memories(p_tenant, v_ids, v_since);
+    IF cardinality(v_returning) > 0 THEN
+        PERFORM recall.restore_memories(p_tenant, v_returning, p_now);
+    END IF;
+END $$;
