@@ -48,3 +48,5 @@ class SearchOptions(TypedDict, total=False):
     vitality_weight: float | None
     explain: bool
     now: datetime | None
+    session_id: str | None
+    log: bool

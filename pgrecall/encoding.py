@@ -34,6 +34,8 @@ def require_searchable(request: SearchRequest) -> None:
         InvalidInput: k is no number that an integer holds, or a text cannot be stored.
     """
     require_text(request.query, "The query")
+    if request.session_id is not None:
+        require_text(request.session_id, "The session id")
     k: object = request.k
     if isinstance(k, bool | float) or (isinstance(k, int) and abs(k) >= 2**31):
         raise InvalidInput(f"k is {k}; it must be a whole number between 1 and 1,000.")

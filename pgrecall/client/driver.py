@@ -7,6 +7,8 @@ same steps, with methods that choose the same operations and flows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -14,7 +16,7 @@ from pgrecall import flows, operations
 from pgrecall.database import Database
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.encoding import Vector
-from pgrecall.errors import DatabaseUnavailable, EmbedderError, EmbedderMismatch
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError, EmbedderMismatch
 from pgrecall.models import Status
 from pgrecall.operations import Operation
 from pgrecall.schema import migrate
@@ -109,17 +111,25 @@ class Driver:
             return self._once(operation)
 
     def _once(self, operation: Operation[T]) -> T:
-        return operation.read(self._database.fetch(operation.sql, operation.parameters, tenant=self.tenant))
+        rows = self._database.fetch(
+            operation.sql, operation.parameters, tenant=self.tenant, durable=operation.durable
+        )
+        return operation.read(rows)
 
     def _drive(self, flow: flows.Flow[T]) -> T:
-        answer: Any = None
+        proceed: Callable[[], flows.Step] = partial(next, flow)
         while True:
             try:
-                step = flow.send(answer)
+                step = proceed()
             except StopIteration as done:
                 result: T = done.value
                 return result
-            answer = self._embedded(step.texts) if isinstance(step, flows.Embed) else self._run(step)
+            try:
+                answer: Any = self._embedded(step.texts) if isinstance(step, flows.Embed) else self._run(step)
+            except DatabaseError as error:  # the flow may know another way
+                proceed = partial(flow.throw, error)
+            else:
+                proceed = partial(flow.send, answer)
 
     def _embedded(self, texts: tuple[str, ...]) -> list[Vector] | EmbedderError:
         assert self.embedder is not None

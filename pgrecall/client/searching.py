@@ -16,7 +16,9 @@ class Searching(Driver):
     def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
         """The memories that answer a question, best first.
 
-        When the embedder fails, words and names answer alone and ``skipped`` says so.
+        What is returned is logged as shown, a tenth of a use each, unless ``log=False`` or a ``now`` is
+        given; ``skipped`` says what did not run: meaning, when the embedder failed, and the log, when the
+        database can only be read.
 
         Raises:
             InvalidInput: the query is empty, too long or holds only stop words; a filter is unknown.

@@ -11,7 +11,7 @@ from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, outp
 from pgrecall.faces.documents import search_document, to_text
 from pgrecall.faces.render import show_hits
 from pgrecall.faces.snippets import printable
-from pgrecall.faces.values import clock, parse_moment, parse_since, parse_until, question, texts
+from pgrecall.faces.values import clock, parse_moment, parse_since, parse_until, question, text, texts
 from pgrecall.models import SearchResult, VitalityMode
 
 LARGEST_K = 1000
@@ -48,6 +48,8 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Say why each is where it is.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     now: Annotated[str | None, typer.Option(help="Ask how it would rank at this moment.")] = None,
+    session: Annotated[str | None, typer.Option(help="The session in which the answers are shown.")] = None,
+    no_log: Annotated[bool, typer.Option("--no-log", help="Do not count what is shown.")] = False,
 ) -> None:
     """Ask a question: by meaning, words and names, weighed by how alive each memory is."""
     if not 1 <= k <= LARGEST_K:
@@ -72,6 +74,8 @@ def search(
             vitality_weight=vitality_weight,
             vitality_mode=_mode(vitality_mode),
             now=moment,
+            session_id=None if session is None else text(session, "--session"),
+            log=not no_log,
         )
     if as_json:
         output().out(to_text(search_document(asked, result)))

@@ -1,4 +1,4 @@
-"""What a flow asks its driver for."""
+"""What a flow asks its driver for. A DatabaseError of a step is raised in the flow, where it asked."""
 
 from __future__ import annotations
 

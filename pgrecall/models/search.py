@@ -17,7 +17,8 @@ class SearchRequest:
     """One question and everything that narrows or weighs its answer.
 
     ``vitality_weight`` None takes the database's setting (0.5). ``now`` None is the database's
-    clock; a given ``now`` asks how the same memories would rank at that moment.
+    clock; a given ``now`` asks how the same memories would rank at that moment. With ``log`` each
+    hit is logged as shown, in the session ``session_id``, which makes it a little livelier.
     """
 
     query: str
@@ -36,6 +37,13 @@ class SearchRequest:
     vitality_weight: float | None = None
     explain: bool = True
     now: datetime | None = None
+    session_id: str | None = None
+    log: bool = True
+
+    @property
+    def logged(self) -> bool:
+        """Whether what is shown is logged: never for a question about another moment than this one."""
+        return self.log and self.now is None
 
 
 @dataclass(frozen=True, slots=True)

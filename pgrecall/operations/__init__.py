@@ -26,7 +26,7 @@ from pgrecall.operations.memories import (
     remember_many,
 )
 from pgrecall.operations.reading import refresh_statistics, status, with_server
-from pgrecall.operations.searching import question_without_names, search
+from pgrecall.operations.searching import question_without_names, search, search_and_log
 from pgrecall.operations.use import record_accesses
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "refresh_statistics",
     "remember_many",
     "search",
+    "search_and_log",
     "status",
     "store_cut_sizes",
     "supersede",

@@ -18,12 +18,17 @@ NOW = "coalesce(%(now)s, now())"
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
-    """One call of one SQL function. ``repeatable`` says that running it twice does no harm."""
+    """One call of one SQL function.
+
+    ``repeatable`` says that running it twice does no harm, ``durable`` that its commit waits for the
+    disk; what need not may be lost when the server crashes within the next second.
+    """
 
     sql: str
     parameters: Mapping[str, object]
     read: Callable[[Sequence[Row]], T]
     repeatable: bool = False
+    durable: bool = True
 
 
 def id_of(value: int | str, parameter: str) -> str:

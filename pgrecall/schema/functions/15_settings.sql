@@ -1,12 +1,12 @@
 -- Settings: every number that can be tuned, its default and its bounds; a tenant's own value wins over '*'.
 
--- known_settings: the settings there are, by name, with default, bounds (inclusive) and meaning.
+-- known_settings: the settings there are, by name, with default, bounds (inclusive) and meaning. Inlined.
 CREATE OR REPLACE FUNCTION recall.known_settings()
 RETURNS TABLE (
     name text, default_value double precision, low double precision, high double precision, about text
 )
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
+BEGIN ATOMIC
     VALUES
     ('access.burst_minutes', 10::double precision, 0::double precision, 1440::double precision,
      'Repeats of one memory, kind and session within so many minutes of each other count once.'),
@@ -47,8 +47,8 @@ SET search_path FROM CURRENT AS $$
     ('vitality.spread_weight', 0.1, 0, 10, 'What a full spreading boost adds to S.'),
     ('vitality.stretch_links', 10, 0, 1000, 'References that slow ageing at most.'),
     ('vitality.stretch_per_link', 0.1, 0, 1, 'How much each reference slows ageing.'),
-    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality beside relevance, in log-odds.')
-$$;
+    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality beside relevance, in log-odds.');
+END;
 
 -- setting_of: the tenant's value of a setting, else the database's, else NULL.
 CREATE OR REPLACE FUNCTION recall.setting_of(p_tenant text, p_name text) RETURNS jsonb
@@ -60,13 +60,17 @@ RETURN (
     ORDER BY s.tenant = '*' LIMIT 1
 );
 
--- setting_number: the number in force for this tenant: its own, else the database's, else the default.
+-- setting_number: the number in force for this tenant: its own, else the database's, else the default. In
+-- PL/pgSQL, which keeps its plans: every use of a memory reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    SELECT coalesce(recall.setting_of(p_tenant, p_name)::double precision, k.default_value)
-    FROM recall.known_settings() k WHERE k.name = p_name
-$$;
+BEGIN
+    RETURN coalesce(
+        (SELECT s.value::double precision FROM recall.setting s
+         WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name ORDER BY s.tenant = '*' LIMIT 1),
+        (SELECT k.default_value FROM recall.known_settings() k WHERE k.name = p_name));
+END $$;
 
 -- settings: every setting with the value in force for this tenant, and whose it is; by name.
 CREATE OR REPLACE FUNCTION recall.settings()
@@ -122,22 +126,21 @@ END $$;
 
 -- weights_of: the weights of vitality's terms that are in force for this tenant.
 CREATE OR REPLACE FUNCTION recall.weights_of(p_tenant text) RETURNS recall.weights
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT ROW(
-        max(v.value) FILTER (WHERE v.name = 'vitality.spread_weight'),
-        max(v.value) FILTER (WHERE v.name = 'vitality.spread_half_life_days'),
-        max(v.value) FILTER (WHERE v.name = 'vitality.revival_weight'),
-        max(v.value) FILTER (WHERE v.name = 'vitality.revival_rate'),
-        max(v.value) FILTER (WHERE v.name = 'vitality.revival_days'),
-        max(v.value) FILTER (WHERE v.name = 'vitality.stretch_per_link'),
-        max(v.value) FILTER (WHERE v.name = 'vitality.stretch_links'),
-        max(v.value) FILTER (WHERE v.name = 'vitality.protection_floor'))::recall.weights
-    FROM (
-        SELECT k.name,
-               coalesce(own.value::double precision, general.value::double precision, k.default_value) AS value
-        FROM recall.known_settings() k
-        LEFT JOIN recall.setting own ON own.tenant = p_tenant AND own.name = k.name
-        LEFT JOIN recall.setting general ON general.tenant = '*' AND general.name = k.name
-        WHERE starts_with(k.name, 'vitality.')) v
-$$;
+DECLARE
+    v_set jsonb;
+    v_weights recall.weights;
+BEGIN
+    SELECT jsonb_object_agg(k.name, coalesce(own.value, general.value, to_jsonb(k.default_value))) INTO v_set
+    FROM recall.known_settings() k
+    LEFT JOIN recall.setting own ON own.tenant = p_tenant AND own.name = k.name
+    LEFT JOIN recall.setting general ON general.tenant = '*' AND general.name = k.name
+    WHERE starts_with(k.name, 'vitality.');
+    v_weights := ROW(
+        v_set -> 'vitality.spread_weight', v_set -> 'vitality.spread_half_life_days',
+        v_set -> 'vitality.revival_weight', v_set -> 'vitality.revival_rate',
+        v_set -> 'vitality.revival_days', v_set -> 'vitality.stretch_per_link',
+        v_set -> 'vitality.stretch_links', v_set -> 'vitality.protection_floor');
+    RETURN v_weights;
+END $$;

@@ -13,6 +13,17 @@ CREATE OR REPLACE FUNCTION recall.is_use(p_kind text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_kind IN ('read', 'reference', 'used');
 
+-- require_session: the session id itself; an error for one that is too long to be found again.
+CREATE OR REPLACE FUNCTION recall.require_session(p_session_id text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF octet_length(p_session_id) > 1000 THEN
+        PERFORM recall.reject(format('The session id has %s bytes, more than 1,000.', octet_length(p_session_id)));
+    END IF;
+    RETURN p_session_id;
+END $$;
+
 -- parse_accesses: the accesses of a JSON array, in its order, with their weights; memory_id is NULL for a
 -- memory this tenant does not have. `born_at` is the memory's first access, creation.
 CREATE OR REPLACE FUNCTION recall.parse_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
@@ -20,8 +31,10 @@ RETURNS TABLE (
     item int, reference text, by_key boolean, memory_id bigint, kind text, weight double precision, at timestamptz,
     session_id text, idempotency_key text, born_at timestamptz
 )
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY
     WITH weight AS MATERIALIZED (
         SELECT k.kind, recall.access_weight(p_tenant, k.kind) AS weight
         FROM unnest(ARRAY['write', 'read', 'reference', 'used', 'retrieval']) k(kind)
@@ -39,8 +52,8 @@ SET search_path FROM CURRENT AS $$
         UNION ALL
         SELECT i.id, i.happened_at, i.created_at FROM recall.memory i
         WHERE r.key IS NULL AND i.tenant = p_tenant AND i.id = r.memory_id) m ON true
-    ORDER BY e.ordinality
-$$;
+    ORDER BY e.ordinality;
+END $$;
 
 -- check_accesses: raises for the first access that cannot be logged.
 CREATE OR REPLACE FUNCTION recall.check_accesses(p_tenant text, p_items jsonb, p_now timestamptz) RETURNS void
@@ -83,7 +96,6 @@ END $$;
 -- burst: how close together repeats of one memory, kind and session are one access.
 CREATE OR REPLACE FUNCTION recall.burst(p_tenant text) RETURNS interval
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT
 RETURN make_interval(secs => 60 * recall.setting_number(p_tenant, 'access.burst_minutes'));
 
 -- is_repeat: whether such an access is one of a burst that has begun before, in the log or at p_before.
@@ -105,8 +117,8 @@ $$;
 CREATE OR REPLACE FUNCTION recall.logged(p_tenant text, p_ids bigint[], p_recorded_at timestamptz)
 RETURNS SETOF recall.access
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+BEGIN ATOMIC
     SELECT e.* FROM recall.access e
     WHERE e.tenant = p_tenant AND e.id = ANY (p_ids) AND e.recorded_at = p_recorded_at
-    ORDER BY e.id
-$$;
+    ORDER BY e.id;
+END;

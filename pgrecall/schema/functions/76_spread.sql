@@ -20,7 +20,7 @@ CREATE OR REPLACE FUNCTION recall.neighbours(
     p_fan_exponent double precision
 ) RETURNS TABLE (id bigint, share double precision)
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+BEGIN ATOMIC
     SELECT n.other, p_damping * least(n.weight, 1) / power(n.fan, p_fan_exponent)
     FROM (
         SELECT l.other, max(l.weight) AS weight, (count(*) OVER ())::double precision AS fan
@@ -36,8 +36,8 @@ SET search_path FROM CURRENT AS $$
         JOIN recall.memory m ON m.tenant = p_tenant AND m.id = l.other AND m.archived_at IS NULL
         GROUP BY l.other
     ) n
-    ORDER BY n.weight DESC, n.other LIMIT p_fan_out
-$$;
+    ORDER BY n.weight DESC, n.other LIMIT p_fan_out;
+END;
 
 -- spread_targets: what one access of p_utility at p_at passes to the memories around this one: each link takes
 -- its share; a memory is reached by its shortest way, and by the strongest among those. Largest first.

@@ -28,7 +28,7 @@ CREATE OR REPLACE FUNCTION recall.used_in_session(
     p_tenant text, p_session_id text, p_at timestamptz, p_memory_id bigint, p_window interval
 ) RETURNS SETOF bigint
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+BEGIN ATOMIC
     SELECT u.memory_id FROM (
         SELECT DISTINCT ON (e.memory_id) e.memory_id, abs(recall.epoch(e.at) - recall.epoch(p_at)) AS apart
         FROM recall.access e
@@ -37,8 +37,8 @@ SET search_path FROM CURRENT AS $$
           AND recall.is_use(e.kind) AND e.weight > 0 AND e.memory_id <> p_memory_id
         ORDER BY e.memory_id, abs(recall.epoch(e.at) - recall.epoch(p_at))
     ) u
-    ORDER BY u.apart, u.memory_id LIMIT 8
-$$;
+    ORDER BY u.apart, u.memory_id LIMIT 8;
+END;
 
 -- association_window: how close in time uses of one session must be to be associated.
 CREATE OR REPLACE FUNCTION recall.association_window(p_tenant text) RETURNS interval
@@ -49,20 +49,22 @@ RETURN make_interval(secs => 60 * recall.setting_number(p_tenant, 'association.w
 -- session_partners: the memories that these accesses, once logged, may be associated with.
 CREATE OR REPLACE FUNCTION recall.session_partners(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS bigint[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT coalesce(array_agg(DISTINCT p.id), '{}')
-    FROM (SELECT recall.association_window(p_tenant) AS apart OFFSET 0) w
-    CROSS JOIN recall.parse_accesses(p_tenant, p_items, p_now) i
-    CROSS JOIN LATERAL recall.used_in_session(p_tenant, i.session_id, i.at, i.memory_id, w.apart) p(id)
-    WHERE i.session_id IS NOT NULL AND recall.is_use(i.kind) AND isfinite(i.at)
-$$;
+DECLARE
+    v_window interval := recall.association_window(p_tenant);
+BEGIN
+    RETURN ARRAY(
+        SELECT DISTINCT p.id FROM recall.parse_accesses(p_tenant, p_items, p_now) i
+        CROSS JOIN LATERAL recall.used_in_session(p_tenant, i.session_id, i.at, i.memory_id, v_window) p(id)
+        WHERE i.session_id IS NOT NULL AND recall.is_use(i.kind) AND isfinite(i.at));
+END $$;
 
 -- first_uses: those of these logged accesses that are the first use of their memory in their session.
 CREATE OR REPLACE FUNCTION recall.first_uses(p_tenant text, p_logged bigint[], p_now timestamptz)
 RETURNS TABLE (memory_id bigint, session_id text, at timestamptz)
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+BEGIN ATOMIC
     SELECT DISTINCT ON (e.memory_id, e.session_id) e.memory_id, e.session_id, e.at
     FROM recall.logged(p_tenant, p_logged, p_now) e
     WHERE e.session_id IS NOT NULL AND recall.is_use(e.kind) AND e.weight > 0
@@ -70,8 +72,8 @@ SET search_path FROM CURRENT AS $$
           SELECT FROM recall.access f
           WHERE f.tenant = p_tenant AND f.memory_id = e.memory_id AND f.session_id = e.session_id
             AND recall.is_use(f.kind) AND f.weight > 0 AND f.id <> ALL (p_logged))
-    ORDER BY e.memory_id, e.session_id, e.at, e.id
-$$;
+    ORDER BY e.memory_id, e.session_id, e.at, e.id;
+END;
 
 -- associate: strengthens the co_access links between memories that these accesses bring together in a session,
 -- once a session and pair, and keeps the strongest of each memory. The caller has locked the memories.

@@ -10,6 +10,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[];
+    v_partners bigint[];
     v_logged bigint[];
 BEGIN
     PERFORM recall.finite(p_now);
@@ -18,17 +19,22 @@ BEGIN
         PERFORM recall.reject('The accesses must be a JSON array of objects.');
     END IF;
     v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
+    IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
+        v_partners := recall.session_partners(v_tenant, p_items, p_now);
+    END IF;
     -- Memories, then idempotency keys, then links, then activations, each in one order: no two calls can
     -- deadlock. Partners in the session are locked here because a link will refer to them.
     PERFORM FROM recall.memory m
     WHERE m.tenant = v_tenant
-      AND m.id = ANY (v_ids || recall.session_partners(v_tenant, p_items, p_now))
+      AND m.id = ANY (v_ids || v_partners)
     ORDER BY m.id FOR KEY SHARE;
     -- Only now: while this call waited for a lock, a memory may have been forgotten.
     PERFORM recall.check_accesses(v_tenant, p_items, p_now);
     v_logged := ARRAY(SELECT recall.log_accesses(v_tenant, p_items, p_now));
     IF cardinality(v_logged) > 0 THEN
-        PERFORM recall.associate(v_tenant, v_logged, p_now);
+        IF v_partners IS NOT NULL THEN
+            PERFORM recall.associate(v_tenant, v_logged, p_now);
+        END IF;
         PERFORM recall.take_in(v_tenant, v_logged, p_now);
     END IF;
     RETURN cardinality(v_logged);
@@ -50,8 +56,10 @@ $$;
 -- neighbourhood; returns the log's ids.
 CREATE OR REPLACE FUNCTION recall.log_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
 RETURNS SETOF bigint
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY
     WITH wanted AS MATERIALIZED (
         SELECT i.*, row_number() OVER (PARTITION BY i.idempotency_key ORDER BY i.item) AS turn,
                lag(i.at) OVER (PARTITION BY i.memory_id, i.session_id, i.kind ORDER BY i.at, i.item) AS before
@@ -78,8 +86,8 @@ SET search_path FROM CURRENT AS $$
     ) s ON true
     WHERE w.idempotency_key IS NULL OR (k.idempotency_key IS NOT NULL AND w.turn = 1)
     ORDER BY w.at, w.item
-    RETURNING id
-$$;
+    RETURNING id;
+END $$;
 
 -- take_in: folds these accesses, which this transaction has logged: locks the activations they touch in one
 -- order, spreads, counts, and brings back what a plan had archived.

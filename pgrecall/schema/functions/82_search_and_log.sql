@@ -23,11 +23,11 @@ SET search_path FROM CURRENT AS $$
             p_include_archived, p_include_superseded, p_include_invalid, p_min_relevance, p_vitality_mode,
             p_vitality_weight, p_explain, p_now)
     ), weighed AS MATERIALIZED (
-        SELECT recall.current_tenant() AS tenant,
+        SELECT recall.current_tenant() AS tenant, recall.require_session(p_session_id) AS session_id,
                recall.access_weight(recall.current_tenant(), 'retrieval') AS weight
     ), shown AS (
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, recorded_at)
-        SELECT w.tenant, h.id, 'retrieval', w.weight, p_now, p_session_id, p_now
+        SELECT w.tenant, h.id, 'retrieval', w.weight, p_now, w.session_id, p_now
         FROM hit h CROSS JOIN weighed w
     ), queued AS (
         INSERT INTO recall.access_queue (tenant, memory_ids, at)
