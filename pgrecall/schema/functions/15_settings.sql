@@ -132,11 +132,13 @@ DECLARE
     v_set jsonb;
     v_weights recall.weights;
 BEGIN
-    SELECT jsonb_object_agg(k.name, coalesce(own.value, general.value, to_jsonb(k.default_value))) INTO v_set
-    FROM recall.known_settings() k
-    LEFT JOIN recall.setting own ON own.tenant = p_tenant AND own.name = k.name
-    LEFT JOIN recall.setting general ON general.tenant = '*' AND general.name = k.name
-    WHERE starts_with(k.name, 'vitality.');
+    SELECT jsonb_object_agg(x.name, x.value ORDER BY x.precedence) INTO v_set
+    FROM (
+        SELECT k.name, to_jsonb(k.default_value) AS value, 0 AS precedence FROM recall.known_settings() k
+        WHERE starts_with(k.name, 'vitality.')
+        UNION ALL
+        SELECT s.name, s.value, CASE s.tenant WHEN '*' THEN 1 ELSE 2 END FROM recall.setting s
+        WHERE s.tenant IN (p_tenant, '*') AND s.name >= 'vitality.' AND s.name < 'vitality/') x;
     v_weights := ROW(
         v_set -> 'vitality.spread_weight', v_set -> 'vitality.spread_half_life_days',
         v_set -> 'vitality.revival_weight', v_set -> 'vitality.revival_rate',

@@ -70,7 +70,8 @@ BEGIN ATOMIC
     WHERE e.session_id IS NOT NULL AND recall.is_use(e.kind) AND e.weight > 0
       AND NOT EXISTS (
           SELECT FROM recall.access f
-          WHERE f.tenant = p_tenant AND f.memory_id = e.memory_id AND f.session_id = e.session_id
+          -- + 0: a session is short, and the past of a memory may be long.
+          WHERE f.tenant = p_tenant AND f.memory_id + 0 = e.memory_id AND f.session_id = e.session_id
             AND recall.is_use(f.kind) AND f.weight > 0 AND f.id <> ALL (p_logged))
     ORDER BY e.memory_id, e.session_id, e.at, e.id;
 END;
