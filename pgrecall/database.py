@@ -7,7 +7,7 @@ errors leave this module only as :mod:`pgrecall.errors`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -88,11 +88,16 @@ class Database:
         self._pool.close()
 
     @contextmanager
-    def transaction(self, tenant: str) -> Iterator[psycopg.Connection[Row]]:
-        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error."""
+    def transaction(self, tenant: str, *, durable: bool = True) -> Iterator[psycopg.Connection[Row]]:
+        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error.
+
+        Without ``durable`` its commit does not wait for the disk.
+        """
         try:
             with self._pool.connection() as connection, connection.pipeline():
                 connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+                if not durable:
+                    connection.execute("SET LOCAL synchronous_commit = off")
                 yield connection
         except PoolTimeout as error:
             raise DatabaseUnavailable(
@@ -102,15 +107,44 @@ class Database:
         except psycopg.Error as error:
             raise translated(error) from error
 
-    def fetch(self, sql: str, parameters: Mapping[str, object], *, tenant: str) -> list[Row]:
+    def fetch(
+        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
+    ) -> list[Row]:
         """Runs one statement for ``tenant`` and returns its rows."""
-        with self.transaction(tenant) as connection:
+        with self.transaction(tenant, durable=durable) as connection:
             return connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A connection outside the pool, for what lasts as long as a connection does: advisory locks."""
+        with connect(self._url, timeout=self._timeout) as connection:
+            yield Session(connection)
 
     def facts(self) -> ServerFacts:
         """What the server is and has; opens one connection of its own."""
         with connect(self._url, timeout=self._timeout) as connection:
             return server_facts(connection)
+
+
+class Session:
+    """One connection, kept over many transactions; only ``cancel`` may be called from another thread."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def fetch(self, sql: str, parameters: Mapping[str, object], *, tenant: str) -> list[Row]:
+        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows."""
+        try:
+            with self._connection.transaction():
+                self._connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+                return self._connection.execute(sql, parameters).fetchall()
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def cancel(self) -> None:
+        """Breaks off the statement that runs now, if one does; it fails with a DatabaseError."""
+        with suppress(psycopg.Error):  # a connection that is gone runs nothing
+            self._connection.cancel_safe(timeout=5.0)
 
 
 @contextmanager

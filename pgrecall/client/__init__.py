@@ -4,12 +4,14 @@ driver       the I/O: opening, closing, performing operations and flows
 remembering  storing, importing, reading, forgetting, linking
 using        accesses
 searching    questions
+pruning      prune plans
 jobs         upkeep that runs by itself, and can be asked for
-keeping      statistics, the link graph, status
+tuning       layers and settings
+keeping      statistics, the link graph, pins, the past, status
 memory       all of them as ``Memory``
 """
 
-from pgrecall.arguments import DraftFields, SearchOptions
+from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
 from pgrecall.client.memory import Memory
 
-__all__ = ["DraftFields", "Memory", "SearchOptions"]
+__all__ = ["DraftFields", "LayerFields", "Memory", "SearchOptions"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pgrecall.client.jobs import Working
 from pgrecall.client.keeping import Keeping
+from pgrecall.client.pruning import Pruning
 from pgrecall.client.remembering import Remembering
 from pgrecall.client.searching import Searching
+from pgrecall.client.tuning import Tuning
 from pgrecall.client.using import Using
 
 
-class Memory(Remembering, Using, Searching, Keeping, Working):
+class Memory(Remembering, Using, Searching, Keeping, Working, Pruning, Tuning):
     """One tenant's memory.
 
     >>> with Memory() as memory:                                   # doctest: +SKIP

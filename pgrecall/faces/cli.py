@@ -16,7 +16,16 @@ from typer.core import TyperGroup
 
 from pgrecall import __version__
 from pgrecall.errors import RecallError
-from pgrecall.faces import cli_database, cli_import, cli_memories, cli_search
+from pgrecall.faces import (
+    cli_database,
+    cli_import,
+    cli_jobs,
+    cli_layers,
+    cli_memories,
+    cli_prune,
+    cli_search,
+    cli_settings,
+)
 from pgrecall.faces.cli_base import INTERRUPTED, Globals, complain, notes, output
 
 
@@ -54,7 +63,13 @@ app.command("access")(cli_memories.access)
 app.command("link")(cli_memories.link)
 app.command("supersede")(cli_memories.supersede)
 app.command("forget")(cli_memories.forget)
+app.command("pin")(cli_settings.pin)
 app.command("status")(cli_database.status)
+app.add_typer(cli_layers.layer_commands, name="layers")
+app.add_typer(cli_settings.setting_commands, name="setting")
+app.add_typer(cli_prune.prune_commands, name="prune")
+app.command("worker")(cli_jobs.worker)
+app.add_typer(cli_jobs.job_commands, name="job")
 app.command("postgres")(cli_database.postgres)
 app.command("upgrade")(cli_database.upgrade)
 

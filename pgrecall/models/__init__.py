@@ -5,11 +5,14 @@ All times are timezone-aware datetimes; all shares, probabilities and vitalities
 memories    what is remembered, its vitality and its links
 use         accesses
 search      questions and answers
+prune       prune plans and what became of them
+layers      layers and settings
 jobs        what jobs did, and where they stand
 reports     imports, the link graph, the state of a tenant
 """
 
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
+from pgrecall.models.layers import Layer, Setting
 from pgrecall.models.memories import (
     RELATIONS,
     Draft,
@@ -21,7 +24,8 @@ from pgrecall.models.memories import (
     StoredMemory,
     VitalityTerms,
 )
-from pgrecall.models.reports import GraphReport, ImportReport, LayerStatus, Problem, Status
+from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+from pgrecall.models.reports import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
 from pgrecall.models.search import Hit, SearchRequest, SearchResult, VitalityMode
 from pgrecall.models.use import Access, AccessKind
 
@@ -29,6 +33,7 @@ __all__ = [
     "RELATIONS",
     "Access",
     "AccessKind",
+    "Check",
     "Draft",
     "DraftLink",
     "GraphReport",
@@ -37,14 +42,20 @@ __all__ = [
     "JobOutcome",
     "JobRun",
     "JobStatus",
+    "Layer",
     "LayerStatus",
     "Link",
     "Outcome",
+    "PlanSummary",
     "Problem",
+    "PruneOutcome",
+    "PrunePlan",
+    "PruneUndone",
     "Remembered",
     "Role",
     "SearchRequest",
     "SearchResult",
+    "Setting",
     "Status",
     "StoredMemory",
     "VitalityMode",

@@ -9,6 +9,10 @@ use         accesses
 searching   questions
 graph       the link graph as a whole
 reading     status and statistics
+prune       prune plans
+layers      layers and presets
+settings    numbers that can be tuned
+keeping     pins, the past, rebuilding, verifying
 upkeep      the steps of jobs
 jobs        runs of jobs, and embeddings made after the fact
 """

@@ -139,6 +139,7 @@ def _memory_indexes() -> tuple[Index, ...]:
         Index(
             "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
         ),
+        Index("memory_unembedded_idx", "tenant", "id", postgresql_where=text("embedding IS NULL")),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
     )
 

@@ -51,7 +51,7 @@ CREATE OR REPLACE FUNCTION recall.spread_now(
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(p_stored, 1)
-    * power(2::double precision, -least(greatest(p_days, 0) / p_half_life, 1000));
+    * power(2::double precision, -least(greatest(p_days, 0) / p_half_life, 300));
 
 -- revival: what a link gained p_days ago still adds: exp(-p_rate * days), nothing from p_until days on.
 CREATE OR REPLACE FUNCTION recall.revival(
@@ -59,7 +59,7 @@ CREATE OR REPLACE FUNCTION recall.revival(
     p_rate double precision DEFAULT 0.2
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN p_days < p_until THEN exp(-least(p_rate * greatest(p_days, 0), 700)) ELSE 0 END;
+RETURN CASE WHEN p_days < p_until THEN exp(-least(p_rate * greatest(p_days, 0), 300)) ELSE 0 END;
 
 -- spread_term: what spreading adds to S.
 CREATE OR REPLACE FUNCTION recall.spread_term(

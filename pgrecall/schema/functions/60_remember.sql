@@ -21,7 +21,10 @@ BEGIN
         PERFORM recall.reject('These drafts have embeddings, and p_embedded_with does not name their embedder.',
             'Name the model, so that vectors of two models are never compared.');
     END IF;
-    PERFORM recall.require_embedder(p_embedded_with);
+    PERFORM recall.require_embedder(p_embedded_with), recall.finite(p_now);
+    IF jsonb_typeof(p_items) = 'array' THEN
+        PERFORM recall.lock_drafts(v_tenant, p_items);
+    END IF;
     v_result := recall.store_drafts(v_tenant, p_items, p_embedded_with, p_now);
     SELECT r.item, r.problem INTO v_rejected
     FROM jsonb_to_recordset(v_result) AS r(item int, problem text)

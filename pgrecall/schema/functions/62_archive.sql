@@ -31,8 +31,12 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_restored bigint[];
-    v_cited bigint[] := recall.lock_citing(p_tenant, p_ids);
+    v_cited bigint[];
 BEGIN
+    -- Not against those that use them, who may bring them back as well: both would wait for the other.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.id FOR NO KEY UPDATE;
+    v_cited := recall.lock_cited(p_tenant, p_ids);
     WITH restored AS (
         UPDATE recall.memory m SET archived_at = NULL
         WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.archived_at IS NOT NULL
@@ -49,11 +53,20 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.lock_citing(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
-DECLARE
-    v_cited bigint[];
 BEGIN
     PERFORM FROM recall.memory m
     WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.id FOR UPDATE;
+    RETURN recall.lock_cited(p_tenant, p_ids);
+END $$;
+
+-- lock_cited: locks the activations of these memories and of those they refer to; returns the latter. The caller
+-- has locked the memories.
+CREATE OR REPLACE FUNCTION recall.lock_cited(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cited bigint[];
+BEGIN
     v_cited := ARRAY(
         SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (p_ids));
     PERFORM FROM recall.activation a
@@ -103,7 +116,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_changed boolean;
 BEGIN
-    PERFORM recall.require_memory(p_memory_id);
+    PERFORM recall.require_memory(p_memory_id), recall.finite(p_now);
     IF p_pinned IS NULL THEN
         PERFORM recall.reject('p_pinned is NULL; it must be true or false.');
     END IF;
@@ -115,7 +128,7 @@ BEGIN
 END $$;
 
 -- expire_memories: archives up to p_limit live memories whose time to live is over, and says so as the reason;
--- returns how many. Nothing is deleted.
+-- returns how many. Nothing is deleted. What is just being changed or used is left for the next time.
 CREATE OR REPLACE FUNCTION recall.expire_memories(
     p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
@@ -127,7 +140,7 @@ BEGIN
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY(
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.expires_at <= recall.finite(p_now) AND m.archived_at IS NULL
-        ORDER BY m.expires_at, m.id LIMIT p_limit), 'expired', NULL, p_now));
+        ORDER BY m.expires_at, m.id LIMIT p_limit FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
 END $$;
 
 -- forget: archives a memory, out of default search and still there; p_hard deletes it and all about it.
@@ -141,7 +154,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_cited bigint[];
 BEGIN
-    PERFORM recall.require_memory(p_memory_id);
+    PERFORM recall.require_memory(p_memory_id), recall.finite(p_now);
     IF NOT p_hard THEN
         RETURN cardinality(recall.archive_memories(
             v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;

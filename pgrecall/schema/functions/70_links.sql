@@ -11,7 +11,10 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_new boolean;
 BEGIN
-    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst);
+    -- In one order, and before the link: who forgets a memory locks it first and its links then.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id IN (p_src, p_dst) ORDER BY m.id FOR KEY SHARE;
+    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall.finite(p_now);
     IF p_src = p_dst THEN
         PERFORM recall.reject(format('Memory %s cannot link to itself.', p_src));
     ELSIF NOT coalesce(recall.is_relation(p_relation), false) THEN
@@ -29,6 +32,51 @@ BEGIN
     PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
     RETURN v_new;
 END $$;
+
+-- lock_drafts: locks the memories that these drafts update and those at the other end of their links, known ones and
+-- those that wait for them, in one order and before anything is stored: no two calls can deadlock.
+CREATE OR REPLACE FUNCTION recall.lock_drafts(p_tenant text, p_items jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_own bigint[];
+BEGIN
+    v_own := ARRAY(
+        SELECT m.id FROM jsonb_array_elements(p_items) e
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.key = e.value ->> 'key');
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id IN (
+        SELECT unnest(v_own)
+        UNION ALL
+        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_own)
+        UNION ALL
+        SELECT k.id FROM recall.link_targets(p_items) t
+        JOIN recall.memory k ON k.tenant = p_tenant AND k.key = t
+        UNION ALL
+        SELECT n.memory_id FROM recall.link_targets(p_items) t
+        JOIN recall.name n ON n.tenant = p_tenant AND n.name = recall.name_form(t)
+        UNION ALL
+        SELECT p.src FROM jsonb_array_elements(p_items) e
+        CROSS JOIN LATERAL (
+            SELECT e.value ->> 'key' AS known
+            UNION ALL SELECT e.value ->> 'title'
+            UNION ALL SELECT jsonb_array_elements_text(
+                CASE jsonb_typeof(e.value -> 'aliases') WHEN 'array' THEN e.value -> 'aliases' END)) d
+        JOIN recall.pending_link p ON p.tenant = p_tenant AND lower(p.target) = lower(d.known))
+    ORDER BY m.id FOR KEY SHARE;
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id = ANY (v_own) ORDER BY m.id FOR NO KEY UPDATE;
+END $$;
+
+-- link_targets: what these drafts link to, as they name it; each once.
+CREATE OR REPLACE FUNCTION recall.link_targets(p_items jsonb) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT l.value ->> 'target'
+    FROM jsonb_array_elements(p_items) e
+    CROSS JOIN LATERAL jsonb_array_elements(
+        CASE jsonb_typeof(e.value -> 'links') WHEN 'array' THEN e.value -> 'links' END) l
+$$;
 
 -- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose
 -- target is missing as pending, and resolves pending links that a newly stored memory answers. Memories in
@@ -190,7 +238,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_known bigint;
 BEGIN
-    PERFORM recall.require_memory(p_old), recall.require_memory(p_new);
+    PERFORM recall.require_memory(p_old), recall.require_memory(p_new), recall.finite(p_now);
     IF p_old = p_new THEN
         PERFORM recall.reject(format('Memory %s cannot supersede itself.', p_old));
     END IF;
@@ -201,8 +249,9 @@ BEGIN
             format('Memory %s cannot supersede %s, which supersedes it already.', p_new, p_old),
             'Supersede both with a third memory, or swap them.');
     END IF;
-    SELECT m.superseded_by INTO v_known FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id = p_old FOR UPDATE;
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id IN (p_old, p_new) ORDER BY m.id FOR NO KEY UPDATE;
+    SELECT m.superseded_by INTO v_known FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_old;
     UPDATE recall.memory m SET superseded_by = p_new, updated_at = p_now
     WHERE m.tenant = v_tenant AND m.id = p_old AND m.superseded_by IS DISTINCT FROM p_new;
     PERFORM recall.link(p_new, p_old, 'supersedes', 1, p_now);

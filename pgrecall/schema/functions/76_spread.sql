@@ -12,6 +12,12 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN make_interval(secs => 864000 * recall.setting_number(p_tenant, 'vitality.spread_half_life_days'));
 
+-- passed_on: a share of an amount, both at most 1; nothing in place of the underflow that Postgres refuses.
+CREATE OR REPLACE FUNCTION recall.passed_on(p_amount double precision, p_share double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_amount > 1e-50 AND p_share > 1e-50 THEN p_amount * p_share ELSE 0 END;
+
 -- neighbours: the live memories linked with this one in either direction by p_at, at most p_fan_out, by the
 -- weight of the link falling; `share` is what each gets of what leaves this memory. At most 200 links in each
 -- direction are looked at, so that a hub costs no more than another.
@@ -21,7 +27,7 @@ CREATE OR REPLACE FUNCTION recall.neighbours(
 ) RETURNS TABLE (id bigint, share double precision)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT n.other, p_damping * least(n.weight, 1) / power(n.fan, p_fan_exponent)
+    SELECT n.other, recall.passed_on(p_damping, least(n.weight, 1)) / power(n.fan, p_fan_exponent)
     FROM (
         SELECT l.other, max(l.weight) AS weight, (count(*) OVER ())::double precision AS fan
         FROM (
@@ -55,11 +61,11 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH near AS MATERIALIZED (
-        SELECT n.id, p_utility * n.share AS amount
+        SELECT n.id, recall.passed_on(p_utility, n.share) AS amount
         FROM recall.neighbours(p_tenant, p_memory_id, p_at, v_fan_out, v_damping, v_exponent) n
         WHERE v_hops >= 1
     ), far AS (
-        SELECT n.id, max(r.amount * n.share) AS amount
+        SELECT n.id, max(recall.passed_on(r.amount, n.share)) AS amount
         FROM near r
         CROSS JOIN LATERAL recall.neighbours(p_tenant, r.id, p_at, v_fan_out, v_damping, v_exponent) n
         WHERE v_hops >= 2 AND n.id <> p_memory_id AND n.id NOT IN (SELECT r.id FROM near r)
@@ -79,11 +85,11 @@ RETURN CASE
     WHEN p_amount IS NULL OR p_at IS NULL THEN p_state
     WHEN p_state[2] IS NULL THEN ARRAY[least(p_amount, 1), p_at]
     WHEN p_at >= p_state[2] THEN ARRAY[least(1,
-        p_state[1] * power(2::double precision, -least((p_at - p_state[2]) / 86400 / p_half_life_days, 1000))
+        p_state[1] * power(2::double precision, -least((p_at - p_state[2]) / 86400 / p_half_life_days, 300))
         + p_amount), p_at]
     ELSE ARRAY[least(1,
         p_state[1]
-        + p_amount * power(2::double precision, -least((p_state[2] - p_at) / 86400 / p_half_life_days, 1000))),
+        + p_amount * power(2::double precision, -least((p_state[2] - p_at) / 86400 / p_half_life_days, 300))),
         p_state[2]]
 END;
 

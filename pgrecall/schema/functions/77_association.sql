@@ -2,12 +2,14 @@
 -- smaller id to the larger. Its weight is the number of such sessions, halving with time, as of
 -- strengthened_at; activation.sessions is that number for one memory, as of sessions_at.
 
--- decayed: a count after p_seconds of halving every p_half_life_days.
+-- decayed: a count after p_seconds of halving every p_half_life_days; bounded, since Postgres refuses underflow.
 CREATE OR REPLACE FUNCTION recall.decayed(
     p_count double precision, p_seconds double precision, p_half_life_days double precision
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN p_count * power(2::double precision, -least(greatest(p_seconds, 0) / 86400 / p_half_life_days, 1000));
+RETURN CASE WHEN p_count > 1e-100
+    THEN p_count * power(2::double precision, -least(greatest(p_seconds, 0) / 86400 / p_half_life_days, 500))
+    ELSE 0 END;
 
 -- counted: a decaying count {value, epoch} with one more at p_at: brought to the later of both times.
 CREATE OR REPLACE FUNCTION recall.counted(
@@ -77,24 +79,33 @@ BEGIN ATOMIC
 END;
 
 -- associate: strengthens the co_access links between memories that these accesses bring together in a session,
--- once a session and pair, and keeps the strongest of each memory. The caller has locked the memories.
-CREATE OR REPLACE FUNCTION recall.associate(p_tenant text, p_logged bigint[], p_now timestamptz) RETURNS void
+-- once a session and pair, and keeps the strongest of each memory. The caller has locked p_memories; others, which
+-- have come into a session since, are left out.
+CREATE OR REPLACE FUNCTION recall.associate(
+    p_tenant text, p_logged bigint[], p_memories bigint[], p_now timestamptz
+) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_window interval := recall.association_window(p_tenant);
     v_half_life double precision := recall.setting_number(p_tenant, 'association.half_life_days');
-    v_touched bigint[];
+    v_src bigint[];
+    v_dst bigint[];
 BEGIN
     WITH pair AS (
         SELECT least(f.memory_id, p.id) AS src, greatest(f.memory_id, p.id) AS dst, f.session_id, max(f.at) AS at
         FROM recall.first_uses(p_tenant, p_logged, p_now) f
         CROSS JOIN LATERAL recall.used_in_session(p_tenant, f.session_id, f.at, f.memory_id, v_window) p(id)
-        -- A memory can have gone since it was used.
-        WHERE EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p.id)
+        WHERE p.id = ANY (p_memories)
+          -- A memory can have gone since it was used.
+          AND EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p.id)
         GROUP BY 1, 2, 3
+    ), timed AS (
+        SELECT p.*, max(p.at) OVER (PARTITION BY p.src, p.dst) AS latest FROM pair p
     ), counted AS (
-        SELECT p.src, p.dst, count(*) AS sessions, min(p.at) AS since, max(p.at) AS at FROM pair p GROUP BY 1, 2
+        SELECT t.src, t.dst, min(t.at) AS since, t.latest AS at,
+               sum(recall.decayed(1, recall.epoch(t.latest) - recall.epoch(t.at), v_half_life)) AS sessions
+        FROM timed t GROUP BY t.src, t.dst, t.latest
     ), strengthened AS (
         INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at, strengthened_at)
         SELECT p_tenant, c.src, c.dst, 'co_access', least(c.sessions, 100), c.since, c.at
@@ -107,15 +118,15 @@ BEGIN
             strengthened_at = greatest(coalesce(l.strengthened_at, l.created_at), excluded.strengthened_at)
         RETURNING l.src, l.dst
     )
-    SELECT array_agg(DISTINCT x.id) INTO v_touched
-    FROM strengthened s CROSS JOIN LATERAL (VALUES (s.src), (s.dst)) x(id);
-    PERFORM recall.keep_strongest(p_tenant, v_touched, v_half_life);
+    SELECT array_agg(s.src), array_agg(s.dst) INTO v_src, v_dst FROM strengthened s;
+    PERFORM recall.keep_strongest(p_tenant, v_src, v_dst, v_half_life);
 END $$;
 
--- keep_strongest: of each of these memories' co_access links, removes those beyond association.fan_out, the
--- weakest first. What another transaction is just strengthening stays.
+-- keep_strongest: of the co_access links at either end of these, which were strengthened just now, removes those
+-- beyond association.fan_out, the weakest first. These themselves go last, or nothing new could ever grow strong; what
+-- another transaction is just strengthening stays.
 CREATE OR REPLACE FUNCTION recall.keep_strongest(
-    p_tenant text, p_ids bigint[], p_half_life_days double precision
+    p_tenant text, p_src bigint[], p_dst bigint[], p_half_life_days double precision
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -123,12 +134,13 @@ DECLARE
     v_fan_out int := recall.setting_number(p_tenant, 'association.fan_out')::int;
 BEGIN
     WITH weakest AS MATERIALIZED (
-        SELECT k.src, k.dst FROM unnest(p_ids) u(id)
+        SELECT k.src, k.dst FROM (SELECT DISTINCT e FROM unnest(p_src || p_dst) e) u(id)
         CROSS JOIN LATERAL (
             SELECT l.src, l.dst FROM recall.link l
             WHERE l.tenant = p_tenant AND l.relation = 'co_access' AND (l.src = u.id OR l.dst = u.id)
             -- The order of weights brought to one moment is that of ln(weight) + ln(2) time / half-life.
-            ORDER BY ln(l.weight) + ln(2::double precision)
+            ORDER BY (l.src, l.dst) IN (SELECT s, d FROM unnest(p_src, p_dst) n(s, d)) DESC,
+                     ln(l.weight) + ln(2::double precision)
                      * recall.epoch(coalesce(l.strengthened_at, l.created_at)) / 86400 / p_half_life_days DESC,
                      l.src, l.dst
             OFFSET v_fan_out) k
@@ -166,13 +178,15 @@ BEGIN
 END $$;
 
 -- associates: the memories most used together with this one at p_now, at most p_limit, strongest first:
--- `sessions` is the decayed number of sessions they shared, `association` its cosine c_ij / sqrt(n_i n_j).
+-- `sessions` is the decayed number of sessions they shared, `association` its cosine c_ij / sqrt(n_i n_j), NULL
+-- where one of them was used in none.
 CREATE OR REPLACE FUNCTION recall.associates(
     p_memory_id bigint, p_limit int DEFAULT 32, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, sessions double precision, association double precision)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT x.other, x.shared, least(1, x.shared / nullif(sqrt(x.own * x.theirs), 0))
+    SELECT x.other, x.shared,
+           CASE WHEN x.own > 0 AND x.theirs > 0 THEN least(1, x.shared / sqrt(x.own) / sqrt(x.theirs)) END
     FROM (
         SELECT o.memory_id AS other,
                recall.decayed(l.weight, c.moment - recall.epoch(coalesce(l.strengthened_at, l.created_at)),

@@ -28,12 +28,16 @@ BEGIN
     WHERE m.tenant = v_tenant
       AND m.id = ANY (v_ids || v_partners)
     ORDER BY m.id FOR KEY SHARE;
+    -- What a use may bring back is changed, and so locked as such before any activation is. None can be archived now.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) AND m.archived_at IS NOT NULL
+    ORDER BY m.id FOR NO KEY UPDATE;
     -- Only now: while this call waited for a lock, a memory may have been forgotten.
     PERFORM recall.check_accesses(v_tenant, p_items, p_now);
     v_logged := ARRAY(SELECT recall.log_accesses(v_tenant, p_items, p_now));
     IF cardinality(v_logged) > 0 THEN
         IF v_partners IS NOT NULL THEN
-            PERFORM recall.associate(v_tenant, v_logged, p_now);
+            PERFORM recall.associate(v_tenant, v_logged, v_ids || v_partners, p_now);
         END IF;
         PERFORM recall.take_in(v_tenant, v_logged, p_now);
     END IF;

@@ -13,7 +13,8 @@ RETURN CASE WHEN (p_archived OR m.archived_at IS NULL)
     AND (p_superseded OR m.superseded_by IS NULL)
     AND (p_invalid OR ((m.valid_from IS NULL OR m.valid_from <= p_now)
                        AND (m.valid_until IS NULL OR m.valid_until > p_now)
-                       AND (m.expires_at IS NULL OR m.expires_at > p_now)))
+                       -- What expiry has archived is archived, no more and no less.
+                       AND (m.expires_at IS NULL OR m.expires_at > p_now OR m.archived_at IS NOT NULL)))
     AND (p_layers IS NULL OR m.layer = ANY (p_layers))
     AND (p_roles IS NULL OR m.role = ANY (p_roles))
     AND (p_authors IS NULL OR m.author = ANY (p_authors))
@@ -280,6 +281,7 @@ DECLARE
     v_pool int := CASE WHEN p_k <= 50 THEN 50 ELSE 1000 END;
     v_now double precision := recall.epoch(p_now);
     v_weights recall.weights := recall.weights_of(v_tenant);
+    v_embedder text := recall.setting_of('*', 'embedding.model') #>> '{}';
     v_model recall.relevance_model;
     v_words text[];
     v_documents bigint[];
@@ -295,8 +297,7 @@ BEGIN
     PERFORM recall.check_search(v_tenant, p_query, p_embedding, p_k, p_layers, p_roles, p_since, p_until,
                                 p_min_relevance, p_vitality_mode, v_weight);
     PERFORM recall.finite(p_now);
-    v_model := recall.relevance_model_of(
-        v_tenant, recall.setting_of('*', 'embedding.model') #>> '{}', 'balanced');
+    v_model := recall.relevance_model_of(v_tenant, v_embedder, 'balanced');
 
     SELECT array_agg(w.word), array_agg(w.documents), max(w.total),
            array_agg(recall.quoted_query(w.word)), array_agg(recall.idf(w.documents, w.total)),
@@ -353,8 +354,9 @@ BEGIN
         FROM candidate c
         CROSS JOIN LATERAL (
             SELECT m.layer,
-                   -- NaN, which would sort first, stands for a stored vector of length zero.
-                   CASE WHEN p_embedding IS NOT NULL
+                   -- NaN, which would sort first, stands for a stored vector of length zero; the vector of
+                   -- another model, not replaced yet, says nothing.
+                   CASE WHEN p_embedding IS NOT NULL AND m.embedded_with IS NOT DISTINCT FROM v_embedder
                         THEN nullif(1 - (m.embedding <=> p_embedding), 'NaN') END AS similarity,
                    coalesce(recall.lexical_sum(m.search_text, v_queries, v_idfs), 0) AS strength,
                    (v_authors IS NOT NULL AND m.author IS NOT NULL

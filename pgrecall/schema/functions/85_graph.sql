@@ -29,6 +29,7 @@ BEGIN
         PERFORM recall.reject(format('There are %s ids and %s cut sizes; each id needs one.',
             cardinality(p_ids), cardinality(p_cut_sizes)));
     END IF;
+    PERFORM recall.finite(p_now);
     WITH wanted AS MATERIALIZED (
         SELECT a.memory_id, coalesce(u.cut_size, 0) AS cut_size, a.protected AS before
         FROM recall.activation a

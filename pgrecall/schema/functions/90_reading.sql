@@ -43,44 +43,22 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, x.w, c.moment) t
 $$;
 
--- status: what this tenant holds, as one JSON document.
+-- status: what this tenant holds and how it fares at p_now, as one JSON document; links are those that were made,
+-- not those that use makes.
 CREATE OR REPLACE FUNCTION recall.status(p_now timestamptz DEFAULT now()) RETURNS jsonb
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_weights recall.weights := recall.weights_of(v_tenant);
-    v_layers jsonb;
 BEGIN
-    PERFORM recall.finite(p_now);
-    WITH alive AS (
-        SELECT m.layer, recall.retention_of(
-                   s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights) AS kept
-        FROM recall.memory m
-        JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-        CROSS JOIN LATERAL (
-            SELECT recall.activation_sum(a, v_weights, recall.epoch(p_now)) AS activation OFFSET 0) s
-        WHERE m.tenant = v_tenant AND m.archived_at IS NULL
-    ), zoned AS (
-        SELECT v.layer, recall.zone_of(v.kept, l) AS zone, count(*) AS memories
-        FROM alive v JOIN recall.layers_of(v_tenant) l ON l.name = v.layer GROUP BY 1, 2
-    )
-    SELECT coalesce(jsonb_agg(to_jsonb(z) ORDER BY z.layer), '[]') INTO v_layers
-    FROM (SELECT layer, sum(memories)::bigint AS memories, jsonb_object_agg(zone, memories) AS zones
-          FROM zoned GROUP BY layer) z;
     RETURN (
-        SELECT jsonb_build_object(
-            'tenant', v_tenant,
-            'memories', count(*) FILTER (WHERE m.archived_at IS NULL),
-            'archived', count(*) FILTER (WHERE m.archived_at IS NOT NULL),
-            'awaiting_embedding', count(*) FILTER (WHERE m.embedding IS NULL),
+        SELECT to_jsonb(h) - 'reported_at' || jsonb_build_object(
             'accesses', (SELECT count(*) FROM recall.access a WHERE a.tenant = v_tenant),
-            'links', (SELECT count(*) FROM recall.link l WHERE l.tenant = v_tenant),
+            'links', (SELECT count(*) FROM recall.link l WHERE l.tenant = v_tenant AND l.relation <> 'co_access'),
             'links_pending', recall.pending_count(),
-            'layers', v_layers,
             'embedder', recall.setting_of('*', 'embedding.model'),
             'dimensions', recall.setting_of('*', 'embedding.dimensions'),
             'statistics_at', (SELECT s.value FROM recall.setting s
                               WHERE s.tenant = v_tenant AND s.name = 'statistics_at'))
-        FROM recall.memory m WHERE m.tenant = v_tenant);
+        FROM recall.health_report(p_now) h);
 END $$;

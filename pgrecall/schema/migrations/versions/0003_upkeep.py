@@ -11,6 +11,13 @@ depends_on = None
 
 
 def upgrade() -> None:
+    op.create_index(
+        "memory_unembedded_idx",
+        "memory",
+        ["tenant", "id"],
+        schema="recall",
+        postgresql_where=sa.text("embedding IS NULL"),
+    )
     op.create_table(
         "job_run",
         sa.Column("tenant", sa.Text(), nullable=False),

@@ -1,0 +1,139 @@
+"""Commands of upkeep: the worker, and jobs one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.faces.cli_base import DONE, INTERRUPTED, globals_of, notes, output
+from pgrecall.faces.documents import to_text
+from pgrecall.faces.progress import Progress
+from pgrecall.faces.render_jobs import show_jobs, show_outcomes, show_runs
+from pgrecall.faces.run_log import run_log
+from pgrecall.faces.stopping import stop_on_signals
+from pgrecall.faces.values import parse_moment
+from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.search.embedding import Embedder
+
+FAILED = 1
+LARGEST_N = 1000
+
+job_commands = typer.Typer(
+    help="Upkeep: which jobs there are, what they did, and running one.", no_args_is_help=True
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def worker(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Run what is due one time, then exit.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON document for each run, one a line.")
+    ] = False,
+) -> None:
+    """Run every job at its interval until SIGTERM or Ctrl-C; any number of workers share the work.
+
+    Standard error has a line for each run.
+    """
+    from pgrecall.jobs.worker import Worker
+
+    given = globals_of(context)
+    with stop_on_signals() as stop, given.opened() as memory, run_log(as_json):
+        working = Worker(memory.runner(embedder=_embedder(given.settings()), stop=stop))
+        if once:
+            failed = any(outcome.state == "failed" for outcome in working.once())
+            raise typer.Exit(FAILED if failed else DONE)
+        notes().print("Working. SIGTERM or Ctrl-C stops the worker.")
+        working.serve()
+        notes().print("stopped")
+
+
+@job_commands.command("list")
+def list_(
+    context: typer.Context,
+    as_json: AsJson = False,
+    now: Annotated[str | None, typer.Option(help="The moment to tell what is due for.")] = None,
+) -> None:
+    """Every job: what it does, how often, when it ran last, and where it stands."""
+    moment = parse_moment(now, "--now")
+    with globals_of(context).opened() as memory:
+        jobs = memory.jobs(now=moment)
+    if as_json:
+        output().out(to_text(jobs))
+    else:
+        show_jobs(output(), jobs)
+
+
+@job_commands.command("run")
+def run(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The job; `pgrecall job list` has their names.")],
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="For every tenant, not only the one of --tenant.")
+    ] = False,
+    as_json: AsJson = False,
+    now: Annotated[str | None, typer.Option(help="The moment to compute vitality and expiry for.")] = None,
+) -> None:
+    """Run a job here and now, unless a worker is at it. Exit code 1 when it failed."""
+    from pgrecall.jobs import job_named
+
+    job, moment = job_named(name), parse_moment(now, "--now")
+    done: dict[str, int] = {}
+    with (
+        stop_on_signals() as stop,
+        globals_of(context).opened(embeds=job.embeds) as memory,
+        Progress(job.name, "done", None) as bar,
+    ):
+
+        def reached(tenant: str, so_far: int) -> None:
+            done[tenant] = so_far
+            bar.reached(sum(done.values()))
+
+        outcomes = memory.run_job(name, all_tenants=all_tenants, now=moment, stop=stop, progress=reached)
+    if as_json:
+        output().out(to_text(outcomes))
+    else:
+        show_outcomes(output(), outcomes)
+    if stop.is_set():
+        notes().print("stopped")
+        raise typer.Exit(INTERRUPTED)
+    if any(outcome.state == "failed" for outcome in outcomes):
+        raise typer.Exit(FAILED)
+
+
+@job_commands.command("history")
+def history(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="Of this job only.")] = None,
+    limit: Annotated[int, typer.Option("-n", help="At most so many, 1 to 1000.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """What jobs did for this tenant and for the whole database, newest first."""
+    from pgrecall.jobs import job_named
+
+    if name is not None:
+        job_named(name)
+    if not 1 <= limit <= LARGEST_N:
+        raise InvalidInput(f"-n is {limit}; it must lie between 1 and {LARGEST_N:,}.")
+    with globals_of(context).opened() as memory:
+        runs = memory.job_runs(name, limit=limit)
+    if as_json:
+        output().out(to_text(runs))
+    else:
+        show_runs(output(), runs)
+
+
+def _embedder(settings: Settings) -> Embedder | None:
+    """The worker's embedder. Without the extra it needs, all jobs but those that embed still run."""
+    from pgrecall.search.embedding import make_embedder
+
+    try:
+        return make_embedder(settings)
+    except MissingExtra as error:
+        notes().print(f"Nothing will be embedded: {error}")
+        return None

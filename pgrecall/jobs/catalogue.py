@@ -1,0 +1,92 @@
+"""Every job there is: its name, what it does, and its flow."""
+
+from __future__ import annotations
+
+from pgrecall import flows
+from pgrecall.errors import InvalidInput
+from pgrecall.flows.keeping import FOLD_ROWS
+from pgrecall.jobs.embedding import embed, reembed
+from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
+from pgrecall.operations import keeping, prune, upkeep
+
+VITALITY_ROWS, EXPIRE_ROWS = 10_000, 1000
+
+
+def _fold(task: Task) -> JobFlow:
+    while folded := (yield upkeep.fold_accesses(task.rows(FOLD_ROWS))):
+        yield Progress(folded, {"folded": folded})
+
+
+def _expire(task: Task) -> JobFlow:
+    while archived := (yield upkeep.expire_memories(task.rows(EXPIRE_ROWS), task.now)):
+        yield Progress(archived, {"archived": archived})
+
+
+def _vitality(task: Task) -> JobFlow:
+    last: int | None = 0
+    while last is not None:
+        last = yield upkeep.refresh_vitality(last, task.rows(VITALITY_ROWS), task.now)
+        if last is not None:
+            yield Progress(1, {"batches": 1})
+    yield upkeep.refresh_medians(task.now)
+
+
+def _graph(_: Task) -> JobFlow:
+    report = yield from flows.refresh_graph()
+    yield Progress(report.memories, {"memories": report.memories, "protected": report.protected})
+
+
+def _statistics(_: Task) -> JobFlow:
+    counted = yield upkeep.refresh_lexemes()
+    yield Progress(counted, {"memories": counted})
+
+
+def _prune(task: Task) -> JobFlow:
+    plan = yield from flows.plan_prune(prune.PruneRequest(now=task.now))
+    [summary] = yield prune.prune_plans(1, plan)
+    yield Progress(summary.planned, {"planned": summary.planned})
+
+
+def _verify(task: Task) -> JobFlow:
+    checks = yield keeping.verify(task.now)
+    problems = sum(check.problems for check in checks)
+    yield Progress(len(checks), {"checks": len(checks), "problems": problems})
+
+
+def _partitions(task: Task) -> JobFlow:
+    made = yield upkeep.make_access_partitions(task.now)
+    yield Progress(made, {"made": made})
+
+
+JOBS: tuple[Job, ...] = (
+    Job("fold", "Folds logged accesses into the activation of memories.", _fold),
+    Job("embed", "Embeds memories that came without a vector, as from plain SQL.", embed, embeds=True),
+    Job("expire", "Archives memories whose time to live is over.", _expire),
+    Job("vitality", "Brings the cached vitality, zones and layer medians of reports up to date.", _vitality),
+    Job("graph", "Finds and protects the memories that hold the link graph together.", _graph),
+    Job("statistics", "Recounts how rare each word is.", _statistics),
+    Job("prune", "Plans what could be archived: a dry run that changes no memory.", _prune),
+    Job("verify", "Checks that stored summaries, links and plans agree with each other.", _verify),
+    Job("partitions", "Makes the access log's partitions of the months to come.", _partitions, whole=True),
+    Job(
+        "reembed",
+        "Replaces the vectors of all tenants after the embedder has changed.",
+        reembed,
+        joint=True,
+        by_hand=True,
+        embeds=True,
+    ),
+)
+
+
+def job_named(name: str) -> Job:
+    """The job of this name.
+
+    Raises:
+        InvalidInput: there is none; the sentence lists those there are.
+    """
+    for job in JOBS:
+        if job.name == name:
+            return job
+    names = ", ".join(job.name for job in JOBS)
+    raise InvalidInput(f"There is no job {name!r}.", hint=f"There are {names}.")

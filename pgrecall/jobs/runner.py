@@ -1,0 +1,144 @@
+"""The runner: a job for many tenants, one after the other, with retries, each under its own lock."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from threading import Event
+from typing import TypeVar
+
+from pgrecall.database import Database
+from pgrecall.errors import RecallError
+from pgrecall.jobs.attempt import LASTING, Attempt, Surroundings
+from pgrecall.jobs.lines import Line, Lines
+from pgrecall.jobs.steps import Job, Task
+from pgrecall.models.jobs import WHOLE_DATABASE, JobOutcome
+from pgrecall.operations import Operation
+from pgrecall.operations.jobs import due_tenants, tenants
+from pgrecall.search.embedding import Embedder
+
+T = TypeVar("T")
+
+PAUSES = (1.0, 4.0)
+"""Seconds before the second and the third attempt, shortened at random so that workers part."""
+
+logger = logging.getLogger("pgrecall.jobs")
+
+
+class Runner:
+    """Runs jobs of a database; threads may share one.
+
+    Args:
+        embedder: for the jobs that embed.
+        stop: once set, running steps end, nothing new begins, and runs end as stopped.
+        pauses: seconds before each further attempt of a failed run.
+        batch: rows a step takes at most; None leaves it to each job.
+        progress: called with the tenant and how much of a run is done.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        embedder: Embedder | None = None,
+        stop: Event | None = None,
+        pauses: tuple[float, ...] = PAUSES,
+        batch: int | None = None,
+        progress: Callable[[str, int], None] = lambda *_: None,
+    ) -> None:
+        self.stop = stop or Event()
+        self._database = database
+        self._pauses = pauses
+        self._batch = batch
+        self._around = Surroundings(embedder, self.stop, progress)
+        self._lines = Lines(database)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether there is an embedder."""
+        return self._around.embedder is not None
+
+    def fetch(self, operation: Operation[T]) -> T:
+        """Performs an operation that speaks of the whole database."""
+        rows = self._database.fetch(operation.sql, operation.parameters, tenant=WHOLE_DATABASE)
+        return operation.read(rows)
+
+    def due(self, job: Job) -> tuple[str, ...]:
+        """The tenants this job is due for; ``*`` for a job of the whole database."""
+        return self.fetch(due_tenants(job.name, whole=job.whole))
+
+    def targets(self, job: Job, tenant: str | None) -> tuple[str, ...]:
+        """Whom to run a job for that was asked for on behalf of one tenant, or of all (None)."""
+        if job.whole:
+            return (WHOLE_DATABASE,)
+        return (tenant,) if tenant is not None and not job.joint else self.fetch(tenants())
+
+    def sweep(self, job: Job, whom: Iterable[str], *, now: datetime | None = None) -> list[JobOutcome]:
+        """Runs a job for each of these tenants (``*``: the database); what failed gets another turn.
+
+        Args:
+            now: the moment that vitality and expiry are computed for; the database's clock when None.
+
+        Returns:
+            The last outcome for each tenant whose turn came, in order.
+        """
+        task = Task(self._around.embedder.name if self._around.embedder else None, now, self._batch)
+        last: dict[str, JobOutcome] = {}
+        waiting = list(whom)
+        for number, pause in enumerate((0.0, *self._pauses), start=1):
+            if not waiting or self.stop.wait(pause * random.uniform(0.5, 1)):
+                break
+            outcomes = self._round(job, waiting, number, task)
+            last |= {outcome.tenant: outcome for outcome in outcomes}
+            waiting = [each.tenant for each in outcomes if each.state == "failed" and not each.lasting]
+        return list(last.values())
+
+    def cancel(self) -> None:
+        """Breaks off every statement that runs now; their transactions leave nothing behind."""
+        self._lines.cancel()
+
+    def _round(self, job: Job, whom: list[str], number: int, task: Task) -> list[JobOutcome]:
+        outcomes = []
+        with self._lines.line() as line:
+            for tenant in whom:
+                if self.stop.is_set():
+                    break
+                outcome = self._attempt(Attempt(job, tenant, number, self._around), line, task)
+                logger.info("%s", line_of(outcome), extra={"outcome": outcome})
+                outcomes.append(outcome)
+        return outcomes
+
+    def _attempt(self, attempt: Attempt, line: Line, task: Task) -> JobOutcome:
+        """What became of an attempt, also where its end could not be written down."""
+        try:
+            return attempt.perform(line.session(), task)
+        except RecallError as error:
+            line.hang_up()
+            return attempt.outcome("failed", error.message, lasting=isinstance(error, LASTING))
+
+
+def line_of(outcome: JobOutcome) -> str:
+    """An outcome as one line of name=value pairs; values that are not plain words are quoted as in JSON."""
+    values: dict[str, object] = {
+        "job": outcome.job,
+        "tenant": outcome.tenant,
+        "state": outcome.state,
+        "attempt": outcome.attempt,
+        "seconds": round(outcome.seconds, 3),
+        "done": outcome.done,
+        **outcome.counts,
+    }
+    if outcome.error is not None:
+        values["error"] = outcome.error
+    return " ".join(f"{name}={_written(str(value))}" for name, value in values.items())
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.*-]+")
+
+
+def _written(value: str) -> str:
+    return value if _PLAIN.fullmatch(value) else json.dumps(value)

@@ -1,0 +1,103 @@
+"""The worker: every job at its interval, in one process or in many, until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC
+from threading import Timer
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+
+from pgrecall.errors import RecallError
+from pgrecall.jobs.catalogue import JOBS
+from pgrecall.jobs.runner import Runner
+from pgrecall.jobs.steps import Job
+from pgrecall.models.jobs import JobOutcome
+from pgrecall.operations.jobs import job_pace
+
+LONGEST_TICK = 60.0
+"""Seconds between two looks at what is due, at most: a daily job that was missed is not a day late."""
+
+REREAD = 60.0
+"""Seconds after which changed intervals are noticed."""
+
+GRACE = 3.0
+"""Seconds that running statements have to end by themselves once the worker stops."""
+
+logger = logging.getLogger("pgrecall.jobs")
+
+
+class Worker:
+    """Runs what is due. The database knows when each job last began, so many workers share the work."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._jobs = [job for job in JOBS if not job.by_hand and (runner.embeds or not job.embeds)]
+        self._ticks: dict[str, float | None] = {}
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC,
+            executors={"default": ThreadPoolExecutor(len(self._jobs))},
+            # However late a look comes, it is worth having once, and never beside itself.
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+        )
+
+    def once(self) -> list[JobOutcome]:
+        """Runs every job once for the tenants it is due for, and returns what became of each."""
+        return [
+            outcome
+            for job in self._jobs
+            if not self._runner.stop.is_set()
+            for outcome in self._runner.sweep(job, self._runner.due(job))
+        ]
+
+    def serve(self) -> None:
+        """Runs jobs at their intervals until the runner's ``stop`` is set; then ends what runs."""
+        self._scheduler.start()
+        try:
+            self._plan()
+            while not self._runner.stop.wait(REREAD):
+                self._plan()
+        finally:
+            self._runner.stop.set()
+            impatience = Timer(GRACE, self._runner.cancel)
+            impatience.start()
+            self._scheduler.shutdown(wait=True)
+            impatience.cancel()
+
+    def _plan(self) -> None:
+        """Schedules each job as often as any tenant wants it; a changed interval holds from here on."""
+        for job in self._jobs:
+            try:
+                pace = self._runner.fetch(job_pace(job.name))
+            except RecallError as error:
+                logger.error("job=%s state=unplanned error=%r", job.name, error.message)
+                continue
+            self._schedule(job, tick_of(pace))
+
+    def _schedule(self, job: Job, tick: float | None) -> None:
+        if job.name in self._ticks and self._ticks[job.name] == tick:
+            return
+        self._ticks[job.name] = tick
+        if self._scheduler.get_job(job.name) is not None:
+            self._scheduler.remove_job(job.name)
+        if tick is None:
+            return
+        trigger = IntervalTrigger(seconds=tick, jitter=tick / 20, timezone=UTC)
+        self._scheduler.add_job(self._look, trigger, [job], id=job.name)
+        self._scheduler.add_job(self._look, args=[job])  # and now, without waiting for the first interval
+
+    def _look(self, job: Job) -> None:
+        """Runs a job for the tenants it is due for; if the database does not answer, the next look may."""
+        if self._runner.stop.is_set():
+            return
+        try:
+            self._runner.sweep(job, self._runner.due(job))
+        except RecallError as error:
+            logger.error("job=%s state=unplanned error=%r", job.name, error.message)
+
+
+def tick_of(minutes: float | None) -> float | None:
+    """Seconds between two looks at whether a job is due that runs every so many minutes; None: no looks."""
+    return None if minutes is None else min(max(minutes * 60, 0.05), LONGEST_TICK)

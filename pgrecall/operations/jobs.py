@@ -1,0 +1,172 @@
+"""Operations of jobs: their runs, and the steps that no other operation covers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pgrecall.encoding import Vector, require_text, to_json, vector_text
+from pgrecall.models.jobs import JobRun
+from pgrecall.operations.base import NOW, Operation, Row
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """What the database knows of a job at a moment: its interval, when it is due, and its newest run."""
+
+    job: str
+    minutes: float | None
+    due_at: datetime | None
+    last: JobRun | None
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A memory that needs a vector, and the digest of the text it will be of."""
+
+    id: int
+    title: str
+    body: str
+    content_hash: str
+
+
+def begin_job(job: str, *, whole: bool, attempt: int) -> Operation[int | None]:
+    """Starts a run and holds its lock on this connection; None when another session is running it."""
+    return Operation(
+        "SELECT recall.begin_job(%(job)s, %(whole)s, %(attempt)s) AS id",
+        {"job": job, "whole": whole, "attempt": attempt},
+        lambda rows: rows[0]["id"],
+    )
+
+
+def report_job(run: int, done: int, counts: Mapping[str, int], *, whole: bool) -> Operation[None]:
+    """Writes down how far a run has come."""
+    return Operation(
+        "SELECT recall.report_job(%(run)s, %(done)s, %(counts)s, %(whole)s)",
+        {"run": run, "done": done, "counts": to_json(counts), "whole": whole},
+        lambda _: None,
+    )
+
+
+def end_job(
+    run: int, state: str, done: int, counts: Mapping[str, int], error: str | None, *, whole: bool
+) -> Operation[bool]:
+    """Ends a run and gives its lock back; False when it was over already."""
+    return Operation(
+        "SELECT recall.end_job(%(run)s, %(state)s, %(done)s, %(counts)s, %(error)s, %(whole)s) AS ended",
+        {
+            "run": run,
+            "state": state,
+            "done": done,
+            "counts": to_json(counts),
+            "error": error,
+            "whole": whole,
+        },
+        lambda rows: bool(rows[0]["ended"]),
+    )
+
+
+def job_runs(job: str | None, limit: int) -> Operation[tuple[JobRun, ...]]:
+    """The newest runs of one job or of all, newest first."""
+    return Operation(
+        "SELECT * FROM recall.job_runs(%(job)s, %(limit)s)",
+        {"job": job, "limit": limit},
+        lambda rows: tuple(JobRun(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def job_states(
+    jobs: Sequence[str], whole: Sequence[str], now: datetime | None
+) -> Operation[tuple[JobRow, ...]]:
+    """Interval, next moment and newest run of each of these jobs; those in ``whole`` serve the database."""
+    return Operation(
+        f"SELECT * FROM recall.job_states(%(jobs)s, %(whole)s, {NOW})",
+        {"jobs": list(jobs), "whole": list(whole), "now": now},
+        lambda rows: tuple(_job_row(row) for row in rows),
+        repeatable=True,
+    )
+
+
+def tenants() -> Operation[tuple[str, ...]]:
+    """Every tenant with memories or waiting accesses."""
+    return Operation(
+        "SELECT * FROM recall.tenants() AS tenant", {}, lambda rows: _texts(rows, "tenant"), repeatable=True
+    )
+
+
+def due_tenants(job: str, *, whole: bool) -> Operation[tuple[str, ...]]:
+    """The tenants a job is due for, longest waiting first; ``*`` for a job of the whole database."""
+    return Operation(
+        "SELECT * FROM recall.due_tenants(%(job)s, %(whole)s) AS tenant",
+        {"job": job, "whole": whole},
+        lambda rows: _texts(rows, "tenant"),
+        repeatable=True,
+    )
+
+
+def job_pace(job: str) -> Operation[float | None]:
+    """The shortest interval, in minutes, at which any tenant wants this job; None when it is off."""
+    return Operation(
+        "SELECT recall.job_pace(%(job)s) AS minutes",
+        {"job": job},
+        lambda rows: rows[0]["minutes"],
+        repeatable=True,
+    )
+
+
+def unembedded(after: int, limit: int, model: str | None) -> Operation[tuple[Unembedded, ...]]:
+    """Memories after this id without a vector or, where a model is named, without one of it."""
+    return Operation(
+        "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s)",
+        {"after": after, "limit": limit, "model": model},
+        lambda rows: tuple(Unembedded(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def store_embeddings(made: Sequence[tuple[Unembedded, Vector]], model: str) -> Operation[int]:
+    """Keeps vectors of texts that are still what was embedded; the result counts them."""
+    items = [
+        {"id": memory.id, "content_hash": memory.content_hash, "embedding": vector_text(vector)}
+        for memory, vector in made
+    ]
+    return Operation(
+        "SELECT recall.store_embeddings(%(items)s, %(model)s) AS stored",
+        {"items": to_json(items), "model": model},
+        lambda rows: int(rows[0]["stored"]),
+        repeatable=True,
+    )
+
+
+def begin_reembedding(model: str, dimensions: int) -> Operation[str | None]:
+    """Makes this the embedder of the database; the result is the one before."""
+    require_text(model, "The embedder's name")
+    return Operation(
+        "SELECT recall.begin_reembedding(%(model)s, %(dimensions)s) AS before",
+        {"model": model, "dimensions": dimensions},
+        lambda rows: rows[0]["before"],
+        repeatable=True,
+    )
+
+
+def _job_row(row: Row) -> JobRow:
+    last = row["last"]
+    run = _run_of_json(last) if last else None
+    return JobRow(row["job"], row["minutes"], row["due_at"], run, row["asked_at"])
+
+
+def _run_of_json(document: Mapping[str, Any]) -> JobRun:
+    finished = document["finished_at"]
+    times = {
+        "started_at": datetime.fromisoformat(document["started_at"]),
+        "finished_at": datetime.fromisoformat(finished) if finished else None,
+    }
+    return JobRun(**(dict(document) | times))
+
+
+def _texts(rows: Sequence[Row], name: str) -> tuple[str, ...]:
+    return tuple(row[name] for row in rows)
