@@ -174,7 +174,7 @@ def run(path: Path, progress: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _searcher(memory: Memory, options: SearchOptions) -> Callable[[Question], Sequence[str]]:
-    wanted: SearchOptions = {"k": 50, "explain": False, **options}
+    wanted: SearchOptions = {"k": 50, "explain": False, "log": False, **options}
     return lambda question: [hit.key or "" for hit in memory.search(question.text, **wanted).hits]
 
 

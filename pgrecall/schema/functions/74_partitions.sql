@@ -1,13 +1,15 @@
 -- Partitions of the access log: one a month of arrival, made ahead; rows no partition is for wait in the default.
 
 -- make_access_partitions: makes the partitions of the month of p_now and the p_ahead months after it where they
--- are missing, and moves rows of the default partition there; returns how many were made.
+-- are missing, and moves rows of the default partition there; returns how many were made. Gives up when the log is
+-- not free for ten seconds, since everything that uses it waits behind this.
 CREATE OR REPLACE FUNCTION recall.make_access_partitions(
     p_now timestamptz DEFAULT now(), p_ahead int DEFAULT 3
 ) RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
-SET timezone = 'UTC' AS $$
+SET timezone = 'UTC'
+SET lock_timeout = '10s' AS $$
 DECLARE
     v_month timestamptz;
     v_name text;
@@ -20,6 +22,8 @@ BEGIN
     LOOP
         v_name := 'access_' || to_char(v_month, 'YYYY_MM');
         IF to_regclass('recall.' || v_name) IS NULL THEN
+            -- Or a row on its way to the default partition would find that its month has one of its own now.
+            LOCK TABLE recall.access IN ACCESS EXCLUSIVE MODE;
             EXECUTE format(
                 'CREATE TABLE recall.%I (LIKE recall.access INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', v_name);
             EXECUTE format(

@@ -82,7 +82,7 @@ BEGIN
         PERFORM recall.reject(format('The %s has %s bytes, more than 1,000.',
             CASE WHEN octet_length(v_bad.session_id) > 1000 THEN 'session id' ELSE 'idempotency key' END,
             greatest(octet_length(v_bad.session_id), octet_length(v_bad.idempotency_key))));
-    ELSIF isfinite(v_bad.at) AND v_bad.at < v_bad.born_at THEN
+    ELSIF isfinite(v_bad.at) AND v_bad.at <= p_now + v_skew THEN
         PERFORM recall.reject(
             format('The access time %s lies before memory %s was created, %s.', v_bad.at, v_bad.reference,
                    v_bad.born_at),

@@ -85,7 +85,8 @@ END $$;
 -- plan_prune: stores a plan of what would be archived at p_now and returns its id; nothing else changes. NULLs
 -- take the settings. Candidates are judged together: p_kept_back names those that stay (from another trimming),
 -- and whatever else has to stay so that nothing is cut off stays too. Of the others at most p_max_count, and
--- at most p_max_share of the live memories, are planned: the least lively first, where the graph lets it.
+-- at most p_max_share of the live memories, are planned: the least lively first, where the graph lets it. Of
+-- plans that were never applied and are stale the newest 100 are kept.
 CREATE OR REPLACE FUNCTION recall.plan_prune(
     p_max_count int DEFAULT NULL, p_max_share double precision DEFAULT NULL,
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL,
@@ -130,8 +131,26 @@ BEGIN
     FROM unnest(v_net.worth, v_net.going) u(worth, going)
     RETURNING id INTO v_plan;
     PERFORM recall.add_prune_items(v_tenant, v_plan, v_planned, p_now);
+    PERFORM recall.drop_stale_plans(v_tenant, 100, p_now);
     RETURN v_plan;
 END $$;
+
+-- drop_stale_plans: deletes plans that were never applied and can no longer be, all but the newest p_keep; returns
+-- how many. A dry run each day would fill the table for nobody.
+CREATE OR REPLACE FUNCTION recall.drop_stale_plans(p_tenant text, p_keep int, p_now timestamptz) RETURNS bigint
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH dropped AS (
+        DELETE FROM recall.prune_plan p
+        WHERE p.tenant = p_tenant AND p.id IN (
+            SELECT s.id FROM recall.prune_plan s
+            WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
+                  - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'prune.plan_days'))
+            ORDER BY s.id DESC OFFSET p_keep)
+        RETURNING p.id
+    )
+    SELECT count(*) FROM dropped
+$$;
 
 -- share_of: how many of so many live memories a plan with these options may archive. In decimals, for 0.29 of
 -- 100 are 29.
