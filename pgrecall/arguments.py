@@ -1,4 +1,4 @@
-"""Keyword arguments of the client, typed once: the fields of a draft and of a search."""
+"""Keyword arguments of the client, typed once: the fields of a draft, of a search and of a layer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from pgrecall.models import DraftLink, Role, VitalityMode
+from pgrecall.vitality.rates import Reading
 
 
 class DraftFields(TypedDict, total=False):
@@ -50,3 +51,16 @@ class SearchOptions(TypedDict, total=False):
     now: datetime | None
     session_id: str | None
     log: bool
+
+
+class LayerFields(TypedDict, total=False):
+    """What can be set of a layer; None keeps what applies now."""
+
+    metabolic_rate: float | None
+    reading: Reading | None
+    base_decay: float | None
+    birth_weight: float | None
+    active: float | None
+    stale: float | None
+    fading: float | None
+    profile: str | None

@@ -1,12 +1,16 @@
-"""The upkeep of a tenant's memory, and its state."""
+"""The upkeep of a tenant's memory, its past and its state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from pgrecall import flows, operations
 from pgrecall.client.driver import Driver
-from pgrecall.models import GraphReport, Status
+from pgrecall.jobs import standings
+from pgrecall.models import Check, GraphReport, LayerStatus, Status, VitalityTerms
+from pgrecall.operations import keeping
 
 
 class Keeping(Driver):
@@ -26,6 +30,46 @@ class Keeping(Driver):
         """
         return self._drive(flows.refresh_graph())
 
+    def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
+        """Keeps a memory out of every prune plan, or no longer; True when that is a change.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+        """
+        return self._run(keeping.pin(memory, pinned, now))
+
+    def fold(self) -> int:
+        """Folds what searches have logged into activations, as the worker does; returns how many searches."""
+        return self._drive(flows.fold())
+
+    def rebuild(self, memories: Sequence[int | str] | None = None) -> int:
+        """Computes what is kept of these memories, or of all, anew from the log.
+
+        Returns how many were not what the log says: 0 for a database in order.
+
+        Raises:
+            MemoryNotFound: one of them is not in this tenant.
+        """
+        return self._run(keeping.rebuild(memories))
+
+    def verify(self, *, now: datetime | None = None) -> tuple[Check, ...]:
+        """What must hold of this tenant's data; each check counts what breaks it. Changes nothing."""
+        return self._run(keeping.verify(now))
+
+    def vitality_as_of(self, memory: int | str, at: datetime) -> VitalityTerms:
+        """A memory's vitality at a past instant, from the log, by the rates and settings of today.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: it did not exist then.
+        """
+        return self._run(keeping.vitality_as_of(memory, at))
+
+    def zones_as_of(self, at: datetime) -> tuple[LayerStatus, ...]:
+        """How many memories each layer held in each zone at a past instant, those archived then left out."""
+        return self._run(keeping.zones_as_of(at))
+
     def status(self, *, now: datetime | None = None) -> Status:
-        """What this tenant holds, zone by zone, and the database it lives in."""
-        return self._with_server(self._run(operations.status(now)))
+        """What this tenant holds and how it fares, where its jobs stand, and the database it lives in."""
+        state = self._with_server(self._run(operations.status(now)))
+        return replace(state, jobs=self._drive(standings(now)))

@@ -10,7 +10,7 @@ import typer
 
 from pgrecall.faces.cli_base import globals_of, notes, output
 from pgrecall.faces.documents import plain, to_text
-from pgrecall.faces.render_memory import show_status
+from pgrecall.faces.render_status import show_status
 from pgrecall.faces.values import parse_moment
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     now: Annotated[str | None, typer.Option(help="The moment to compute vitality for.")] = None,
 ) -> None:
-    """What is stored, layer by layer and zone by zone, and where."""
+    """What is stored and where, layer by layer and zone by zone, and whether upkeep keeps up."""
     moment = parse_moment(now, "--now")
     with globals_of(context).opened() as memory:
         state = memory.status(now=moment)

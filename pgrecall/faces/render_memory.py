@@ -1,4 +1,4 @@
-"""One memory, the state of a tenant and the outcome of an import, on a terminal."""
+"""One memory and the outcome of an import, on a terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from rich.text import Text
 
 from pgrecall.faces.render import ZONE_STYLES, name_of, vitality_bar
 from pgrecall.faces.snippets import printable
-from pgrecall.models import ImportReport, Link, Problem, Status, StoredMemory
+from pgrecall.models import ImportReport, Link, Problem, StoredMemory
 from pgrecall.search.explain import activation_terms
 
 SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
-_ZONES = ("active", "stale", "fading", "archived")
 
 
 def show_memory(console: Console, memory: StoredMemory) -> None:
@@ -39,31 +38,6 @@ def show_memory(console: Console, memory: StoredMemory) -> None:
     if memory.body:
         console.print()
         console.print(Text(printable(memory.body)))
-
-
-def show_status(console: Console, state: Status, where: str) -> None:
-    """Counts, then a table of layers by zones."""
-    embedder = f"embedder {state.embedder or 'none yet'} ({state.dimensions} dimensions)"
-    bare = f"{state.awaiting_embedding:,} without embedding"
-    lines = [
-        where,
-        f"schema {state.revision}, {embedder}, tenant {state.tenant}",
-        f"{state.memories:,} memories, {state.archived:,} archived, {bare}",
-        f"{state.accesses:,} accesses, {state.links:,} links, {state.links_pending:,} links pending",
-    ]
-    for line in lines:
-        console.print(printable(line), soft_wrap=True)
-    if not state.layers:
-        return
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("layer")
-    table.add_column("memories", justify="right")
-    for zone in _ZONES:
-        table.add_column(Text(zone, style=ZONE_STYLES[zone]), justify="right")
-    for layer in state.layers:
-        counts = [f"{layer.zones.get(zone, 0):,}" for zone in _ZONES]
-        table.add_row(printable(layer.layer), f"{layer.memories:,}", *counts)
-    console.print(table)
 
 
 def show_import(console: Console, report: ImportReport) -> None:

@@ -8,11 +8,15 @@ searching    a question and its answers
 remembering  drafts into memories
 imports      what an importer reads
 graph        what holds the links together
+prune        planning what to archive
+keeping      upkeep in several steps
 """
 
 from pgrecall.flows.base import Embed, Flow, Step
 from pgrecall.flows.graph import refresh_graph
 from pgrecall.flows.imports import IMPORT_BATCH, import_batch, import_drafts
+from pgrecall.flows.keeping import fold
+from pgrecall.flows.prune import plan_prune, planned_prune, read_plan, undo_prune
 from pgrecall.flows.remembering import Stored, content_hash, remember
 from pgrecall.flows.searching import search
 
@@ -23,9 +27,14 @@ __all__ = [
     "Step",
     "Stored",
     "content_hash",
+    "fold",
     "import_batch",
     "import_drafts",
+    "plan_prune",
+    "planned_prune",
+    "read_plan",
     "refresh_graph",
     "remember",
     "search",
+    "undo_prune",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from pgrecall.models.jobs import JobStatus
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -49,8 +51,24 @@ class LayerStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold of a tenant's data, how often it does not, and up to five examples."""
+
+    name: str
+    about: str
+    problems: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
-    """The state of one tenant's memory and of the database it lives in."""
+    """The state of one tenant's memory and of the database it lives in.
+
+    ``links`` are those that were made, not the co_access links that use makes. ``never_used`` is the share
+    of live memories without a whole access but their birth. ``accesses_waiting`` are not folded yet, the
+    oldest since ``waiting_since``. Nine tenths of the live memories lie between ``vitality_low`` and
+    ``vitality_high``. ``alarms`` say in a sentence each what needs somebody's eye.
+    """
 
     tenant: str
     memories: int
@@ -65,3 +83,11 @@ class Status:
     revision: str
     server_version: str
     statistics_at: datetime | None
+    never_used: float
+    vitality_low: float | None
+    vitality_high: float | None
+    last_access_at: datetime | None
+    accesses_waiting: int
+    waiting_since: datetime | None
+    jobs: tuple[JobStatus, ...]
+    alarms: tuple[str, ...]

@@ -20,7 +20,7 @@ def refresh_statistics(now: datetime | None) -> Operation[int]:
 
 
 def status(now: datetime | None) -> Operation[Status]:
-    """What the tenant holds."""
+    """What the tenant holds; where its jobs stand is left to whoever knows them."""
     return Operation(
         f"SELECT recall.status({NOW}) AS status",
         {"now": now},
@@ -37,6 +37,7 @@ def with_server(state: Status, revision: str, server_version: str) -> Status:
 def _status(document: Row) -> Status:
     values = dict(document)
     values["layers"] = tuple(LayerStatus(**layer) for layer in values["layers"])
-    at = values["statistics_at"]
-    values["statistics_at"] = datetime.fromisoformat(at) if at else None
-    return Status(revision="", server_version="", **values)
+    values["alarms"] = tuple(values["alarms"])
+    for name in ("statistics_at", "last_access_at", "waiting_since"):
+        values[name] = datetime.fromisoformat(values[name]) if values[name] else None
+    return Status(**(values | {"revision": "", "server_version": "", "jobs": ()}))

@@ -142,7 +142,8 @@ LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     WITH dropped AS (
         DELETE FROM recall.prune_plan p
-        WHERE p.tenant = p_tenant AND p.id IN (
+        -- The state once more: whoever applies it meanwhile wins.
+        WHERE p.tenant = p_tenant AND p.state = 'planned' AND p.id IN (
             SELECT s.id FROM recall.prune_plan s
             WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
                   - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'prune.plan_days'))

@@ -1,0 +1,61 @@
+"""Layers and settings: how fast what is remembered fades, and every other number."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Unpack
+
+from pgrecall.arguments import LayerFields
+from pgrecall.client.driver import Driver
+from pgrecall.models import Layer, Setting
+from pgrecall.operations import layers, settings
+from pgrecall.vitality import Preset
+
+
+class Tuning(Driver):
+    """What a tenant can set. Its own values win over the database's, these over the defaults."""
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Every layer this tenant can use, by name."""
+        return self._run(layers.layers())
+
+    def set_layer(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
+        """Makes or changes this tenant's own layer; what is not given stays, or is a new layer's default.
+
+        Its memories age by the new rates from the moment they were stored; a birth weight counts for
+        memories stored from now on. Returns how many memories age differently.
+
+        Raises:
+            InvalidInput: the name, a rate or a threshold cannot be; nothing was changed.
+        """
+        return self._run(layers.set_layer(name, {**fields}, now))
+
+    def drop_layer(self, name: str, *, now: datetime | None = None) -> bool:
+        """Takes this tenant's own layer away, so that the database's applies again; False without one.
+
+        Raises:
+            InvalidInput: no such layer; or memories are in it and the database has none of that name.
+        """
+        return self._run(layers.drop_layer(name, now))
+
+    def use_preset(self, name: Preset, *, now: datetime | None = None) -> int:
+        """Makes the layers of a preset this tenant's, and the settings that go with it.
+
+        Returns how many memories age differently. ``pgrecall.vitality.PRESETS`` has what each preset holds.
+
+        Raises:
+            InvalidInput: there is no such preset.
+        """
+        return self._run(layers.use_preset(name, now))
+
+    def tuning(self) -> tuple[Setting, ...]:
+        """Every setting with the value in force for this tenant, by name."""
+        return self._run(settings.settings())
+
+    def configure(self, name: str, value: float | None) -> None:
+        """Gives a setting a value for this tenant; None takes the tenant's own value away again.
+
+        Raises:
+            InvalidInput: there is no such setting, or the value is out of its bounds.
+        """
+        self._run(settings.configure(name, value))

@@ -1,0 +1,102 @@
+"""Commands about layers: how fast each forgets, changing that, presets."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast, get_args
+
+import typer
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli_base import NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.documents import to_text
+from pgrecall.faces.render_layers import layer_documents, show_layers
+from pgrecall.faces.snippets import printable
+from pgrecall.faces.values import text
+from pgrecall.vitality import Preset
+from pgrecall.vitality.rates import Reading
+
+layer_commands = typer.Typer(
+    help="How fast each layer forgets: list layers, change them, use a preset.",
+    invoke_without_command=True,
+)
+
+_READINGS: tuple[Reading, ...] = get_args(Reading)
+_PRESETS: tuple[Preset, ...] = get_args(Preset)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the layer.")]
+
+
+@layer_commands.callback()
+def list_(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """What is set of each layer, and how long one access or ten daily ones keep a memory in each zone."""
+    if context.invoked_subcommand is not None:
+        return
+    with globals_of(context).opened() as memory:
+        layers = memory.layers()
+    if as_json:
+        output().out(to_text(layer_documents(layers)))
+    else:
+        show_layers(output(), layers)
+
+
+@layer_commands.command("set")
+def set_(
+    context: typer.Context,
+    name: Name,
+    rate: Annotated[float | None, typer.Option(help="Metabolic rate: how much faster than 1.")] = None,
+    reading: Annotated[str | None, typer.Option(help="What the rate speeds up: clock or exponent.")] = None,
+    decay: Annotated[float | None, typer.Option(help="Base decay.")] = None,
+    birth_weight: Annotated[float | None, typer.Option(help="As how many accesses creation counts.")] = None,
+    active: Annotated[float | None, typer.Option(help="Retention from which a memory is active.")] = None,
+    stale: Annotated[float | None, typer.Option(help="Retention from which it is stale.")] = None,
+    fading: Annotated[float | None, typer.Option(help="Retention from which it is fading.")] = None,
+) -> None:
+    """Make a layer or change one, for this tenant. What is not given stays as it is."""
+    wanted = _one_of(reading, _READINGS, "reading") if reading is not None else None
+    with globals_of(context).opened() as memory:
+        changed = memory.set_layer(
+            text(name, "The name of the layer"),
+            metabolic_rate=rate,
+            reading=cast("Reading | None", wanted),
+            base_decay=decay,
+            birth_weight=birth_weight,
+            active=active,
+            stale=stale,
+            fading=fading,
+        )
+    output().print(f"Set. {_aging(changed)}", soft_wrap=True)
+
+
+@layer_commands.command("preset")
+def preset(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(_PRESETS)}.")],
+) -> None:
+    """Make the layers of a preset this tenant's; layers it does not know stay as they are."""
+    wanted = cast("Preset", _one_of(name, _PRESETS, "preset"))
+    with globals_of(context).opened() as memory:
+        changed = memory.use_preset(wanted)
+    output().print(f"In force: {wanted}. {_aging(changed)}", soft_wrap=True)
+
+
+@layer_commands.command("drop")
+def drop(context: typer.Context, name: Name) -> None:
+    """Take this tenant's own layer away, so that the database's applies again."""
+    with globals_of(context).opened() as memory:
+        dropped = memory.drop_layer(text(name, "The name of the layer"))
+    if not dropped:
+        notes().print(f"Layer {printable(name)} is the database's; this tenant has none of its own.")
+        raise typer.Exit(NOTHING_FOUND)
+    output().print("Dropped.")
+
+
+def _one_of(given: str, known: tuple[str, ...], what: str) -> str:
+    if given not in known:
+        raise InvalidInput(f"There is no {what} {given!r}.", hint=f"Use {' or '.join(known)}.")
+    return given
+
+
+def _aging(changed: int) -> str:
+    return "1 memory ages differently now." if changed == 1 else f"{changed:,} memories age differently now."

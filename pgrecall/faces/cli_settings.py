@@ -1,0 +1,66 @@
+"""Commands about what can be tuned: setting list, set, reset; and pin."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pgrecall.faces.cli_base import globals_of, output
+from pgrecall.faces.documents import to_text
+from pgrecall.faces.render_layers import show_settings
+from pgrecall.faces.values import parse_reference, text
+
+setting_commands = typer.Typer(help="Every number that can be tuned, for this tenant.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the setting, as in `pgrecall setting list`.")]
+
+
+@setting_commands.command("list")
+def list_(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Every setting: its value in force, whose that is, its default and bounds, what it means."""
+    with globals_of(context).opened() as memory:
+        settings = memory.tuning()
+    if as_json:
+        output().out(to_text(settings))
+    else:
+        show_settings(output(), settings)
+
+
+@setting_commands.command("set")
+def set_(
+    context: typer.Context,
+    name: Name,
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="A number within the bounds.")],
+) -> None:
+    """Give a setting a value for this tenant."""
+    with globals_of(context).opened() as memory:
+        memory.configure(text(name, "The name of the setting"), value)
+    output().print(f"{name} is {value:g} now.", soft_wrap=True)
+
+
+@setting_commands.command("reset")
+def reset(context: typer.Context, name: Name) -> None:
+    """Take this tenant's own value away, so that the database's or the default applies again."""
+    with globals_of(context).opened() as memory:
+        memory.configure(text(name, "The name of the setting"), None)
+        value = next(setting.value for setting in memory.tuning() if setting.name == name)
+    output().print(f"{name} is {value:g} now.", soft_wrap=True)
+
+
+def pin(
+    context: typer.Context,
+    memory: Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Take the pin away.")] = False,
+) -> None:
+    """Pin a memory: it stays out of every prune plan, whatever its vitality."""
+    reference = parse_reference(memory)
+    with globals_of(context).opened() as client:
+        changed = client.pin(reference, not undo)
+    if changed:
+        output().print("Unpinned." if undo else "Pinned.")
+    else:
+        output().print("It was not pinned." if undo else "It is pinned already.")

@@ -1,0 +1,50 @@
+"""Planning a prune: the candidates, what must stay of them, and the stored plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from pgrecall.flows.base import Flow
+from pgrecall.graph import LinkGraph, trim
+from pgrecall.models.prune import PrunePlan, PruneUndone
+from pgrecall.operations import graph, prune
+
+
+def plan_prune(request: prune.PruneRequest) -> Flow[int]:
+    """Finds few candidates that must stay so that nothing is cut off, and stores a plan; gives its id.
+
+    SQL alone would keep back more (see :func:`pgrecall.graph.trim`); it checks the whole set again.
+    """
+    candidates = yield prune.prune_candidates(request)
+    kept: tuple[int, ...] = ()
+    if candidates:
+        links = LinkGraph.of_blob((yield graph.link_graph()))
+        # The liveliest is kept back first.
+        kept = tuple(node.id for node in trim(links, reversed(candidates), examples=0).kept_back)
+    plan: int = yield prune.plan_prune(request, kept)
+    return plan
+
+
+def read_plan(plan: int) -> Flow[PrunePlan]:
+    """A plan with all its items, page by page."""
+    read: PrunePlan = yield prune.prune_plan(plan)
+    offset = prune.PAGE
+    while offset < read.report.planned:
+        page: PrunePlan = yield prune.prune_plan(plan, offset)
+        read = replace(read, items=read.items + page.items)
+        offset += prune.PAGE
+    return read
+
+
+def planned_prune(request: prune.PruneRequest) -> Flow[PrunePlan]:
+    """Makes a plan and reads it."""
+    plan = yield from plan_prune(request)
+    return (yield from read_plan(plan))
+
+
+def undo_prune(plan: int, now: datetime | None) -> Flow[PruneUndone]:
+    """Brings back what a plan archived, and says how many had come back before."""
+    restored: int = yield prune.undo_prune(plan, now)
+    [summary] = yield prune.prune_plans(1, plan)
+    return PruneUndone(plan, restored, summary.archived - restored)

@@ -1,0 +1,118 @@
+"""Prune plans: what could be archived, and plans made, read, applied and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pgrecall.encoding import require_text
+from pgrecall.errors import InvalidInput
+from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneResult
+from pgrecall.operations.base import NOW, Operation
+
+PAGE = 10_000
+"""Items of a plan that are read at a time."""
+
+_LARGEST_COUNT = 2**31 - 1
+_LARGEST_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PruneRequest:
+    """What bounds a plan; None takes the tenant's setting, for ``layers`` all of them.
+
+    ``max_count`` and ``max_share`` (of the live memories) cap it; nothing stored or used within
+    ``grace_days`` is planned.
+    """
+
+    max_count: int | None = None
+    max_share: float | None = None
+    grace_days: float | None = None
+    layers: Sequence[str] | None = None
+    now: datetime | None = None
+
+
+def prune_candidates(request: PruneRequest) -> Operation[tuple[int, ...]]:
+    """The ids of memories that nothing speaks for, the least lively first, whatever they hold together."""
+    return Operation(
+        f"SELECT memory_id FROM recall.prune_candidates(%(grace_days)s, %(layers)s, {NOW})",
+        _parameters(request),
+        lambda rows: tuple(row["memory_id"] for row in rows),
+        repeatable=True,
+    )
+
+
+def plan_prune(request: PruneRequest, kept_back: Sequence[int] | None) -> Operation[int]:
+    """Stores a plan and gives its id. ``kept_back`` are candidates that stay; None leaves it to SQL to find
+    which must, and in any case nothing is planned that would cut something off."""
+    return Operation(
+        "SELECT recall.plan_prune(%(max_count)s, %(max_share)s, %(grace_days)s, %(layers)s, %(kept_back)s, "
+        f"{NOW}) AS id",
+        _parameters(request) | {"kept_back": None if kept_back is None else list(kept_back)},
+        lambda rows: int(rows[0]["id"]),
+    )
+
+
+def prune_plan(plan: int, offset: int = 0) -> Operation[PrunePlan]:
+    """A plan with up to ``PAGE`` of its items from ``offset`` on."""
+    return Operation(
+        "SELECT recall.prune_plan_of(%(plan)s, %(limit)s, %(offset)s) AS plan",
+        {"plan": _known(plan), "limit": PAGE, "offset": offset},
+        lambda rows: PrunePlan.from_document(rows[0]["plan"]),
+        repeatable=True,
+    )
+
+
+def prune_plans(limit: int, plan: int | None = None) -> Operation[tuple[PlanSummary, ...]]:
+    """The newest plans, newest first; or the one with this id."""
+    return Operation(
+        "SELECT * FROM recall.prune_plans(%(limit)s, %(plan)s)",
+        {"limit": limit, "plan": plan},
+        lambda rows: tuple(PlanSummary(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def apply_prune(plan: int, now: datetime | None) -> Operation[PruneOutcome]:
+    """Archives what a plan is for, in one transaction, and says what became of each item."""
+    return Operation(
+        f"SELECT * FROM recall.apply_prune(%(plan)s, {NOW})",
+        {"plan": _known(plan), "now": now},
+        lambda rows: PruneOutcome(
+            plan, tuple(PruneResult(row["memory_id"], row["outcome"], row["note"]) for row in rows)
+        ),
+    )
+
+
+def undo_prune(plan: int, now: datetime | None) -> Operation[int]:
+    """Brings back what a plan archived; the result counts the memories that had not come back before."""
+    return Operation(
+        f"SELECT recall.undo_prune(%(plan)s, {NOW}) AS restored",
+        {"plan": _known(plan), "now": now},
+        lambda rows: int(rows[0]["restored"]),
+    )
+
+
+def _parameters(request: PruneRequest) -> dict[str, object]:
+    count = request.max_count
+    if count is not None and not -_LARGEST_COUNT <= count <= _LARGEST_COUNT:
+        raise InvalidInput(f"max_count is {count}; it must lie between 1 and 1,000,000.")
+    for layer in request.layers or ():
+        require_text(layer, f"One of the layers, {layer!r},")
+    return {
+        "max_count": count,
+        "max_share": request.max_share,
+        "grace_days": request.grace_days,
+        "layers": None if request.layers is None else list(request.layers),
+        "now": request.now,
+    }
+
+
+def _known(plan: int) -> int:
+    """The id, refused where no plan can have it."""
+    if not 0 < plan <= _LARGEST_ID:
+        raise InvalidInput(
+            f"There is no prune plan {plan} in this tenant.", hint="List them with `pgrecall prune list`."
+        )
+    return plan
