@@ -108,7 +108,7 @@ def query(database_url: str) -> Iterator[Query]:
             with connection.transaction():
                 connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
                 cursor = connection.execute(sql, parameters)
-                return cursor.fetchall() if cursor.description else []
+                return cursor.fetchall() if cursor.description is not None else []
 
         yield run
 
@@ -129,7 +129,7 @@ def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
         with shared_connection.transaction():  # a savepoint
             shared_connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
             cursor = shared_connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if cursor.description is not None else []
 
     with shared_connection.transaction(force_rollback=True):
         yield run

@@ -79,7 +79,7 @@ class Corpus:
         with self._connection.transaction():
             self._connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
             cursor = self._connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if cursor.description is not None else []
 
     def fill(self, tenant: str, first: int, last: int) -> None:
         (index,) = self.run(

@@ -31,7 +31,7 @@ Row = tuple[Any, ...]
 def fetch(url: str, sql: str, parameters: Any = None) -> list[Row]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(sql, parameters)
-        return cursor.fetchall() if cursor.description else []
+        return cursor.fetchall() if cursor.description is not None else []
 
 
 def catalogue(url: str) -> list[Row]:
@@ -243,7 +243,7 @@ def test_the_revisions_make_the_tables_as_they_are_described(database_url: str) 
                     "include_schemas": True,
                     "version_table_schema": SCHEMA,
                     "include_name": lambda name, kind, _: (
-                        name == SCHEMA if kind == "schema" else not (kind == "table" and PARTITION.match(name))
+                        name == SCHEMA if kind == "schema" else kind != "table" or not PARTITION.match(name)
                     ),
                     # Alembic cannot compare expressions with a collation; the next test compares them.
                     "include_object": lambda _, name, *__: name != "memory_author_idx",
@@ -274,7 +274,8 @@ def test_what_alembic_does_not_compare_is_as_described_too(database_url: str, em
     definitions = (
         "SELECT 'constraint', r.relname, conname, pg_get_constraintdef(k.oid) FROM pg_constraint k "
         "JOIN pg_class r ON r.oid = conrelid "
-        "WHERE connamespace = 'recall'::regnamespace AND r.relname <> 'alembic_version' AND NOT relispartition "
+        "WHERE connamespace = 'recall'::regnamespace AND r.relname <> 'alembic_version' "
+        "AND NOT relispartition "
         "UNION ALL SELECT 'index', tablename, indexname, indexdef FROM pg_indexes "
         "JOIN pg_class r ON r.relname = tablename AND r.relnamespace = 'recall'::regnamespace "
         "WHERE schemaname = 'recall' AND tablename <> 'alembic_version' AND NOT relispartition "
@@ -327,11 +328,14 @@ def test_every_search_path_is_closed(database_url: str) -> None:
                 assert setting.endswith("pg_temp"), name
 
 
+DECLARATION = r"^CREATE (?:OR REPLACE )?(?:FUNCTION|AGGREGATE) recall\.(\w+)"
+
+
 def declarations() -> Iterator[tuple[str, str, str]]:
     """Every function of the function files: its name, the comment before it, and its header."""
     for path in migrate.function_files():
         text = path.read_text()
-        for match in re.finditer(r"^CREATE (?:OR REPLACE )?(?:FUNCTION|AGGREGATE) recall\.(\w+)", text, re.MULTILINE):
+        for match in re.finditer(DECLARATION, text, re.MULTILINE):
             header = re.split(r"\bAS \$|\bRETURN ", text[match.start() :], maxsplit=1)[0]
             yield match[1], text[: match.start()].rstrip("\n").rpartition("\n\n")[2], header
 

@@ -16,6 +16,7 @@ DECLARE
     v_result jsonb;
     v_rejected record;
     v_updated bigint[];
+    v_rewritten bigint[];
 BEGIN
     IF p_embedded_with IS NULL AND jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
         PERFORM recall.reject('These drafts have embeddings, and p_embedded_with does not name their embedder.',
@@ -37,6 +38,9 @@ BEGIN
     PERFORM recall.link_drafts(
         v_tenant, p_items, v_result, recall.note_restored(v_tenant, v_updated, p_now), p_now);
     PERFORM recall.retune(v_tenant, v_updated);
+    v_rewritten := ARRAY(SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, rewritten boolean)
+                         WHERE r.rewritten);
+    PERFORM recall.fold_memories(v_tenant, v_rewritten, array_fill(p_now, ARRAY[cardinality(v_rewritten)]));
     PERFORM recall.note_floors(v_tenant, ARRAY(
         SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text)
         WHERE r.outcome IN ('created', 'updated')), p_now);
@@ -47,7 +51,8 @@ BEGIN
 END $$;
 
 -- store_drafts: upserts the drafts that have no problem, gives new ones their activation (creation is the
--- first access) and returns [{item, id, key, outcome, problem}].
+-- first access), logs a write of those whose text changed, and returns [{item, id, key, outcome, problem,
+-- rewritten}].
 CREATE OR REPLACE FUNCTION recall.store_drafts(
     p_tenant text, p_items jsonb, p_embedded_with text, p_now timestamptz
 ) RETURNS jsonb
@@ -60,6 +65,8 @@ BEGIN
         SELECT d.*, CASE WHEN d.problem IS NULL
                     THEN nextval(pg_get_serial_sequence('recall.memory', 'id')) END AS new_id
         FROM recall.parse_drafts(p_tenant, p_items, p_now) d
+    ), earlier AS MATERIALIZED (
+        SELECT m.id, m.content_hash FROM draft d JOIN recall.memory m ON m.tenant = p_tenant AND m.key = d.key
     ), stored AS (
         INSERT INTO recall.memory AS m (
             tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases,
@@ -93,17 +100,19 @@ BEGIN
                excluded.metadata, excluded.occurred_at, excluded.valid_from, excluded.valid_until,
                excluded.expires_at, excluded.pinned)
            OR (excluded.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
-        RETURNING m.id, m.key, m.layer, coalesce(m.occurred_at, p_now) AS born_at
+        RETURNING m.id, m.key, m.layer, m.content_hash, coalesce(m.occurred_at, p_now) AS born_at
     ), placed AS (
         SELECT d.item, d.key, d.problem, coalesce(s.id, k.id) AS id,
                CASE WHEN d.problem IS NOT NULL THEN 'rejected'
                     WHEN s.id IS NOT NULL THEN 'created'
                     WHEN k.id IS NOT NULL THEN 'updated'
                     ELSE 'unchanged' END AS outcome,
-               coalesce(s.layer, k.layer) AS layer, least(coalesce(s.born_at, p_now), p_now) AS born_at
+               coalesce(s.layer, k.layer) AS layer, least(coalesce(s.born_at, p_now), p_now) AS born_at,
+               e.content_hash <> k.content_hash AS rewritten
         FROM draft d
         LEFT JOIN stored s ON s.id = d.new_id
         LEFT JOIN stored k ON s.id IS NULL AND k.key = d.key AND d.problem IS NULL
+        LEFT JOIN earlier e ON e.id = k.id
     ), born AS (
         INSERT INTO recall.activation (
             tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)
@@ -124,16 +133,21 @@ BEGIN
         SELECT p_tenant, p.id, 'write', l.birth_weight, p.born_at, p_now
         FROM placed p JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
         WHERE p.outcome = 'created'
+        UNION ALL
+        SELECT p_tenant, p.id, 'write', recall.access_weight(p_tenant, 'write'), p_now, p_now
+        FROM placed p WHERE p.rewritten
     )
     SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'item', p.item, 'id', p.id, 'key', p.key, 'outcome', p.outcome, 'problem', p.problem)), '[]')
+        'item', p.item, 'id', p.id, 'key', p.key, 'outcome', p.outcome, 'problem', p.problem,
+        'rewritten', coalesce(p.rewritten, false))), '[]')
     INTO v_result FROM placed p;
     -- In a statement of its own, which sees what a transaction stored that the first one had to wait for.
     RETURN (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
             'item', r.item, 'id', coalesce(r.id, m.id), 'key', r.key, 'outcome', r.outcome,
-            'problem', r.problem)), '[]')
-        FROM jsonb_to_recordset(v_result) AS r(item int, id bigint, key text, outcome text, problem text)
+            'problem', r.problem, 'rewritten', r.rewritten)), '[]')
+        FROM jsonb_to_recordset(v_result) AS r(
+            item int, id bigint, key text, outcome text, problem text, rewritten boolean)
         LEFT JOIN recall.memory m ON r.outcome = 'unchanged' AND m.tenant = p_tenant AND m.key = r.key);
 END $$;
 
