@@ -24,7 +24,7 @@ from pgrecall.vitality import MIN_AGE_DAYS, PRESETS, optimized_base_level
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-DECAY = PRESETS["default"]["knowledge"].effective_decay
+DECAY = PRESETS["default"].layers["knowledge"].effective_decay
 SEED_DECAY = 0.5
 
 

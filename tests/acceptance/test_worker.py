@@ -134,7 +134,8 @@ def test_two_workers_do_everything_once(start: Start, query: Query, hurried: Non
     assert sorted(accesses(query)) == [501] * 3 + [3001] * 3
     [row] = query("SELECT sum(done)::int AS folded FROM recall.job_run WHERE job = 'fold'")
     assert row["folded"] == 10_500
-    assert set(states(query, "fold")) == {"done"}
+    # A run that had begun when the worker was told to stop, and found nothing left to do, is a stopped one.
+    assert set(states(query, "fold")) - {"stopped"} == {"done"}
 
 
 def test_a_run_under_way_is_broken_off_and_nothing_is_lost(

@@ -8,6 +8,7 @@ import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,29 +19,7 @@ from hypothesis import strategies as st
 from pgrecall import Access, InvalidInput, Memory, MemoryNotFound
 from pgrecall.vitality import AccessSummary
 from tests.conftest import Query
-
-BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def note(sql: Query, key: str = "k", *, at: datetime = BIRTH, **options: Any) -> int:
-    [row] = sql("SELECT recall.remember('b', p_key => %s, p_now => %s) AS id", (key, at), **options)
-    return int(row["id"])
-
-
-def record(sql: Query, items: list[dict[str, Any]], now: datetime) -> int:
-    [row] = sql("SELECT recall.record_accesses(%s::jsonb, %s) AS new", (json.dumps(items, default=str), now))
-    return int(row["new"])
-
-
-def state(sql: Query, memory: int) -> dict[str, Any]:
-    [row] = sql("SELECT * FROM recall.activation WHERE memory_id = %s", (memory,))
-    return row
-
-
-def summary(sql: Query, memory: int) -> AccessSummary:
-    row = state(sql, memory)
-    newest = tuple(row[f"t{rank}"] for rank in range(1, 9) if row[f"t{rank}"] is not None)
-    return AccessSummary(row["n"], row["first_at"], newest)
+from tests.integration.use_tools import BIRTH, note, rebuild, record, state, summary
 
 
 def logged(sql: Query) -> int:
@@ -49,8 +28,8 @@ def logged(sql: Query) -> int:
 
 # The summary
 
-events = st.lists(st.integers(-400 * 86_400, 5 * 30 * 86_400), min_size=1, max_size=25)
-"""Seconds since birth; a late event may lie before it."""
+events = st.lists(st.integers(-300, 5 * 30 * 86_400), min_size=1, max_size=25)
+"""Seconds since birth, before which clocks may put an event by five minutes."""
 
 
 @settings(
@@ -101,10 +80,10 @@ def test_a_late_event_older_than_all_that_is_kept_only_counts(sql: Query, now: d
     memory = note(sql)
     record(sql, [{"memory_id": memory, "at": BIRTH + timedelta(days=day)} for day in range(1, 12)], now)
     before = summary(sql, memory)
-    record(sql, [{"memory_id": memory, "at": BIRTH - timedelta(days=9)}], now)
+    record(sql, [{"memory_id": memory, "at": BIRTH - timedelta(minutes=4)}], now)
     after = summary(sql, memory)
     assert (after.count, after.recent) == (before.count + 1, before.recent)
-    assert after.first == (BIRTH - timedelta(days=9)).timestamp()
+    assert after.first == (BIRTH - timedelta(minutes=4)).timestamp()
 
 
 def test_an_access_leaves_the_rest_of_the_row_alone(sql: Query, now: datetime) -> None:
@@ -113,7 +92,41 @@ def test_an_access_leaves_the_rest_of_the_row_alone(sql: Query, now: datetime) -
     before = state(sql, memory)
     sql("SELECT recall.record_access(%s, p_now => %s)", (memory, now))
     changed = {name for name, value in state(sql, memory).items() if value != before[name]}
-    assert changed == {"n", "t1", "t2"}
+    assert changed == {"n", "t1", "t2", "folded_until"}
+
+
+SEQUENCES = json.loads((Path(__file__).parents[1] / "actr_vectors.json").read_text())["sequences"]
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES, ids=[entry["name"] for entry in SEQUENCES])
+def test_the_update_sequences_of_the_vector_file(sql: Query, sequence: dict[str, Any]) -> None:
+    """Born before all of them and used so: the file keeps k times, the product eight, hence the exact sum."""
+    moments = sequence["accesses_epoch_s"]
+    born, *later = sorted(moments)
+    memory = note(sql, at=datetime.fromtimestamp(born, UTC))
+    now = datetime.fromtimestamp(sequence["now_epoch_s"], UTC)
+    moments.remove(born)
+    for moment in moments:
+        record(sql, [{"memory_id": memory, "at": datetime.fromtimestamp(moment, UTC)}], now)
+    row = state(sql, memory)
+    expected, k = sequence["state"], sequence["k"]
+    assert (row["n"], row["first_at"]) == (expected["n"], expected["first"])
+    assert [row[f"t{rank}"] for rank in range(1, k + 1)][: row["n"]] == expected["recent_newest_first"]
+    kept = [row[f"t{rank}"] for rank in range(8, 0, -1)]
+    assert [moment for moment in kept if moment is not None] == [born, *later][-8:]
+
+    def base(most: int) -> float:
+        newest = [row[f"t{rank}"] if rank <= most else None for rank in range(1, 9)]
+        call = "SELECT ln(recall.power_sum(%s, %s, " + "%s, " * 8 + "%s, %s, %s)) AS base"
+        [answer] = sql(call, (row["n"], row["first_at"], *newest, sequence["d"], sequence["now_epoch_s"],
+                              sequence["min_age_days"]))  # fmt: skip
+        return float(answer["base"])
+
+    assert base(k) == pytest.approx(sequence["B_hybrid"], abs=1e-11, rel=1e-11)
+    assert base(8) == pytest.approx(sequence["B_exact"], abs=1e-11, rel=1e-11)
+    sql("UPDATE recall.activation SET decay = %s", (sequence["d"],))
+    [terms] = sql("SELECT base FROM recall.explain_vitality(%s, %s)", (memory, now))
+    assert terms["base"] == pytest.approx(sequence["B_exact"], abs=1e-9)
 
 
 # Kinds and weights
@@ -248,8 +261,12 @@ def test_the_client_says_what_is_wrong(memory: Memory, now: datetime) -> None:
          "The access time -infinity lies in the future or is infinite."),
         ({"at": "infinity"}, psycopg.errors.InvalidParameterValue,
          "The access time infinity lies in the future or is infinite."),
+        ({"at": "2025-12-31T23:54:59Z"}, psycopg.errors.InvalidParameterValue,
+         "The access time 2025-12-31 23:54:59+00 lies before memory 1 was created, 2026-01-01 00:00:00+00."),
         ({"idempotency_key": "x" * 1001}, psycopg.errors.InvalidParameterValue,
          "The idempotency key has 1001 bytes, more than 1,000."),
+        ({"session_id": "ü" * 501}, psycopg.errors.InvalidParameterValue,
+         "The session id has 1002 bytes, more than 1,000."),
         ({"memory_id": 4711}, psycopg.errors.NoDataFound, "There is no memory '4711' in this tenant."),
         ({"memory_id": None}, psycopg.errors.NoDataFound, "There is no memory NULL in this tenant."),
         ({"key": "nobody"}, psycopg.errors.NoDataFound, "There is no memory 'nobody' in this tenant."),
@@ -259,12 +276,18 @@ def test_a_wrong_access_refuses_its_whole_batch(
     sql: Query, now: datetime, item: dict[str, Any], error: type[psycopg.Error], sentence: str
 ) -> None:
     sql("SET LOCAL timezone = 'UTC'")
-    memory = note(sql)
-    good = {"memory_id": memory}
+    memory, other = note(sql), note(sql, "other")
+    sql("SELECT recall.link(%s, %s, p_now => %s)", (memory, other, now))
+    before = (state(sql, memory), state(sql, other))
+    good = {"memory_id": memory, "session_id": "s"}
+    keyed = {"memory_id": other, "session_id": "s", "idempotency_key": "turn 1"}
     with pytest.raises(error) as caught:
-        record(sql, [good, good | item, good], now)
-    assert caught.value.diag.message_primary == sentence
-    assert (state(sql, memory)["n"], logged(sql)) == (1, 0)
+        record(sql, [keyed, good, good | item, good], now)
+    said = caught.value.diag.message_primary or ""
+    assert said.replace(f"memory {memory} was", "memory 1 was") == sentence
+    assert ((state(sql, memory), state(sql, other)), logged(sql)) == (before, 0)
+    assert sql("SELECT 1 FROM recall.link WHERE relation = 'co_access'") == []
+    assert record(sql, [keyed], now) == 1
 
 
 @pytest.mark.parametrize("value", [{"at": "yesterday noonish"}, {"memory_id": "first"}, {"memory_id": 1.5}])
@@ -283,9 +306,27 @@ def test_accesses_that_are_no_array_of_objects(sql: Query, items: str) -> None:
         sql("SELECT recall.record_accesses(%s::jsonb)", (items,))
 
 
-def test_a_clock_five_minutes_ahead_is_forgiven(sql: Query, now: datetime) -> None:
+def test_a_clock_five_minutes_off_is_forgiven(sql: Query, now: datetime) -> None:
     memory = note(sql)
-    assert record(sql, [{"memory_id": memory, "at": now + timedelta(minutes=5)}], now) == 1
+    skew = timedelta(minutes=5)
+    assert record(sql, [{"memory_id": memory, "at": at} for at in (now + skew, BIRTH - skew)], now) == 2
+    assert rebuild(sql) == 0
+
+
+def test_what_happened_long_ago_can_be_used_since(sql: Query, now: datetime) -> None:
+    [row] = sql(
+        "SELECT recall.remember('b', p_occurred_at => %s, p_now => %s) AS id", (now - timedelta(days=90), now)
+    )
+    assert record(sql, [{"memory_id": row["id"], "at": now - timedelta(days=89)}], now) == 1
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="lies before memory"):
+        record(sql, [{"memory_id": row["id"], "at": now - timedelta(days=91)}], now)
+
+
+@pytest.mark.parametrize("moment", ["infinity", "-infinity", None])
+def test_recording_needs_a_moment(sql: Query, moment: str | None) -> None:
+    memory = note(sql)
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="it must be a moment"):
+        sql("SELECT recall.record_access(%s, p_now => %s)", (memory, moment))
 
 
 def test_another_tenants_memory_is_unknown(sql: Query, now: datetime) -> None:

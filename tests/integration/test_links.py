@@ -329,14 +329,27 @@ def test_forgetting_softly_archives_and_keeps_everything(sql: Query, now: dateti
 def test_forgetting_hard_removes_every_row_in_every_table(sql: Query) -> None:
     a = note(sql, "a", "b", "later", title="Mira", layer="entity", aliases=["M"])
     b = note(sql, "b", "a")
-    sql("SELECT recall.record_access(%s)", (a,))
+    sql("SELECT recall.record_access(%s, p_idempotency_key => 'x')", (a,))
+    sql("SELECT recall.pin(%s), recall.forget(%s)", (a, a))
+    note(sql, "a", "later", title="Mira", layer="entity", aliases=["M"], context="brought back")
+    note(sql, "b")
+    note(sql, "a", "b", "later", title="Mira", layer="entity", aliases=["M"])
+    note(sql, "b", "a")
     sql("UPDATE recall.memory SET superseded_by = %s WHERE id = %s", (a, b))
+    sql(
+        "WITH plan AS (INSERT INTO recall.prune_plan (tenant, created_at, options, report) "
+        "VALUES ('acme', now(), '{}', '{}') RETURNING id) "
+        "INSERT INTO recall.prune_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact) "
+        "SELECT 'acme', id, %s, 1, 0.1, '{}', 'faded', '{}' FROM plan",
+        (a,),
+    )
     owners = sql(
         "SELECT c.table_name, c.column_name FROM information_schema.columns c "
         "JOIN information_schema.tables t USING (table_schema, table_name) "
         "WHERE c.table_schema = 'recall' AND t.table_type = 'BASE TABLE' AND c.data_type = 'bigint' "
         "AND (c.column_name IN ('memory_id', 'src', 'dst', 'superseded_by') "
-        "OR (c.table_name, c.column_name) = ('memory', 'id'))"
+        "OR (c.table_name, c.column_name) = ('memory', 'id')) "
+        "AND NOT (SELECT relispartition FROM pg_class WHERE oid = ('recall.' || c.table_name)::regclass)"
     )
 
     def traces() -> list[str]:
@@ -347,8 +360,9 @@ def test_forgetting_hard_removes_every_row_in_every_table(sql: Query) -> None:
         ]
 
     assert sorted(traces()) == [
-        "access.memory_id", "activation.memory_id", "link.dst", "link.src", "memory.id",
-        "memory.superseded_by", "name.memory_id", "pending_link.src",
+        "access.memory_id", "access_key.memory_id", "activation.memory_id", "archival.memory_id",
+        "floor_change.memory_id", "link.dst", "link.src", "link_history.dst", "link_history.src", "memory.id",
+        "memory.superseded_by", "name.memory_id", "pending_link.src", "prune_item.memory_id",
     ]  # fmt: skip
     assert sql("SELECT recall.forget(%s, true) AS changed", (a,)) == [{"changed": True}]
     assert traces() == []

@@ -45,8 +45,8 @@ WITH made AS MATERIALIZED (
     FROM made ORDER BY n
     RETURNING tenant, id, created_at
 )
-INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, decay, clock)
-SELECT tenant, id, 1, recall.epoch(created_at), recall.epoch(created_at), 0.5, 1 FROM stored
+INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock)
+SELECT tenant, id, 1, recall.epoch(created_at), recall.epoch(created_at), created_at, 0.5, 1 FROM stored
 """
 
 

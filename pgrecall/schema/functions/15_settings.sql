@@ -122,6 +122,9 @@ BEGIN
         INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, p_name, to_jsonb(p_value))
         ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
     END IF;
+    IF p_name IN ('access.burst_minutes', 'vitality.spread_half_life_days') THEN
+        PERFORM recall.rebuild();  -- by these the log is read, and what is stored must be what it says
+    END IF;
 END $$;
 
 -- weights_of: the weights of vitality's terms that are in force for this tenant.
@@ -138,7 +141,8 @@ BEGIN
         WHERE starts_with(k.name, 'vitality.')
         UNION ALL
         SELECT s.name, s.value, CASE s.tenant WHEN '*' THEN 1 ELSE 2 END FROM recall.setting s
-        WHERE s.tenant IN (p_tenant, '*') AND s.name >= 'vitality.' AND s.name < 'vitality/') x;
+        -- Not as a range of names: some collations pass over full stops and slashes.
+        WHERE s.tenant IN (p_tenant, '*') AND starts_with(s.name, 'vitality.')) x;
     v_weights := ROW(
         v_set -> 'vitality.spread_weight', v_set -> 'vitality.spread_half_life_days',
         v_set -> 'vitality.revival_weight', v_set -> 'vitality.revival_rate',

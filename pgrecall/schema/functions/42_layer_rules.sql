@@ -71,11 +71,20 @@ BEGIN
     END IF;
 END $$;
 
--- lock_layers: makes changes of this tenant's layers wait for each other until this transaction ends.
+-- lock_layers: waits for other changes of this tenant's layers and for those that hold them, and makes the next ones
+-- wait until this transaction ends.
 CREATE OR REPLACE FUNCTION recall.lock_layers(p_tenant text) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     SELECT pg_advisory_xact_lock(hashtextextended('recall.layers ' || p_tenant, 0))
+$$;
+
+-- hold_layers: makes changes of this tenant's layers wait until this transaction ends: what it stores by the rates
+-- it has read is there when the change comes to retune. Any number may hold them at once.
+CREATE OR REPLACE FUNCTION recall.hold_layers(p_tenant text) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT pg_advisory_xact_lock_shared(hashtextextended('recall.layers ' || p_tenant, 0))
 $$;
 
 -- store_layer: keeps a layer as the row of its tenant, once it is checked.

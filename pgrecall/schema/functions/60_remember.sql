@@ -23,6 +23,7 @@ BEGIN
             'Name the model, so that vectors of two models are never compared.');
     END IF;
     PERFORM recall.require_embedder(p_embedded_with), recall.finite(p_now);
+    PERFORM recall.hold_layers(v_tenant);
     IF jsonb_typeof(p_items) = 'array' THEN
         PERFORM recall.lock_drafts(v_tenant, p_items);
     END IF;

@@ -33,9 +33,10 @@ DECLARE
     v_restored bigint[];
     v_cited bigint[];
 BEGIN
-    -- Not against those that use them, who may bring them back as well: both would wait for the other.
+    -- Not against those that use them, who may bring them back as well: both would wait for the other. By key, the
+    -- order in which drafts are stored.
     PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.id FOR NO KEY UPDATE;
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.key, m.id FOR NO KEY UPDATE;
     v_cited := recall.lock_cited(p_tenant, p_ids);
     WITH restored AS (
         UPDATE recall.memory m SET archived_at = NULL
@@ -59,9 +60,10 @@ BEGIN
     RETURN recall.lock_cited(p_tenant, p_ids);
 END $$;
 
--- lock_cited: locks the activations of these memories and of those they refer to; returns the latter. The caller
--- has locked the memories.
-CREATE OR REPLACE FUNCTION recall.lock_cited(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+-- lock_cited: locks the activations of these memories, of those they refer to, which it returns, and of p_others. The
+-- caller has locked the memories.
+CREATE OR REPLACE FUNCTION recall.lock_cited(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
+RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -70,7 +72,8 @@ BEGIN
     v_cited := ARRAY(
         SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (p_ids));
     PERFORM FROM recall.activation a
-    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_cited || p_ids) ORDER BY a.memory_id FOR UPDATE;
+    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_cited || p_ids || p_others)
+    ORDER BY a.memory_id FOR UPDATE;
     RETURN v_cited;
 END $$;
 
@@ -153,17 +156,26 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_cited bigint[];
+    v_spread_to bigint[];
 BEGIN
     PERFORM recall.require_memory(p_memory_id), recall.finite(p_now);
     IF NOT p_hard THEN
         RETURN cardinality(recall.archive_memories(
             v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
     END IF;
-    v_cited := recall.lock_citing(v_tenant, ARRAY[p_memory_id]);
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id FOR UPDATE;
+    v_spread_to := ARRAY(
+        SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
+        WHERE e.tenant = v_tenant AND e.memory_id = p_memory_id);
+    v_cited := recall.lock_cited(v_tenant, ARRAY[p_memory_id], v_spread_to);
     DELETE FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
     DELETE FROM recall.access e WHERE e.tenant = v_tenant AND e.memory_id = p_memory_id;
     DELETE FROM recall.floor_change f WHERE f.tenant = v_tenant AND f.memory_id = p_memory_id;
     DELETE FROM recall.access_key k WHERE k.tenant = v_tenant AND k.memory_id = p_memory_id;
     PERFORM recall.recount_links(v_tenant, v_cited);
+    IF cardinality(v_spread_to) > 0 THEN
+        -- What it spread goes with it, as a boost is what the log says.
+        PERFORM recall.rebuild_spread(v_tenant, v_spread_to);
+    END IF;
     RETURN true;
 END $$;

@@ -34,7 +34,7 @@ BEGIN
 END $$;
 
 -- lock_drafts: locks the memories that these drafts update and those at the other end of their links, known ones and
--- those that wait for them, in one order and before anything is stored: no two calls can deadlock.
+-- those that wait for them, in one order and before anything is stored: who archives or forgets several waits for all.
 CREATE OR REPLACE FUNCTION recall.lock_drafts(p_tenant text, p_items jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -64,8 +64,6 @@ BEGIN
                 CASE jsonb_typeof(e.value -> 'aliases') WHEN 'array' THEN e.value -> 'aliases' END)) d
         JOIN recall.pending_link p ON p.tenant = p_tenant AND lower(p.target) = lower(d.known))
     ORDER BY m.id FOR KEY SHARE;
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id = ANY (v_own) ORDER BY m.id FOR NO KEY UPDATE;
 END $$;
 
 -- link_targets: what these drafts link to, as they name it; each once.
@@ -250,7 +248,7 @@ BEGIN
             'Supersede both with a third memory, or swap them.');
     END IF;
     PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id IN (p_old, p_new) ORDER BY m.id FOR NO KEY UPDATE;
+    WHERE m.tenant = v_tenant AND m.id IN (p_old, p_new) ORDER BY m.key, m.id FOR NO KEY UPDATE;
     SELECT m.superseded_by INTO v_known FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_old;
     UPDATE recall.memory m SET superseded_by = p_new, updated_at = p_now
     WHERE m.tenant = v_tenant AND m.id = p_old AND m.superseded_by IS DISTINCT FROM p_new;

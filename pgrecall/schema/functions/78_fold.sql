@@ -8,12 +8,6 @@ CREATE OR REPLACE FUNCTION recall.millionths(p_weight double precision) RETURNS 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(p_weight * 1000000)::int;
 
--- newest_eight: the eight largest of these times, newest first.
-CREATE OR REPLACE FUNCTION recall.newest_eight(p_times double precision[]) RETURNS double precision[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT
-RETURN ARRAY(SELECT t FROM unnest(p_times) t WHERE t IS NOT NULL ORDER BY t DESC LIMIT 8);
-
 -- gather: what the log adds up to for each of these memories, from accesses later than p_after[i] until
 -- p_until[i], given the credit (in millionths) carried over from before: the accesses they make, the first and
 -- the eight newest of these, the credit left over, and the time of the last event looked at.
@@ -30,46 +24,41 @@ DECLARE
     v_burst interval := recall.burst(p_tenant);
 BEGIN
     RETURN QUERY
-    WITH event AS MATERIALIZED (
-        SELECT d.id AS memory, d.after, d.credit, e.id, e.at, recall.millionths(e.weight) AS weight,
-               e.session_id IS NULL OR coalesce(lag(e.at) OVER (
-                   PARTITION BY d.id, e.session_id, e.kind ORDER BY e.at, e.id) <= e.at - v_burst, true)
-                   AS counts
+    WITH event AS (
+        SELECT d.id AS memory, d.after, d.credit, e.id, e.at,
+               CASE WHEN e.session_id IS NULL OR coalesce(lag(e.at) OVER (
+                       PARTITION BY d.id, e.session_id, e.kind ORDER BY e.at, e.id) <= e.at - v_burst, true)
+                   THEN recall.millionths(e.weight) ELSE 0 END AS weight
         FROM unnest(p_ids, p_after, p_until, p_credits) d(id, after, until, credit)
         CROSS JOIN LATERAL (
             SELECT x.id, x.at, x.weight, x.session_id, x.kind FROM recall.access x
             WHERE x.tenant = p_tenant AND x.memory_id = d.id
-              AND x.at > d.after - v_burst AND x.at <= d.until) e
+              AND x.at > d.after - v_burst AND x.at <= d.until
+              -- Nothing is logged before it happens, give or take the clocks: older partitions need no look.
+              AND x.recorded_at > least(d.after - v_burst, now()) - interval '1 hour') e
     ), summed AS (
         SELECT v.memory, v.at, v.id, v.weight,
-               v.credit + sum(v.weight) OVER (PARTITION BY v.memory ORDER BY v.at, v.id) AS sum
-        FROM event v WHERE v.counts AND v.at > v.after AND v.weight > 0
+               v.credit + sum(v.weight) OVER (
+                   PARTITION BY v.memory ORDER BY v.at, v.id ROWS UNBOUNDED PRECEDING) AS sum,
+               v.credit + sum(v.weight) OVER (PARTITION BY v.memory) AS total
+        FROM event v WHERE v.at > v.after
     ), unit AS (
-        SELECT s.memory, recall.epoch(s.at) AS at, s.sum, s.sum / 1000000 - (s.sum - s.weight) / 1000000 AS units,
-               row_number() OVER (PARTITION BY s.memory ORDER BY s.at DESC, s.id DESC) AS place
+        SELECT s.memory, s.at, s.id, s.total, s.sum / 1000000 - (s.sum - s.weight) / 1000000 AS units,
+               s.total / 1000000 - s.sum / 1000000 AS later
         FROM summed s
-    ), repeated AS (
-        SELECT u.memory, u.at, row_number() OVER (PARTITION BY u.memory ORDER BY u.place) AS place
-        FROM unit u CROSS JOIN LATERAL generate_series(1, least(u.units, 8))
-    ), recent AS (
-        SELECT r.memory, array_agg(r.at ORDER BY r.place) AS times
-        FROM repeated r WHERE r.place <= 8 GROUP BY r.memory
-    ), total AS (
-        SELECT u.memory, sum(u.units)::bigint AS units, min(u.at) FILTER (WHERE u.units > 0) AS first_at,
-               max(u.sum) % 1000000 / 1000000.0::double precision AS credit
-        FROM unit u GROUP BY u.memory
-    ), seen AS (
-        SELECT v.memory, max(v.at) AS reached FROM event v WHERE v.at > v.after GROUP BY v.memory
     )
-    SELECT s.memory, coalesce(t.units, 0), t.first_at, coalesce(r.times, '{}'), t.credit, s.reached
-    FROM seen s
-    LEFT JOIN total t ON t.memory = s.memory
-    LEFT JOIN recent r ON r.memory = s.memory;
+    SELECT u.memory, max(u.total) / 1000000, recall.epoch(min(u.at) FILTER (WHERE u.units > 0)),
+           coalesce(array_agg(recall.epoch(u.at) ORDER BY u.at DESC, u.id DESC)
+                        FILTER (WHERE r.turn IS NOT NULL), '{}'),
+           max(u.total) % 1000000 / 1000000.0::double precision, max(u.at)
+    FROM unit u
+    LEFT JOIN LATERAL generate_series(1, least(u.units, 8 - u.later)) r(turn) ON true
+    GROUP BY u.memory;
 END $$;
 
 -- fold_memories: brings the summaries of these memories up to the log, given since when each has accesses that
--- may not be in it; looks at accesses until p_until. The caller has locked their activations. Returns how many
--- summaries changed.
+-- may not be in it, whatever is older having its own turn; looks at accesses until p_until. The caller has locked
+-- their activations. Returns how many summaries changed.
 CREATE OR REPLACE FUNCTION recall.fold_memories(
     p_tenant text, p_ids bigint[], p_since timestamptz[], p_until timestamptz DEFAULT 'infinity'
 ) RETURNS bigint
@@ -80,28 +69,36 @@ DECLARE
     v_after timestamptz[];
     v_until timestamptz[];
     v_credits int[];
+    v_anew bigint[];
     v_changed bigint;
 BEGIN
-    SELECT array_agg(a.memory_id), array_agg(CASE WHEN s.anew THEN '-infinity' ELSE a.folded_until END),
-           array_agg(greatest(a.folded_until, p_until)),
-           array_agg(CASE WHEN s.anew THEN 0 ELSE recall.millionths(a.credit) END)
-    INTO v_ids, v_after, v_until, v_credits
-    FROM (SELECT u.id, min(u.since) AS since FROM unnest(p_ids, p_since) u(id, since) GROUP BY u.id) d
-    JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = d.id
-    CROSS JOIN LATERAL (SELECT d.since <= a.folded_until AS anew) s;
-    WITH state AS (
+    SELECT array_agg(d.memory_id),
+           array_agg(CASE WHEN d.anew THEN '-infinity'
+                          ELSE greatest(d.folded_until, d.since - interval '1 microsecond') END),
+           array_agg(greatest(d.folded_until, p_until)),
+           array_agg(CASE WHEN d.anew THEN 0 ELSE recall.millionths(d.credit) END),
+           coalesce(array_agg(d.memory_id) FILTER (WHERE d.anew), '{}')
+    INTO v_ids, v_after, v_until, v_credits, v_anew
+    FROM (
+        SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS anew
+        FROM (SELECT u.id, min(u.since) AS since FROM unnest(p_ids, p_since) u(id, since) GROUP BY u.id) s
+        JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = s.id
+        ORDER BY a.memory_id) d;
+    -- Kept as it is computed: the times would else be put together again for each column.
+    WITH state AS MATERIALIZED (
         SELECT a.memory_id,
-               CASE WHEN d.anew THEN g.units ELSE a.n + g.units END AS n,
-               CASE WHEN d.anew THEN g.first_at ELSE least(a.first_at, g.first_at) END AS first_at,
-               CASE WHEN d.anew THEN g.newest ELSE recall.newest_eight(
-                   g.newest || ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8]) END AS newest,
-               coalesce(g.credit, a.credit) AS credit, greatest(a.folded_until, g.reached) AS folded_until
-        FROM recall.gather(p_tenant, v_ids, v_after, v_until, v_credits) g
-        JOIN unnest(v_ids, v_after) w(id, after) ON w.id = g.memory_id
-        CROSS JOIN LATERAL (SELECT w.after = '-infinity' AS anew) d
+               CASE WHEN g.anew THEN g.units ELSE a.n + g.units END AS n,
+               CASE WHEN g.anew THEN g.first_at ELSE least(a.first_at, g.first_at) END AS first_at,
+               CASE WHEN g.anew THEN g.newest
+                    ELSE g.newest || ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8] END AS newest,
+               g.credit, greatest(a.folded_until, g.reached) AS folded_until
+        FROM (
+            SELECT f.*, r.id IS NOT NULL AS anew
+            FROM recall.gather(p_tenant, v_ids, v_after, v_until, v_credits) f
+            LEFT JOIN unnest(v_anew) r(id) ON r.id = f.memory_id) g
         JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = g.memory_id
         -- A log that holds nothing whole of a memory, as after a partial restore, leaves its summary alone.
-        WHERE NOT d.anew OR g.units > 0
+        WHERE NOT g.anew OR g.units > 0
     ), changed AS (
         UPDATE recall.activation a
         SET n = s.n, first_at = s.first_at, credit = s.credit, folded_until = s.folded_until,
@@ -126,17 +123,18 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
+    v_taken bigint[];
     v_searches bigint;
     v_ids bigint[];
     v_since timestamptz[];
     v_until timestamptz;
 BEGIN
-    WITH oldest AS MATERIALIZED (
+    v_taken := ARRAY(
         SELECT q.id FROM recall.access_queue q
-        WHERE q.tenant = v_tenant ORDER BY q.id LIMIT p_limit FOR UPDATE SKIP LOCKED
-    ), taken AS (
-        DELETE FROM recall.access_queue q USING oldest o
-        WHERE q.tenant = v_tenant AND q.id = o.id
+        WHERE q.tenant = v_tenant ORDER BY q.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+    WITH taken AS (
+        DELETE FROM recall.access_queue q
+        WHERE q.tenant = v_tenant AND q.id = ANY (v_taken)
         RETURNING q.memory_ids, q.at
     ), due AS (
         SELECT u.id, min(t.at) AS since FROM taken t, unnest(t.memory_ids) u(id) GROUP BY u.id
@@ -148,6 +146,11 @@ BEGIN
         WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_ids) ORDER BY a.memory_id FOR UPDATE;
         -- Not beyond them: accesses of the next searches would be in before their turn, and seem late then.
         PERFORM recall.fold_memories(v_tenant, v_ids, v_since, v_until);
+        -- What a search showed at the moment in which it was forgotten for good leaves no trace either.
+        DELETE FROM recall.access e
+        WHERE e.tenant = v_tenant AND e.memory_id IN (
+            SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
+                SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
     END IF;
     RETURN v_searches;
 END $$;

@@ -356,7 +356,7 @@ BEGIN
             SELECT m.layer,
                    -- NaN, which would sort first, stands for a stored vector of length zero; the vector of
                    -- another model, not replaced yet, says nothing.
-                   CASE WHEN p_embedding IS NOT NULL AND m.embedded_with IS NOT DISTINCT FROM v_embedder
+                   CASE WHEN p_embedding IS NOT NULL AND coalesce(m.embedded_with = v_embedder, true)
                         THEN nullif(1 - (m.embedding <=> p_embedding), 'NaN') END AS similarity,
                    coalesce(recall.lexical_sum(m.search_text, v_queries, v_idfs), 0) AS strength,
                    (v_authors IS NOT NULL AND m.author IS NOT NULL

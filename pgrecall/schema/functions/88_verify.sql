@@ -93,16 +93,16 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND ((a.clock, a.decay) = (l.clock, l.decay)) IS NOT TRUE
 $$;
 
--- orphans: what the log, its queue and its keys, and the history of floors say of memories that are not there.
+-- orphans: what the log, its keys, and the history of floors say of memories that are not there. What waits in the
+-- queue is left out: the next fold drops it.
 CREATE OR REPLACE FUNCTION recall.orphans(p_tenant text) RETURNS TABLE (name text, subject text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT r.name, r.subject
     FROM (
         SELECT DISTINCT 'accesses' AS name, e.memory_id, e.memory_id::text AS subject
-        FROM recall.access e WHERE e.tenant = p_tenant
-        UNION ALL
-        SELECT 'queue', q.id, q.id::text FROM recall.queued_ids(p_tenant) q(id)
+        FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id NOT IN (
+            SELECT q.id FROM recall.queued_ids(p_tenant) q(id))
         UNION ALL
         SELECT 'idempotency keys', k.memory_id, k.idempotency_key
         FROM recall.access_key k WHERE k.tenant = p_tenant
@@ -186,7 +186,6 @@ SET search_path FROM CURRENT AS $$
     ('counters', 'Session counts, cut sizes and cached vitalities can be.'),
     ('layers', 'Memories have an activation, and age as their layer says.'),
     ('accesses', 'Logged accesses are of memories that exist.'),
-    ('queue', 'Accesses waiting to be folded are of memories that exist.'),
     ('idempotency keys', 'Idempotency keys are of memories that exist.'),
     ('floors', 'The history of the protection floor ends where its memory stands.'),
     ('archivals', 'Archived memories, and no others, have a reason.'),

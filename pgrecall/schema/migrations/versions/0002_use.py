@@ -51,7 +51,11 @@ def _types() -> None:
 
 def _activation_and_layers() -> None:
     op.add_column("activation", sa.Column("folded_until", sa.DateTime(timezone=True)), schema="recall")
-    op.execute("UPDATE recall.activation SET folded_until = to_timestamp(t1)")
+    # Up to the last event, which may be a mere part of an access, later than the newest whole one.
+    op.execute(
+        "UPDATE recall.activation a SET folded_until = greatest(to_timestamp(a.t1), ("
+        "SELECT max(e.at) FROM recall.access e WHERE e.tenant = a.tenant AND e.memory_id = a.memory_id))"
+    )
     op.alter_column("activation", "folded_until", nullable=False, schema="recall")
     op.add_column(
         "activation",
