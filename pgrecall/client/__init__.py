@@ -4,6 +4,7 @@ driver       the I/O: opening, closing, performing operations and flows
 remembering  storing, importing, reading, forgetting, linking
 using        accesses
 searching    questions
+composing    blocks of text for a prompt
 pruning      prune plans
 jobs         upkeep that runs by itself, and can be asked for
 tuning       layers and settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pgrecall.client.composing import Composing
 from pgrecall.client.jobs import Working
 from pgrecall.client.keeping import Keeping
 from pgrecall.client.pruning import Pruning
@@ -11,7 +12,7 @@ from pgrecall.client.tuning import Tuning
 from pgrecall.client.using import Using
 
 
-class Memory(Remembering, Using, Searching, Keeping, Working, Pruning, Tuning):
+class Memory(Remembering, Using, Searching, Composing, Keeping, Working, Pruning, Tuning):
     """One tenant's memory.
 
     >>> with Memory() as memory:                                   # doctest: +SKIP

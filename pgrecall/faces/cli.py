@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from pgrecall import __version__
 from pgrecall.errors import RecallError
 from pgrecall.faces import (
+    cli_context,
     cli_database,
     cli_import,
     cli_jobs,
@@ -58,6 +59,7 @@ app = typer.Typer(
 app.command("init")(cli_database.init)
 app.command("import")(cli_import.import_)
 app.command("search")(cli_search.search)
+app.command("context")(cli_context.context)
 app.command("show")(cli_memories.show)
 app.command("access")(cli_memories.access)
 app.command("link")(cli_memories.link)

@@ -5,6 +5,7 @@ it. So one text serves the synchronous and the asynchronous client.
 
 base         the steps a flow may ask for
 searching    a question and its answers
+composing    a question and a block of text for a prompt
 remembering  drafts into memories
 imports      what an importer reads
 graph        what holds the links together

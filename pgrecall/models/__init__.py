@@ -5,12 +5,14 @@ All times are timezone-aware datetimes; all shares, probabilities and vitalities
 memories    what is remembered, its vitality and its links
 use         accesses
 search      questions and answers
+context     a block of text for a prompt
 prune       prune plans and what became of them
 layers      layers and settings
 jobs        what jobs did, and where they stand
 reports     imports, the link graph, the state of a tenant
 """
 
+from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 from pgrecall.models.layers import Layer, Setting
 from pgrecall.models.memories import (
@@ -34,6 +36,9 @@ __all__ = [
     "Access",
     "AccessKind",
     "Check",
+    "ContextBlock",
+    "ContextRequest",
+    "ContextSource",
     "Draft",
     "DraftLink",
     "GraphReport",
@@ -44,7 +49,9 @@ __all__ = [
     "JobStatus",
     "Layer",
     "LayerStatus",
+    "LeftOut",
     "Link",
+    "Order",
     "Outcome",
     "PlanSummary",
     "Problem",

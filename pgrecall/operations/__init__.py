@@ -7,6 +7,7 @@ memories    storing, reading, forgetting
 links       linking and superseding
 use         accesses
 searching   questions
+composing   what a block of context is made with
 graph       the link graph as a whole
 reading     status and statistics
 prune       prune plans

@@ -65,40 +65,50 @@ CREATE OR REPLACE FUNCTION recall.fold_memories(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_ids bigint[];
-    v_after timestamptz[];
-    v_until timestamptz[];
-    v_credits int[];
-    v_anew bigint[];
+    v_part record;
+    v_changed bigint := 0;
+BEGIN
+    FOR v_part IN
+        SELECT d.anew, array_agg(d.memory_id) AS ids,
+               array_agg(CASE WHEN d.anew THEN '-infinity'
+                              ELSE greatest(d.folded_until, d.since - interval '1 microsecond') END) AS after,
+               array_agg(greatest(d.folded_until, p_until)) AS until,
+               array_agg(CASE WHEN d.anew THEN 0 ELSE recall.millionths(d.credit) END) AS credits
+        FROM (
+            SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS anew
+            FROM (SELECT u.id, min(u.since) AS since FROM unnest(p_ids, p_since) u(id, since) GROUP BY u.id) s
+            JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = s.id
+            ORDER BY anew, a.memory_id) d
+        GROUP BY d.anew
+    LOOP
+        v_changed := v_changed + recall.fold_part(
+            p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew);
+    END LOOP;
+    RETURN v_changed;
+END $$;
+
+-- fold_part: gathers for these memories, and adds what there is to their summaries or, anew, puts it in their
+-- place. Returns how many summaries changed.
+CREATE OR REPLACE FUNCTION recall.fold_part(
+    p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_anew boolean
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
     v_changed bigint;
 BEGIN
-    SELECT array_agg(d.memory_id),
-           array_agg(CASE WHEN d.anew THEN '-infinity'
-                          ELSE greatest(d.folded_until, d.since - interval '1 microsecond') END),
-           array_agg(greatest(d.folded_until, p_until)),
-           array_agg(CASE WHEN d.anew THEN 0 ELSE recall.millionths(d.credit) END),
-           coalesce(array_agg(d.memory_id) FILTER (WHERE d.anew), '{}')
-    INTO v_ids, v_after, v_until, v_credits, v_anew
-    FROM (
-        SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS anew
-        FROM (SELECT u.id, min(u.since) AS since FROM unnest(p_ids, p_since) u(id, since) GROUP BY u.id) s
-        JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = s.id
-        ORDER BY a.memory_id) d;
     -- Kept as it is computed: the times would else be put together again for each column.
     WITH state AS MATERIALIZED (
         SELECT a.memory_id,
-               CASE WHEN g.anew THEN g.units ELSE a.n + g.units END AS n,
-               CASE WHEN g.anew THEN g.first_at ELSE least(a.first_at, g.first_at) END AS first_at,
-               CASE WHEN g.anew THEN g.newest
+               CASE WHEN p_anew THEN g.units ELSE a.n + g.units END AS n,
+               CASE WHEN p_anew THEN g.first_at ELSE least(a.first_at, g.first_at) END AS first_at,
+               CASE WHEN p_anew THEN g.newest
                     ELSE g.newest || ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8] END AS newest,
                g.credit, greatest(a.folded_until, g.reached) AS folded_until
-        FROM (
-            SELECT f.*, r.id IS NOT NULL AS anew
-            FROM recall.gather(p_tenant, v_ids, v_after, v_until, v_credits) f
-            LEFT JOIN unnest(v_anew) r(id) ON r.id = f.memory_id) g
+        FROM recall.gather(p_tenant, p_ids, p_after, p_until, p_credits) g
         JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = g.memory_id
         -- A log that holds nothing whole of a memory, as after a partial restore, leaves its summary alone.
-        WHERE NOT g.anew OR g.units > 0
+        WHERE NOT p_anew OR g.units > 0
     ), changed AS (
         UPDATE recall.activation a
         SET n = s.n, first_at = s.first_at, credit = s.credit, folded_until = s.folded_until,

@@ -1,0 +1,50 @@
+"""From a question to a block of text for a prompt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pgrecall.errors import DatabaseError
+from pgrecall.flows.base import Flow
+from pgrecall.flows.searching import READ_ONLY, search
+from pgrecall.models import ContextBlock, ContextRequest, SearchRequest, SearchResult
+from pgrecall.operations import composing
+from pgrecall.operations.layers import layers
+from pgrecall.search.compose import compose
+from pgrecall.search.context_checks import require_composable, require_layers
+from pgrecall.search.likeness import completed
+
+
+def context(question: SearchRequest, request: ContextRequest, *, embed: bool) -> Flow[ContextBlock]:
+    """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
+    require_composable(request, question.k)
+    if request.per_layer:
+        require_layers(request, frozenset(layer.name for layer in (yield layers())))
+    result = yield from search(replace(question, log=False), embed=embed)
+    block = yield from _composed(result, question, request)
+    if not (block.hits and question.logged):
+        return block
+    try:
+        yield composing.log_shown([hit.id for hit in block.hits], question.session_id)
+    except DatabaseError as error:
+        if error.sqlstate != READ_ONLY:
+            raise
+        unlogged = "log: the database is read-only, so it is not counted what was shown"
+        return replace(block, skipped=(*block.skipped, unlogged))
+    return block
+
+
+def _composed(result: SearchResult, question: SearchRequest, request: ContextRequest) -> Flow[ContextBlock]:
+    """The block these hits make, once it is known how alike they are and which replace which."""
+    ids = [hit.id for hit in result.hits]
+    known = (yield composing.similarities(ids)) if len(ids) > 1 else {}
+    chains = (yield composing.successors(ids)) if ids and question.include_superseded else {}
+    similarities, lettered = completed(known, result.hits)
+    block = compose(result.hits, request, similarities=similarities, successors=chains)
+    skipped = [*result.skipped, *block.skipped]
+    if lettered:
+        skipped.append(
+            f"likeness in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
+            "near-duplicates are told by their letters"
+        )
+    return replace(block, skipped=tuple(skipped))
