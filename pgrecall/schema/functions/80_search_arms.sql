@@ -1,0 +1,175 @@
+-- The arms of search: what passes its filters, what the words of a question weigh, and who is nearest.
+
+-- passes: whether a memory is inside the filters; NULL filters let everything through. Inlined. One CASE, so
+-- that a generic plan expects half of the rows to pass: conditions side by side, each of a parameter it does
+-- not know, make it expect a single row, and then it reads the whole tenant instead of the vector index.
+CREATE OR REPLACE FUNCTION recall.passes(
+    m recall.memory, p_layers text[], p_roles text[], p_authors text[], p_tags text[],
+    p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean,
+    p_now timestamptz
+) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (p_archived OR m.archived_at IS NULL)
+    AND (p_superseded OR m.superseded_by IS NULL)
+    AND (p_invalid OR ((m.valid_from IS NULL OR m.valid_from <= p_now)
+                       AND (m.valid_until IS NULL OR m.valid_until > p_now)
+                       -- What expiry has archived is archived, no more and no less.
+                       AND (m.expires_at IS NULL OR m.expires_at > p_now OR m.archived_at IS NOT NULL)))
+    AND (p_layers IS NULL OR m.layer = ANY (p_layers))
+    AND (p_roles IS NULL OR m.role = ANY (p_roles))
+    AND (p_authors IS NULL OR m.author = ANY (p_authors))
+    AND (p_tags IS NULL OR m.tags @> p_tags)
+    AND (p_since IS NULL OR m.happened_at >= p_since)
+    AND (p_until IS NULL OR m.happened_at < p_until)
+    THEN true ELSE false END;
+
+-- lexical_sum: the weight of the query's words in one memory: for each of up to 16 words its idf times how
+-- strongly the memory holds it (1 for one occurrence in the body, saturating at 1.64). Flat, to be inlined.
+CREATE OR REPLACE FUNCTION recall.lexical_sum(p_text tsvector, p_words tsquery[], p_idfs double precision[])
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1.6449340668482264 * (
+    coalesce(p_idfs[1] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[1]), 0)
+    + coalesce(p_idfs[2] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[2]), 0)
+    + coalesce(p_idfs[3] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[3]), 0)
+    + coalesce(p_idfs[4] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[4]), 0)
+    + coalesce(p_idfs[5] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[5]), 0)
+    + coalesce(p_idfs[6] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[6]), 0)
+    + coalesce(p_idfs[7] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[7]), 0)
+    + coalesce(p_idfs[8] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[8]), 0)
+    + coalesce(p_idfs[9] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[9]), 0)
+    + coalesce(p_idfs[10] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[10]), 0)
+    + coalesce(p_idfs[11] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[11]), 0)
+    + coalesce(p_idfs[12] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[12]), 0)
+    + coalesce(p_idfs[13] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[13]), 0)
+    + coalesce(p_idfs[14] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[14]), 0)
+    + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
+    + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
+
+-- query_words: the words of a question after stemming and stop words, rarest first, at most 16, with the
+-- number of this tenant's memories that hold each; `total` is how many memories were counted. Words that no
+-- memory holds take at most half the places that known words could fill.
+CREATE OR REPLACE FUNCTION recall.query_words(p_tenant text, p_query text)
+RETURNS TABLE (word text, documents bigint, total bigint)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_total bigint;
+BEGIN
+    SELECT l.documents INTO v_total FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '';
+    IF v_total IS NOT NULL THEN
+        RETURN QUERY
+        SELECT c.word, c.documents, v_total
+        FROM (
+            SELECT b.* FROM (
+                SELECT w.word, coalesce(l.documents, 0) AS documents,
+                       row_number() OVER (PARTITION BY l.word IS NULL ORDER BY w.word) AS place
+                FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) w(word)
+                LEFT JOIN recall.lexeme l ON l.tenant = p_tenant AND l.word = w.word) b
+            ORDER BY b.documents = 0 AND b.place > 8, b.documents, b.word LIMIT 16) c
+        ORDER BY 2, 1;
+    ELSE
+        -- No statistics yet: count now, bounded, so that rare words weigh more from the first search on.
+        SELECT count(*) INTO v_total FROM (
+            SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted;
+        RETURN QUERY
+        SELECT w.word, recall.document_frequency(p_tenant, w.word, 10000), v_total
+        FROM (SELECT u.word FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) u(word) LIMIT 64) w
+        ORDER BY 2, 1 LIMIT 16;
+    END IF;
+END $$;
+
+-- gate_of: an OR of the rarest of these words (rarest first) that together occur in at most p_budget
+-- memories, and always of the rarest one that occurs at all: bounds what the lexical arm reads.
+CREATE OR REPLACE FUNCTION recall.gate_of(p_words text[], p_documents bigint[], p_budget bigint)
+RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT string_agg(recall.quoted_query(g.word)::text, ' | ')::tsquery
+    FROM (
+        SELECT w.word, w.documents, sum(w.documents) OVER (ORDER BY w.place) AS reached
+        FROM unnest(p_words, p_documents) WITH ORDINALITY w(word, documents, place)
+    ) g
+    WHERE g.reached <= p_budget OR g.reached = g.documents
+$$;
+
+-- semantic_arm: the memories nearest in meaning, nearest first. A tenant of up to 4,000 memories, and any
+-- filter that leaves the index short, is searched exactly.
+CREATE OR REPLACE FUNCTION recall.semantic_arm(
+    p_tenant text, p_embedding halfvec, p_pool int, p_total bigint, p_layers text[], p_roles text[],
+    p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz, p_archived boolean,
+    p_superseded boolean, p_invalid boolean, p_now timestamptz
+) RETURNS TABLE (id bigint, similarity double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET hnsw.iterative_scan = relaxed_order
+SET hnsw.ef_search = 100 AS $$
+DECLARE
+    v_ids bigint[];
+BEGIN
+    IF p_total > 4000 THEN
+        IF p_pool <= 50 THEN
+            -- A literal limit: the planner must know it is small, or it scans and sorts instead.
+            v_ids := ARRAY(
+                SELECT m.id FROM recall.memory m
+                WHERE m.archived_at IS NULL AND m.tenant = p_tenant AND recall.passes(
+                    m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+                    p_invalid, p_now)
+                ORDER BY m.embedding <=> p_embedding LIMIT 50);
+        ELSE
+            v_ids := ARRAY(
+                SELECT m.id FROM recall.memory m
+                WHERE m.archived_at IS NULL AND m.tenant = p_tenant AND recall.passes(
+                    m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+                    p_invalid, p_now)
+                ORDER BY m.embedding <=> p_embedding LIMIT 1000);
+        END IF;
+        IF p_archived THEN
+            v_ids := v_ids || ARRAY(
+                SELECT m.id FROM recall.memory m
+                WHERE m.archived_at IS NOT NULL AND m.tenant = p_tenant AND recall.passes(
+                    m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, true, p_superseded,
+                    p_invalid, p_now)
+                ORDER BY m.embedding <=> p_embedding LIMIT 50);
+        END IF;
+    END IF;
+    IF coalesce(cardinality(v_ids), 0) < p_pool THEN
+        RETURN QUERY
+        SELECT m.id, 1 - (m.embedding <=> p_embedding)
+        FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.embedding IS NOT NULL
+          AND m.happened_at >= coalesce(p_since, '-infinity') AND m.happened_at <= coalesce(p_until, 'infinity')
+          AND recall.passes(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
+                            p_superseded, p_invalid, p_now)
+        ORDER BY (m.embedding <=> p_embedding) + 0, m.id LIMIT p_pool;
+    ELSE
+        RETURN QUERY
+        SELECT m.id, 1 - (m.embedding <=> p_embedding)
+        FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
+        ORDER BY (m.embedding <=> p_embedding) + 0, m.id LIMIT p_pool;
+    END IF;
+END $$;
+
+-- lexical_arm: the memories that hold the question's rare words, best first; at most 2,000 are scored.
+CREATE OR REPLACE FUNCTION recall.lexical_arm(
+    p_tenant text, p_gate tsquery, p_words tsquery[], p_idfs double precision[], p_pool int,
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
+    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_now timestamptz
+) RETURNS TABLE (id bigint, strength double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
+    RETURN QUERY
+    SELECT g.id, recall.lexical_sum(g.search_text, p_words, p_idfs) AS strength
+    FROM (
+        SELECT m.id, m.search_text FROM recall.memory m
+        WHERE m.search_text @@ p_gate AND m.tenant || '' = p_tenant AND recall.passes(
+            m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
+            p_now)
+        LIMIT 2000) g
+    ORDER BY 2 DESC, 1 LIMIT p_pool;
+END $$;
