@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from itertools import combinations, pairwise
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,8 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import Query
 from tests.integration.use_tools import Use, fold_all, log_later, note, notes, rebuild, record, state
 
-DAY = timedelta(days=1)
-MINUTE = timedelta(minutes=1)
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 HALF_LIFE = 30 * DAY
 
 
@@ -300,13 +298,3 @@ def test_no_session_no_associates(sql: Query, now: datetime) -> None:
     memory = note(sql)
     assert associates(sql, memory, now) == []
     assert associates(sql, 4711, now) == []
-
-
-def test_a_session_id_that_is_too_long_is_refused(sql: Query, now: datetime) -> None:
-    memory = note(sql)
-    with pytest.raises(
-        psycopg.errors.InvalidParameterValue, match=r"^The session id has 1001 bytes, more than 1,000"
-    ):
-        use(sql, memory, "s" * 1001, now, now)
-    use(sql, memory, "s" * 1000, now, now)
-    assert state(sql, memory)["n"] == 2

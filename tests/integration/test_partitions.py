@@ -1,4 +1,4 @@
-"""Where the log is written: a partition a month; a search's rows in one statement that changes nothing else."""
+"""Where the log is written: a partition a month; a search's rows in one statement that touches nothing."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ def log_later(sql: Query, memory: int, use: Use, weight: float, now: datetime) -
     """Logs an access as a search does: for a fold to come."""
     sql(
         "WITH shown AS (INSERT INTO recall.access "
-        "(tenant, memory_id, kind, weight, at, session_id, recorded_at) VALUES ('acme', %(memory)s, %(kind)s, %(weight)s, %(at)s, %(session)s, %(now)s)) "
+        "(tenant, memory_id, kind, weight, at, session_id, recorded_at) "
+        "VALUES ('acme', %(memory)s, %(kind)s, %(weight)s, %(at)s, %(session)s, %(now)s)) "
         "INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES ('acme', ARRAY[%(memory)s], %(at)s)",
         {
             "memory": memory,
@@ -90,6 +91,11 @@ def rebuild(sql: Query, memories: list[int] | None = None) -> int:
 
 def waiting(sql: Query) -> int:
     return int(sql("SELECT count(*) FROM recall.access_queue")[0]["count"])
+
+
+def logged(sql: Query) -> int:
+    """How many uses are in the log, births left out."""
+    return int(sql("SELECT count(*) FROM recall.access WHERE kind <> 'write'")[0]["count"])
 
 
 def state(sql: Query, memory: int) -> dict[str, Any]:
@@ -143,6 +149,22 @@ def fold_of_log(sql: Query, memory: int, burst_seconds: float = 600.0) -> Folded
 
 def renamed(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"at": row["at"], "weight": row["weight"], "kind": row["kind"], "session": row["session_id"]}
+
+
+def join(
+    sql: Query, src: int, dst: int, relation: str = "links_to", weight: float = 1, at: datetime = BIRTH
+) -> None:
+    sql("SELECT recall.link(%s, %s, %s, %s, %s)", (src, dst, relation, weight, at))
+
+
+def use(sql: Query, memory: int, now: datetime, kind: str = "used", **options: Any) -> None:
+    record(sql, [{"memory_id": memory, "kind": kind} | options], now)
+
+
+def stored(sql: Query, memory: int) -> tuple[float, float | None]:
+    """The spreading boost of a memory and its time."""
+    row = state(sql, memory)
+    return row["spread"], row["spread_at"]
 
 
 @contextmanager

@@ -93,7 +93,8 @@ def log(
     at = BIRTH + timedelta(seconds=seconds)
     old(
         "INSERT INTO recall.access "
-        "(tenant, memory_id, kind, weight, at, session_id, idempotency_key, recorded_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+        "(tenant, memory_id, kind, weight, at, session_id, idempotency_key, recorded_at) "
+        "VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
         (tenant, memory, kind, weight, at, session, key, at),
     )
     if seconds and weight >= 1:

@@ -138,6 +138,7 @@ DECLARE
     v_ids bigint[];
     v_since timestamptz[];
     v_until timestamptz;
+    v_there bigint;
 BEGIN
     v_taken := ARRAY(
         SELECT q.id FROM recall.access_queue q
@@ -154,13 +155,16 @@ BEGIN
     IF v_searches > 0 THEN
         PERFORM FROM recall.activation a
         WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_ids) ORDER BY a.memory_id FOR UPDATE;
+        GET DIAGNOSTICS v_there = ROW_COUNT;
         -- Not beyond them: accesses of the next searches would be in before their turn, and seem late then.
         PERFORM recall.fold_memories(v_tenant, v_ids, v_since, v_until);
         -- What a search showed at the moment in which it was forgotten for good leaves no trace either.
-        DELETE FROM recall.access e
-        WHERE e.tenant = v_tenant AND e.memory_id IN (
-            SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
-                SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
+        IF v_there < cardinality(v_ids) THEN
+            DELETE FROM recall.access e
+            WHERE e.tenant = v_tenant AND e.memory_id IN (
+                SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
+                    SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
+        END IF;
     END IF;
     RETURN v_searches;
 END $$;
