@@ -164,6 +164,19 @@ def test_an_access_killed_before_its_commit_can_be_sent_again(
     assert [state(query, memory)["n"] for memory in (first, second)] == [2, 2]
 
 
+def test_a_worker_passes_over_what_another_has_taken(database_url: str, query: Query, now: datetime) -> None:
+    memories = notes(query, 3)
+    for memory in memories:
+        log_later(query, memory, Use(60), 1, now)
+    with as_tenant(database_url, autocommit=False) as first, as_tenant(database_url) as second:
+        assert first.execute("SELECT recall.fold_accesses(1)").fetchall() == [(1,)]
+        second.execute("SET lock_timeout = '10s'")
+        folded_by_others = second.execute("SELECT recall.fold_accesses() FROM generate_series(1, 2)")
+        assert folded_by_others.fetchall() == [(2,), (0,)]
+        first.commit()
+    assert [state(query, memory)["n"] for memory in memories] == [2, 2, 2]
+
+
 def test_two_workers_take_different_searches(database_url: str, query: Query, now: datetime) -> None:
     """Nothing is taken twice, and nothing is left, while more arrives."""
     memories = notes(query, 5)

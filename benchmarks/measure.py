@@ -1,0 +1,105 @@
+"""What a benchmark of ratios is made of: timed pairs, rows with a goal, and the table of them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from statistics import median
+from typing import Any
+
+import psycopg
+from rich.table import Table
+
+import pgrecall
+
+SETTINGS = ("shared_buffers", "work_mem", "fsync", "full_page_writes", "wal_compression", "jit")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A bound of a ratio; ``least`` turns it round."""
+
+    bound: float
+    least: bool = False
+
+    def met(self, ratio: float) -> bool:
+        return ratio >= self.bound if self.least else ratio <= self.bound
+
+    def __str__(self) -> str:
+        return f"{'>=' if self.least else '<='} {self.bound:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was measured, against what, and what is wanted of their ratio. Both in the same ``unit``."""
+
+    measure: str
+    against: str
+    measured: float
+    floor: float
+    unit: str
+    goal: Goal
+
+    @property
+    def ratio(self) -> float:
+        return self.measured / self.floor
+
+    @property
+    def ok(self) -> bool:
+        return self.goal.met(self.ratio)
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self) | {"ratio": self.ratio, "goal": str(self.goal), "ok": self.ok}
+
+
+def seconds(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def interleaved(actions: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """The median of each action's seconds; each round does all of them, and a first one is thrown away."""
+    taken: list[list[float]] = [[] for _ in actions]
+    for turn in range(rounds + 1):
+        for action, times in zip(actions, taken, strict=True):
+            spent = seconds(action)
+            if turn:
+                times.append(spent)
+    return [median(times) for times in taken]
+
+
+def surroundings(connection: psycopg.Connection[Any], *packages: str) -> dict[str, Any]:
+    """Versions, settings of the server, and how busy the machine is."""
+    return {
+        "versions": {
+            "pgrecall": pgrecall.__version__,
+            "postgres": connection.info.parameter_status("server_version"),
+            "python": platform.python_version(),
+            **{package: version(package) for package in packages},
+        },
+        "settings": {name: connection.execute(f"SHOW {name}").fetchone()[0] for name in SETTINGS},  # type: ignore[index]
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def table(rows: Sequence[Row], title: str) -> Table:
+    shown = Table(title=title)
+    for column in ("measure", "against", "measured", "floor", "ratio", "goal", ""):
+        shown.add_column(column, justify="left" if column in ("measure", "against") else "right")
+    for row in rows:
+        shown.add_row(
+            row.measure,
+            row.against,
+            f"{row.measured:,.4g} {row.unit}",
+            f"{row.floor:,.4g} {row.unit}",
+            f"{row.ratio:.3g}",
+            str(row.goal),
+            "ok" if row.ok else "miss",
+        )
+    return shown

@@ -1,0 +1,162 @@
+"""The jobs, each beside the least that Postgres or another library does for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import Any
+
+import networkx as nx
+from psycopg.rows import dict_row
+
+from benchmarks.measure import Goal, Row, seconds
+from benchmarks.upkeep_data import TENANT, Bench, log_searches
+from pgrecall.flows.keeping import FOLD_ROWS
+from pgrecall.graph import LinkGraph, articulate
+from pgrecall.jobs.catalogue import VITALITY_ROWS
+from pgrecall.operations import Operation, link_graph, store_cut_sizes
+from pgrecall.operations.upkeep import fold_accesses, refresh_vitality
+
+_BARE_UPDATE = """
+UPDATE recall.activation SET vitality = 0.5, zone = 'stale', computed_at = now() WHERE tenant = %(tenant)s
+"""
+_BARE_TALLY = """
+CREATE TABLE upkeep_tally AS
+SELECT memory_id, count(*) AS events, sum(weight) AS weight, min(at) AS first_at, max(at) AS last_at
+FROM recall.access WHERE tenant = %(tenant)s AND recorded_at >= %(since)s GROUP BY memory_id
+"""
+_UPDATES = """
+SELECT n_tup_upd AS all, n_tup_hot_upd AS hot FROM pg_stat_user_tables
+WHERE schemaname = 'recall' AND relname = 'activation'
+"""
+_WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
+
+
+def fetch(bench: Bench, operation: Operation[Any]) -> Any:
+    """What an operation gives over the bench's connection, as a job runs it."""
+    cursor = bench.connection.cursor(row_factory=dict_row)
+    return operation.read(cursor.execute(operation.sql, operation.parameters).fetchall())
+
+
+def refresh(bench: Bench, rounds: int) -> Iterator[Row]:
+    """All cached vitalities, in the job's batches, and one bare UPDATE of the same columns."""
+    bare, ours = _Writes(bench), _Writes(bench)
+    for turn in range(rounds + 1):
+        for writes, action in ((bare, _update_bare), (ours, _refresh_all)):
+            bench.settle("activation")
+            writes.measure(action, kept=turn > 0)
+    assert ours.updates == bare.updates, "both have updated every row"
+    against = "bare HOT UPDATE of the same rows"
+    took, least = median(ours.seconds), median(bare.seconds)
+    yield Row("refresh of all vitality", against, took, least, "s", Goal(1.5))
+    yield Row("WAL of the refresh", against, median(ours.wal) / 1e6, median(bare.wal) / 1e6, "MB", Goal(1.05))
+    yield Row("its updates that are HOT", "all of them", ours.hot, ours.updates, "", Goal(0.99, least=True))
+
+
+def _update_bare(bench: Bench) -> None:
+    bench.run(_BARE_UPDATE, tenant=TENANT)
+
+
+def _refresh_all(bench: Bench) -> None:
+    last: int | None = 0
+    while last is not None:
+        last = fetch(bench, refresh_vitality(last, VITALITY_ROWS, bench.now))
+
+
+class _Writes:
+    """Seconds and bytes of WAL of each round, and how many updates there were in all."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.seconds: list[float] = []
+        self.wal: list[float] = []
+        self.updates = self.hot = 0
+
+    def measure(self, action: Callable[[Bench], None], *, kept: bool) -> None:
+        wal, updates, hot = self._counters()
+        spent = seconds(lambda: action(self._bench))
+        wal_after, updates_after, hot_after = self._counters()
+        if kept:
+            self.seconds.append(spent)
+            self.wal.append(wal_after - wal)
+            self.updates += updates_after - updates
+            self.hot += hot_after - hot
+
+    def _counters(self) -> tuple[float, int, int]:
+        self._bench.run("SELECT pg_stat_force_next_flush()")
+        updates, hot = self._bench.connection.execute(_UPDATES).fetchone() or (0, 0)
+        return float(self._bench.value(_WAL)), updates, hot
+
+
+def graph(bench: Bench, rounds: int) -> Iterator[Row]:
+    """The graph job from the table to the table, and networkx from the table to its articulation points."""
+    found: dict[str, set[int]] = {}
+
+    def job(name: str, accelerate: bool) -> Callable[[], None]:
+        def run() -> None:
+            links = LinkGraph.of_blob(fetch(bench, link_graph()), accelerate=accelerate)
+            points = articulate(links, accelerate=accelerate).points()
+            fetch(bench, store_cut_sizes(points))
+            found[name] = set(points)
+
+        return run
+
+    def oracle() -> None:
+        rows = bench.connection.execute("SELECT src, dst FROM recall.link WHERE tenant = %s", (TENANT,))
+        found["networkx"] = set(nx.articulation_points(nx.Graph(rows.fetchall())))
+
+    contenders = {"numba": job("numba", True), "plain": job("plain", False), "networkx": oracle}
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(rounds + 1):
+        for name, action in contenders.items():
+            with _no_cut_sizes(bench):
+                spent = seconds(action)
+            if turn:
+                times[name].append(spent)
+    assert found["numba"] == found["plain"] == found["networkx"], "all find the same articulation points"
+    least = median(times["networkx"])
+    yield Row("graph job, numba", "networkx end to end", median(times["numba"]), least, "s", Goal(0.1))
+    yield Row("graph job, plain Python", "networkx end to end", median(times["plain"]), least, "s", Goal(1))
+
+
+@contextmanager
+def _no_cut_sizes(bench: Bench) -> Iterator[None]:
+    """As before the first run: every articulation point has to be written down."""
+    bench.run("UPDATE recall.activation SET cut_size = 0, protected = false WHERE cut_size > 0")
+    bench.settle("activation")
+    yield
+
+
+def fold(bench: Bench, rounds: int, events: int) -> Iterator[Row]:
+    """What searches logged, folded in the job's steps and at once, and its bare GROUP BY into a table."""
+    searches = max(1, events // 10)
+    limits = {"in the job's steps": FOLD_ROWS, "in one step": searches}
+    times: dict[str, list[float]] = {name: [] for name in limits}
+    floors: list[float] = []
+    for turn in range(rounds):
+        for place, (name, limit) in enumerate(limits.items()):
+            since = log_searches(bench, searches, turn * len(limits) + place, rounds * len(limits))
+            floors.append(seconds(lambda since=since: bench.run(_BARE_TALLY, tenant=TENANT, since=since)))
+            bench.run("DROP TABLE upkeep_tally")
+            times[name].append(seconds(lambda limit=limit: _fold_all(bench, limit)))
+    wrong = bench.value(
+        "SELECT recall.rebuild(ARRAY(SELECT i FROM generate_series(1, %(memories)s, %(step)s) i))",
+        memories=bench.memories,
+        step=max(1, bench.memories // 1000),
+    )
+    assert wrong == 0, f"{wrong} summaries are not what the log says"
+    for name, spent in times.items():
+        yield Row(
+            f"fold of {events:,} events {name}",
+            "bare GROUP BY into a new table",
+            median(spent),
+            median(floors),
+            "s",
+            Goal(3),
+        )
+
+
+def _fold_all(bench: Bench, limit: int) -> None:
+    while fetch(bench, fold_accesses(limit)):
+        pass
