@@ -178,6 +178,7 @@ def test_expiry_passes_over_what_is_being_renewed(database_url: str, query: Quer
     other = mortal(query, "b", now, now - DAY)
     with as_tenant(database_url, autocommit=False) as writer:
         writer.execute("UPDATE recall.memory SET expires_at = %s WHERE key = 'a'", (now + DAY,))
+        query("SET lock_timeout = '10s'")
         assert expire(query, now) == 1
         writer.commit()
     assert expire(query, now) == 0

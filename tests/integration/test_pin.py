@@ -7,6 +7,7 @@ from datetime import datetime
 import psycopg
 import pytest
 
+from pgrecall import Memory
 from tests.conftest import Query
 from tests.integration.use_tools import note
 
@@ -45,3 +46,13 @@ def test_what_is_noted_down_needs_a_moment(sql: Query, call: str, moment: str | 
         sql(f"SELECT {call}", (memory, moment))
     assert sql("SELECT 1 FROM recall.memory WHERE pinned OR archived_at IS NOT NULL") == []
     assert sql("SELECT 1 FROM recall.link") == []
+
+
+def test_importing_a_note_again_leaves_its_pin(memory: Memory) -> None:
+    memory.remember("a", key="pinned-note")
+    memory.pin("pinned-note")
+    for body in ("a", "rewritten"):
+        memory.remember(body, key="pinned-note")
+        assert memory.get("pinned-note").pinned
+    memory.pin("pinned-note", False)
+    assert not memory.get("pinned-note").pinned

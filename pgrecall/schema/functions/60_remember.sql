@@ -87,7 +87,8 @@ BEGIN
             session_id = excluded.session_id, tags = excluded.tags, aliases = excluded.aliases,
             metadata = excluded.metadata, occurred_at = excluded.occurred_at,
             valid_from = excluded.valid_from, valid_until = excluded.valid_until,
-            expires_at = excluded.expires_at, pinned = excluded.pinned, updated_at = excluded.updated_at,
+            -- A draft can pin; taking a pin away is left to `pin`, or every import would do it.
+            expires_at = excluded.expires_at, pinned = m.pinned OR excluded.pinned, updated_at = excluded.updated_at,
             archived_at = NULL,
             embedding = CASE WHEN excluded.embedding IS NOT NULL THEN excluded.embedding
                              WHEN excluded.content_hash = m.content_hash THEN m.embedding END,
@@ -99,7 +100,7 @@ BEGIN
               (excluded.layer, excluded.title, excluded.body, excluded.role, excluded.author,
                excluded.context, excluded.source, excluded.session_id, excluded.tags, excluded.aliases,
                excluded.metadata, excluded.occurred_at, excluded.valid_from, excluded.valid_until,
-               excluded.expires_at, excluded.pinned)
+               excluded.expires_at, m.pinned OR excluded.pinned)
            OR (excluded.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
         RETURNING m.id, m.key, m.layer, m.content_hash, coalesce(m.occurred_at, p_now) AS born_at
     ), placed AS (

@@ -7,10 +7,14 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT string_agg(int8send(l.src) || int8send(l.dst), '')
     FROM recall.link l
-    JOIN recall.memory s ON s.tenant = l.tenant AND s.id = l.src
-    JOIN recall.memory d ON d.tenant = l.tenant AND d.id = l.dst
-    WHERE l.tenant = recall.current_tenant() AND recall.is_reference(l.relation)
-      AND s.archived_at IS NULL AND d.archived_at IS NULL
+    WHERE l.tenant = (SELECT recall.current_tenant()) AND recall.is_reference(l.relation)
+      -- Every link has its memories, so it is enough to look for those that are archived, which are few.
+      AND NOT EXISTS (SELECT FROM recall.memory m
+                      WHERE m.tenant = (SELECT recall.current_tenant()) AND m.id = l.src
+                        AND m.archived_at IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM recall.memory m
+                      WHERE m.tenant = (SELECT recall.current_tenant()) AND m.id = l.dst
+                        AND m.archived_at IS NOT NULL)
 $$;
 
 -- store_cut_sizes: keeps how many memories each articulation point would cut off; the others cut off none.
@@ -34,14 +38,15 @@ BEGIN
         SELECT a.memory_id, coalesce(u.cut_size, 0) AS cut_size, a.protected AS before
         FROM recall.activation a
         LEFT JOIN unnest(p_ids, p_cut_sizes) u(id, cut_size) ON u.id = a.memory_id
-        WHERE a.tenant = v_tenant AND (a.cut_size > 0 OR u.id IS NOT NULL)
+        WHERE a.tenant = v_tenant
+          AND (a.cut_size, a.protected)
+              IS DISTINCT FROM (coalesce(u.cut_size, 0), coalesce(u.cut_size, 0) >= v_min_cut)
         ORDER BY a.memory_id FOR UPDATE OF a
     ), stored AS (
         UPDATE recall.activation a
         SET cut_size = w.cut_size, protected = w.cut_size >= v_min_cut
         FROM wanted w
         WHERE a.tenant = v_tenant AND a.memory_id = w.memory_id
-          AND (a.cut_size, a.protected) IS DISTINCT FROM (w.cut_size, w.cut_size >= v_min_cut)
         RETURNING a.memory_id, a.protected <> w.before AS turned
     )
     SELECT array_agg(s.memory_id) FILTER (WHERE s.turned) INTO v_changed FROM stored s;

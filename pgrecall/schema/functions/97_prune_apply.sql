@@ -52,11 +52,12 @@ BEGIN
                 'archived by plan ' || g.plan_id, g.reason, 'archived') || ' already'
             WHEN m.pinned THEN 'pinned since'
             WHEN a.protected THEN format('protected now: %s memories would be cut off without it', a.cut_size)
+            -- Before use, of which a rewriting is one.
+            WHEN m.content_hash <> i.impact ->> 'content_hash' THEN 'rewritten since'
             WHEN a.t1 >= recall.epoch(p_plan.created_at) OR e.used THEN 'used since'
             WHEN NOT e.used THEN 'shown in results since'
             WHEN a.last_linked_at >= recall.epoch(p_plan.created_at)
                  OR (f.impact ->> 'links_in')::int > (i.impact ->> 'links_in')::int THEN 'linked since'
-            WHEN m.content_hash <> i.impact ->> 'content_hash' THEN 'rewritten since'
             WHEN v.zone <> 'archived' THEN format('in the zone %s now', v.zone) END AS note
         FROM recall.prune_item i
         JOIN recall.memory m ON m.tenant = p_plan.tenant AND m.id = i.memory_id
