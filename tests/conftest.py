@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 from filelock import FileLock
+from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
@@ -25,6 +26,10 @@ from pgrecall.settings import Settings
 DIMENSIONS = 64
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 TEMPLATE = "recall_template"
+
+# A deadline for each example is a timed assertion: it fails where the machine is busy, and says nothing else.
+hypothesis_settings.register_profile("suite", deadline=None)
+hypothesis_settings.load_profile("suite")
 
 
 @pytest.fixture(autouse=True)
