@@ -17,6 +17,7 @@ from rich.table import Table
 import pgrecall
 
 SETTINGS = ("shared_buffers", "work_mem", "fsync", "full_page_writes", "wal_compression", "jit")
+_SETTINGS = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY (%s) ORDER BY name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def surroundings(connection: psycopg.Connection[Any], *packages: str) -> dict[st
             "python": platform.python_version(),
             **{package: version(package) for package in packages},
         },
-        "settings": {name: connection.execute(f"SHOW {name}").fetchone()[0] for name in SETTINGS},  # type: ignore[index]
+        "settings": dict(connection.execute(_SETTINGS, (list(SETTINGS),)).fetchall()),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
     }
