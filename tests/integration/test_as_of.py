@@ -153,7 +153,7 @@ def test_the_past_is_told_as_it_was(sql: Query, seed: int) -> None:
         # Told at the instant, or a little later, when nothing happens.
         instant = life.now + timedelta(seconds=turn % 2)
         seen.append((instant, explained(sql, instant), zones(sql, instant)))
-    assert len({zone for _, _, counts in seen for _, zone in counts}) == 4
+    assert len({zone for _, _, counts in seen for _, zone in counts}) >= 3  # or the lives are too dull
     for instant, terms, counts in seen:
         assert told(sql, instant) == equal(terms), instant
         assert zones_told(sql, instant) == counts, instant
