@@ -15,6 +15,7 @@ from pgrecall.errors import (
     MemoryNotFound,
     MissingExtra,
     RecallError,
+    RerankerError,
     SchemaMismatch,
 )
 from pgrecall.models import (
@@ -52,6 +53,7 @@ from pgrecall.models import (
 if TYPE_CHECKING:
     from pgrecall.client import Memory
     from pgrecall.search.embedding import Embedder
+    from pgrecall.search.reranking import Reranker
     from pgrecall.settings import Settings
 
 __version__ = "0.1.0"
@@ -91,6 +93,8 @@ __all__ = [
     "PruneUndone",
     "RecallError",
     "Remembered",
+    "Reranker",
+    "RerankerError",
     "SchemaMismatch",
     "SearchRequest",
     "SearchResult",
@@ -106,6 +110,7 @@ __all__ = [
 _LATER = {
     "Memory": "pgrecall.client",
     "Embedder": "pgrecall.search.embedding",
+    "Reranker": "pgrecall.search.reranking",
     "Settings": "pgrecall.settings",
 }
 

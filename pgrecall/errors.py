@@ -9,6 +9,7 @@
     │   ├── DatabaseUnsuitable      a version, an extension or a right is missing
     │   └── SchemaMismatch          not initialised, too old, or newer than this pgrecall
     ├── EmbedderError           the embedder failed or returned something that is not vectors
+    ├── RerankerError           the reranker failed or returned something that is not scores
     └── MissingExtra            an optional dependency is not installed
 
 Each error carries the values it speaks of as attributes, and ``hint``: the way out, one sentence.
@@ -71,6 +72,10 @@ class SchemaMismatch(DatabaseError):
 
 class EmbedderError(RecallError):
     """The embedder failed, timed out, or returned something that is not vectors."""
+
+
+class RerankerError(RecallError):
+    """The reranker failed, is not on this machine, or returned something that is not scores."""
 
 
 class MissingExtra(RecallError):

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pgrecall.errors import InvalidInput
 
 EmbedderKind = Literal["local", "http", "hash", "none"]
+RerankerKind = Literal["none", "local", "onnx", "http"]
 
 
 def _default_data_dir() -> Path:
@@ -22,7 +23,7 @@ def _default_data_dir() -> Path:
 
 
 class Settings(BaseSettings):
-    """Where the memories live, whose they are, and what embeds them."""
+    """Where the memories live, whose they are, what embeds them and what reranks them."""
 
     model_config = SettingsConfigDict(env_prefix="PGRECALL_", frozen=True, extra="ignore")
 
@@ -48,6 +49,24 @@ class Settings(BaseSettings):
     embedder_dimensions: int | None = Field(default=None, ge=1, le=4000)
     embedder_timeout: float = Field(default=30.0, gt=0, le=600, description="Seconds a request may take.")
     embedder_batch: int = Field(default=64, ge=1, le=2048, description="Texts in one embedding call.")
+    reranker: RerankerKind = Field(
+        default="none",
+        description="local: a cross-encoder of sentence-transformers; onnx: one under ONNX Runtime; "
+        "http: an endpoint; none: the fused order stands.",
+    )
+    reranker_model: str | None = Field(
+        default=None, description="A local folder or model name; onnx needs a folder, cohere a name."
+    )
+    reranker_url: str | None = Field(default=None, description="Base URL of the HTTP reranker.")
+    reranker_key: SecretStr | None = Field(default=None, description="Bearer key of the HTTP reranker.")
+    reranker_form: Literal["cohere", "tei"] = Field(default="cohere", description="What the endpoint speaks.")
+    reranker_pairs: int = Field(default=50, ge=1, le=1000, description="Candidates that are read at most.")
+    reranker_tokens: int = Field(default=512, ge=16, le=32768, description="Read of a pair, locally.")
+    reranker_precision: Literal["auto", "float32", "bfloat16"] = Field(default="auto")
+    reranker_deadline: float = Field(default=2.0, gt=0, le=600, description="Seconds for all the pairs.")
+    reranker_scale: Literal["logit", "probability"] | None = Field(
+        default=None, description="What the model returns; None is probability for cohere, else logit."
+    )
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -1,0 +1,236 @@
+"""An HTTP endpoint that answers JSON with JSON: retries, limits of time, and secrets that never show."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+from tenacity import Future, RetryCallState, RetryError, Retrying, retry_if_exception_type
+from tenacity.wait import wait_exponential, wait_random
+
+from pgrecall.errors import InvalidInput, RecallError
+
+RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
+_LATER = 0.5  # seconds after a caller's limit: who set it has turned away by then, and hears of no timeout
+_BACKOFF = wait_exponential(multiplier=0.5, max=8) + wait_random(0, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How errors speak of an endpoint and of the settings that lead out of them."""
+
+    noun: str
+    prefix: str
+    error: type[RecallError]
+    slow: str
+    refused: str
+
+
+class Endpoint:
+    """One address, asked by POST; connections are kept until ``close()``, and threads may share it.
+
+    Lost connections, timeouts, 429 and 5xx are tried again, ``attempts`` times in all; ``timeout`` is
+    in seconds, for each attempt.
+
+    Raises:
+        InvalidInput: the key or a number cannot be used.
+    """
+
+    def __init__(
+        self, address: httpx.URL, wording: Wording, *, key: SecretStr | None, timeout: float, attempts: int
+    ) -> None:
+        if attempts < 1 or not timeout > 0:
+            raise InvalidInput(
+                f"No endpoint can be asked with attempts {attempts} and timeout {timeout}.",
+                hint="Give at least 1, and more than 0 seconds.",
+            )
+        self._address = address.copy_with(userinfo=b"")  # httpx logs the address of each request
+        self.shown = str(self._address.copy_with(query=None))
+        self._wording = wording
+        self._key = _usable(key, wording)
+        self._timeout = timeout
+        self._attempts = attempts
+        headers = {"Content-Type": "application/json"}
+        login = None
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
+        elif address.userinfo:
+            login = httpx.BasicAuth(address.username, address.password)
+        self._client = httpx.Client(headers=headers, auth=login, timeout=timeout, follow_redirects=False)
+
+    def close(self) -> None:
+        """Close its connections; it answers no more."""
+        self._client.close()
+
+    def ask(self, body: Mapping[str, Any], until: float | None = None) -> Any:
+        """The parsed answer, None when it is no JSON. No attempt is repeated after ``until``, a moment
+        of ``time.monotonic``, and none lasts much longer.
+
+        Raises:
+            RecallError: of the class that the wording names; no usable answer was to be had.
+        """
+        # Lone surrogates have no UTF-8; "replace" turns them into question marks.
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+        def last(state: RetryCallState) -> bool:
+            waited = until is not None and time.monotonic() + _wait(state) >= until
+            return waited or state.attempt_number >= self._attempts
+
+        retrying = Retrying(retry=retry_if_exception_type(_TransientError), stop=last, wait=_wait)
+        try:
+            return parsed(retrying(self._attempt, content, until))
+        except RetryError as given_up:
+            raise self._failure(given_up.last_attempt) from None
+
+    def _failure(self, last_attempt: Future) -> RecallError:
+        error, tried = last_attempt.exception(), last_attempt.attempt_number
+        assert isinstance(error, _TransientError)  # nothing else is tried again
+        times = "once" if tried == 1 else f"{tried} times"
+        failure = self._wording.error(
+            f"The {self._wording.noun} at {self.shown} failed, tried {times}: {error.reason}.",
+            hint=error.hint,
+        )
+        failure.__cause__ = error.__cause__
+        return failure
+
+    def _attempt(self, content: bytes, until: float | None) -> bytes:
+        noun, prefix = self._wording.noun, self._wording.prefix
+        if self._client.is_closed:
+            raise self._wording.error(f"The {noun} at {self.shown} is closed.", hint="Make a new one.")
+        left = self._timeout if until is None else max(until - time.monotonic(), 0.0) + _LATER
+        timeout = min(self._timeout, left)
+        try:
+            status, headers, answer = self._exchange(content, timeout)
+        except httpx.TimeoutException as error:
+            raise _TransientError(
+                f"no answer within {timeout:.3g} seconds", hint=self._wording.slow
+            ) from error
+        except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            raise _TransientError(
+                f"no connection, or it broke ({error})", hint=f"Check that it runs, and {prefix}_URL."
+            ) from error
+        except httpx.HTTPError as error:
+            raise self._wording.error(
+                f"The {noun} at {self.shown} cannot be asked: {error}.", hint=f"Check {prefix}_URL."
+            ) from error
+        if status != httpx.codes.OK:
+            raise self._refusal(status, headers, answer)
+        return answer
+
+    def _exchange(self, content: bytes, timeout: float) -> tuple[int, httpx.Headers, bytes]:
+        until = time.monotonic() + timeout
+        with self._client.stream("POST", self._address, content=content, timeout=timeout) as response:
+            chunks = []
+            for chunk in response.iter_bytes():
+                chunks.append(chunk)
+                if time.monotonic() > until:  # httpx limits each read, not their sum
+                    raise httpx.ReadTimeout("the answer trickles in too slowly")
+        return response.status_code, response.headers, b"".join(chunks)
+
+    def _refusal(self, status: int, headers: httpx.Headers, answer: bytes) -> RecallError | _TransientError:
+        wording, said = self._wording, self._said(answer)
+        if status == httpx.codes.TOO_MANY_REQUESTS:
+            return _TransientError(
+                f"too many requests (429){said}",
+                hint="Try again later, or check the quota of its key.",
+                retry_after=retry_after(headers),
+            )
+        if status >= 500:
+            return _TransientError(
+                f"its server failed ({status}){said}",
+                hint="Look into the log of that server.",
+                retry_after=retry_after(headers),
+            )
+        if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            refused = "refused the key" if self._key else "wants a key"
+            return wording.error(  # what it said may quote the key in part
+                f"The {wording.noun} at {self.shown} {refused} ({status}).",
+                hint=f"Correct {wording.prefix}_KEY.",
+            )
+        return wording.error(
+            f"The {wording.noun} at {self.shown} refused the request ({status}){said}.", hint=wording.refused
+        )
+
+    def _said(self, answer: bytes) -> str:
+        """What an error answer gives as its message, short, on one line and without the key."""
+        message = parsed(answer)
+        for name in ("error", "message", "detail"):
+            if isinstance(message, dict):
+                message = message.get(name, message)
+        if not isinstance(message, str) or not message.strip():
+            return ""
+        if self._key:
+            message = message.replace(self._key.get_secret_value(), "***")
+        return f": {' '.join(message.split())[:200].rstrip('. ')}"
+
+
+class _TransientError(Exception):
+    """An attempt failed in a way that may pass; never leaves this module."""
+
+    def __init__(self, reason: str, *, hint: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+        self.retry_after = retry_after
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.retry_after if isinstance(error, _TransientError) else None
+    return _BACKOFF(state) if asked is None else asked
+
+
+def retry_after(headers: httpx.Headers) -> float | None:
+    """Seconds the endpoint asks to wait, at most RETRY_AFTER_CAP; None if it does not say.
+
+    A date counts from the answer's own Date, so that no two clocks need to agree.
+    """
+    asked = headers.get("Retry-After", "").strip()
+    if asked.isdecimal():
+        return min(float(asked), RETRY_AFTER_CAP)
+    try:
+        until = parsedate_to_datetime(asked) - parsedate_to_datetime(headers.get("Date", ""))
+    except (TypeError, ValueError):
+        return None
+    return min(max(until.total_seconds(), 0.0), RETRY_AFTER_CAP)
+
+
+def address_of(url: str, prefix: str) -> httpx.URL:
+    """The URL, once it is http or https and names a host; ``prefix`` is that of its setting.
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    try:
+        address = httpx.URL(url.strip())
+    except httpx.InvalidURL:
+        address = httpx.URL("")
+    if address.scheme not in ("http", "https") or not address.host:
+        raise InvalidInput(
+            f"{prefix}_URL is not an http or https address.", hint="Give one like https://api.example.com/v1."
+        )
+    return address
+
+
+def parsed(answer: bytes) -> Any:
+    """The JSON value, or None where there is none."""
+    try:
+        return json.loads(answer)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _usable(key: SecretStr | None, wording: Wording) -> SecretStr | None:
+    secret = key.get_secret_value().strip() if key else ""
+    if not all("!" <= character <= "~" for character in secret):
+        raise InvalidInput(
+            f"{wording.prefix}_KEY holds characters that no HTTP header can carry.",
+            hint="Give the bare key, in printable ASCII and without spaces.",
+        )
+    return SecretStr(secret) if secret else None
