@@ -6,6 +6,8 @@
     │   └── EmbedderMismatch    vectors of one model offered to a database built for another
     ├── DatabaseError           Postgres refused or failed (CLI exit code 3)
     │   ├── DatabaseUnavailable     no connection, or it broke
+    │   │   └── DatabaseBusy            every connection a client may hold was in use
+    │   ├── DatabaseTimeout         Postgres took longer than the client's timeout
     │   ├── DatabaseUnsuitable      a version, an extension or a right is missing
     │   └── SchemaMismatch          not initialised, too old, or newer than this pgrecall
     ├── EmbedderError           the embedder failed or returned something that is not vectors
@@ -59,7 +61,21 @@ class DatabaseError(RecallError):
 
 
 class DatabaseUnavailable(DatabaseError):
-    """No connection could be made, or it broke while in use."""
+    """No connection could be made, or it broke while in use: then it was ``lost``."""
+
+    def __init__(
+        self, message: str, *, hint: str = "", sqlstate: str | None = None, lost: bool = False
+    ) -> None:
+        super().__init__(message, hint=hint, sqlstate=sqlstate)
+        self.lost = lost
+
+
+class DatabaseBusy(DatabaseUnavailable):
+    """Every connection that a client may hold was in use for too long."""
+
+
+class DatabaseTimeout(DatabaseError):
+    """Postgres took longer for a call than the client's timeout; the call was broken off."""
 
 
 class DatabaseUnsuitable(DatabaseError):

@@ -1,18 +1,24 @@
 """pgrecall from Python: thin drivers of operations and flows; they hold no SQL.
 
-driver       the I/O: opening, closing, performing operations and flows
-remembering  storing, importing, reading, forgetting, linking
-using        accesses
-searching    questions
-composing    blocks of text for a prompt
-pruning      prune plans
-jobs         upkeep that runs by itself, and can be asked for
-tuning       layers and settings
-keeping      statistics, the link graph, pins, the past, status
-memory       all of them as ``Memory``
+driver        how operations and flows are performed, once for both colours
+sync_driver   results
+async_driver  what is to be awaited
+ground        what a client and its views share
+remembering   storing, importing, reading, forgetting, linking
+using         accesses
+searching     questions
+composing     blocks of text for a prompt
+feedback      what became of what was shown
+pruning       prune plans
+jobs          upkeep that runs by itself, and can be asked for
+tuning        layers and settings
+keeping       statistics, the link graph, pins, the past, status
+memory        all of them as ``Memory``
+async_memory  and as ``AsyncMemory``
 """
 
 from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
+from pgrecall.client.async_memory import AsyncMemory
 from pgrecall.client.memory import Memory
 
-__all__ = ["DraftFields", "LayerFields", "Memory", "SearchOptions"]
+__all__ = ["AsyncMemory", "DraftFields", "LayerFields", "Memory", "SearchOptions"]

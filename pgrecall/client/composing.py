@@ -19,7 +19,7 @@ class Composing(Driver):
 
     def context(
         self,
-        query: str,
+        query: str = "",
         *,
         budget_tokens: int = 2000,
         per_layer: Mapping[str, int] | None = None,
@@ -45,8 +45,9 @@ class Composing(Driver):
         """
         options.setdefault("k", CANDIDATES)
         options.setdefault("explain", False)
+        options.setdefault("session_id", self.session_id)
         request = ContextRequest(
             budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, count_tokens
         )
         question = SearchRequest(query, **options)
-        return self._drive(context(question, request, embed=self.embedder is not None))
+        return self._drive(context(question, request, self._abilities))

@@ -1,33 +1,49 @@
-"""The driver under :class:`Memory`: it opens what a client needs and performs operations and flows.
+"""The driver under a client: how operations and flows are performed, written once for both colours.
 
-Here is all the I/O of a client. The classes that build on it only choose an operation or a flow and
-hand it to ``_run`` or ``_drive``, so an asynchronous client is a second driver, which awaits the
-same steps, with methods that choose the same operations and flows.
+The classes that build on it only choose an operation or a flow and return what ``_run`` or ``_drive``
+makes of it. :class:`pgrecall.client.sync_driver.SyncDriver` makes a result of it,
+:class:`pgrecall.client.async_driver.AsyncDriver` something to be awaited; so the same methods are
+those of both clients. The coroutines here are the one text of what happens: the synchronous driver runs
+them through without ever waiting.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from copy import copy
 from functools import partial
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Self, TypeVar
 
-from pgrecall import flows, operations
+from tenacity import (
+    AsyncRetrying,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from pgrecall import flows
+from pgrecall.client.ground import Ground
 from pgrecall.database import Database
 from pgrecall.embedded import EmbeddedServer
-from pgrecall.encoding import Vector
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError, EmbedderMismatch
-from pgrecall.models import Status
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput
 from pgrecall.operations import Operation
-from pgrecall.schema import migrate
-from pgrecall.search.embedding import Embedder, dimensions_of, make_embedder
-from pgrecall.settings import Settings, load_settings
+from pgrecall.search.embedding import Embedder
+from pgrecall.search.reranking import Reranker
+from pgrecall.settings import Settings
 
 T = TypeVar("T")
 
+REPEATS = 2
+"""How often an operation is tried again where its connection was lost and repeating it does no harm."""
 
-class Driver:
-    """An open database, an embedder, and the loop that performs what is asked of them."""
+
+class Driver(ABC):
+    """A tenant, a session, and the ground that a client shares with its views."""
+
+    tenant: str
+    session_id: str | None
 
     def __init__(
         self,
@@ -36,115 +52,155 @@ class Driver:
         tenant: str | None = None,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        timeout: float | None = None,
     ) -> None:
-        self.settings = settings or load_settings()
-        self.tenant = tenant or self.settings.tenant
-        self.embedder = embedder or make_embedder(self.settings)
-        self._owns_embedder = embedder is None
-        self._server: EmbeddedServer | None = None
-        configured = self.settings.database_url
-        address = url or (configured.get_secret_value() if configured else None)
-        if address is None:
-            self._server = EmbeddedServer.start(self.settings.data_dir)
-            address = self._server.url
-        try:
-            self._database = self._opened(address)
-        except BaseException:
-            self._release_server()
-            raise
+        self._ground = Ground(url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout)
+        self._is_view = False
+        self.tenant = _known(self.settings.tenant if tenant is None else tenant)
+        self.session_id = None
+        self._begin()
 
-    def _opened(self, url: str) -> Database:
-        timeout = self.settings.connect_timeout
-        if self._server is not None:
-            state = migrate.ensure_current(url, dimensions=dimensions_of(self.embedder), timeout=timeout)
-        else:
-            state = migrate.inspect(url, timeout=timeout)
-        migrate.require_current(state)
-        if self.embedder is not None and self.embedder.dimensions != state.dimensions:
-            raise EmbedderMismatch(
-                f"The embedder {self.embedder.name} gives {self.embedder.dimensions} dimensions, "
-                f"this database keeps {state.dimensions}.",
-                hint="Configure the embedder it was made for, or use another database.",
-            )
-        self._revision = state.revision or ""
-        database = Database(url, pool_size=self.settings.pool_size, connect_timeout=timeout)
-        database.open()
-        return database
+    @property
+    def settings(self) -> Settings:
+        """What this client was made with."""
+        return self._ground.settings
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What turns texts into vectors; None: words and names only."""
+        return self._ground.tools.embedder
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """What reads candidates beside the question, if anything does."""
+        return self._ground.tools.reranker
 
     @property
     def server(self) -> EmbeddedServer | None:
         """The embedded server this client uses, if it does."""
-        return self._server
+        return self._ground.server
 
-    def __enter__(self) -> Self:
-        return self
+    def for_tenant(self, tenant: str) -> Self:
+        """The same client for another tenant: it shares connections and models; closing it closes nothing.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        Raises:
+            InvalidInput: no tenant can have this name.
+        """
+        return self._view(tenant=_known(tenant))
 
-    def close(self) -> None:
-        """Gives back connections; the last user of an embedded server stops it."""
-        self._database.close()
-        owned: object = self.embedder if self._owns_embedder else None
-        if isinstance(owned, _Closable):
-            owned.close()
-        self._release_server()
+    def session(self, session_id: str) -> Self:
+        """The same client within a session of an agent, which its searches and the uses it records belong to.
 
-    def _release_server(self) -> None:
-        if self._server is not None:
-            self._server.release()
-            self._server = None
+        What was used in a session just now are cues for its searches: their associates rank higher.
+        Closing it closes nothing, so that it may be used in a ``with`` or without.
+
+        >>> with memory.session("chat-42") as session:                             # doctest: +SKIP
+        ...     hits = session.search("when is the contract signed?").hits
+        ...     session.record_access(hits[0].id, "used")
+
+        Raises:
+            InvalidInput: the name is empty.
+        """
+        if not session_id:
+            raise InvalidInput("The session has no name.", hint="Name it, as in session('chat-42').")
+        return self._view(session_id=session_id)
+
+    def _view(self, **differing: str) -> Self:
+        view = copy(self)
+        vars(view).update(differing, _is_view=True)
+        return view
 
     @property
     def _embedder_name(self) -> str | None:
         return self.embedder.name if self.embedder else None
 
-    def _run(self, operation: Operation[T]) -> T:
-        try:
-            return self._once(operation)
-        except DatabaseUnavailable:
-            if not operation.repeatable:
-                raise
-            # A restarted server leaves broken connections behind; the pool makes new ones.
-            return self._once(operation)
-
-    def _once(self, operation: Operation[T]) -> T:
-        rows = self._database.fetch(
-            operation.sql, operation.parameters, tenant=self.tenant, durable=operation.durable
+    @property
+    def _abilities(self) -> flows.Abilities:
+        return flows.Abilities(
+            self.embedder is not None,
+            self.reranker.name if self.reranker else None,
+            self.settings.reranker_pairs,
+            self.settings.reranker_deadline,
         )
-        return operation.read(rows)
 
+    @property
+    def _revision(self) -> str:
+        return self._ground.revision
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """What is done at once when a client is made."""
+
+    @abstractmethod
+    def _run(self, operation: Operation[T]) -> T:
+        """What an operation results in, or how to await it."""
+
+    @abstractmethod
     def _drive(self, flow: flows.Flow[T]) -> T:
-        proceed: Callable[[], flows.Step] = partial(next, flow)
-        while True:
-            try:
-                step = proceed()
-            except StopIteration as done:
-                result: T = done.value
-                return result
-            try:
-                answer: Any = self._embedded(step.texts) if isinstance(step, flows.Embed) else self._run(step)
-            except DatabaseError as error:  # the flow may know another way
-                proceed = partial(flow.throw, error)
-            else:
-                proceed = partial(flow.send, answer)
+        """What a flow results in, or how to await it."""
 
-    def _embedded(self, texts: tuple[str, ...]) -> list[Vector] | EmbedderError:
-        assert self.embedder is not None
+    @abstractmethod
+    def _job_database(self) -> AbstractContextManager[Database]:
+        """An open database for the threads of jobs."""
+
+    @abstractmethod
+    async def _fetched(self, operation: Operation[T]) -> T:
+        """One attempt at an operation."""
+
+    @abstractmethod
+    async def _aside(self, step: flows.LocalStep) -> Any:
+        """The answer to a step that needs no Postgres and may take long."""
+
+    @abstractmethod
+    async def _pause(self, seconds: float) -> None:
+        """Time between two attempts."""
+
+    async def _performed(self, operation: Operation[T]) -> T:
+        """An operation, once more after a lost connection where that does no harm."""
         try:
-            return list(self.embedder.embed(texts))
-        except EmbedderError as error:
-            return error
+            return await self._fetched(operation)
+        except DatabaseUnavailable as error:
+            if not (operation.repeatable and error.lost):
+                raise
+        repeating = AsyncRetrying(
+            sleep=self._pause,
+            retry=retry_if_exception(_was_lost),
+            stop=stop_after_attempt(REPEATS),
+            wait=wait_random_exponential(multiplier=0.1, max=1.0),
+            reraise=True,
+        )
+        return await repeating(self._fetched, operation)
 
-    def _with_server(self, state: Status) -> Status:
-        """A status completed by what only the connection knows."""
-        return operations.with_server(state, self._revision, self._database.facts().version_text)
+    async def _driven(self, flow: flows.Flow[T]) -> T:
+        """A flow from its first step to its result."""
+        with closing(flow):
+            proceed: Callable[[], flows.Step] = partial(next, flow)
+            while True:
+                try:
+                    step = proceed()
+                except StopIteration as done:
+                    result: T = done.value
+                    return result
+                try:
+                    answer = await self._answered(step)
+                except DatabaseError as error:  # the flow may know another way
+                    proceed = partial(flow.throw, error)
+                else:
+                    proceed = partial(flow.send, answer)
+
+    async def _answered(self, step: flows.Step) -> Any:
+        return await (self._performed(step) if isinstance(step, Operation) else self._aside(step))
 
 
-@runtime_checkable
-class _Closable(Protocol):
-    """An embedder that holds connections."""
+def _was_lost(error: BaseException) -> bool:
+    return isinstance(error, DatabaseUnavailable) and error.lost
 
-    def close(self) -> None: ...
+
+def _known(tenant: str) -> str:
+    """The tenant, refused where none can have this name: an empty one must never mean the default."""
+    if not 0 < len(tenant) <= 200 or "\0" in tenant or "*" in tenant:
+        raise InvalidInput(
+            f"There can be no tenant {tenant!r}.", hint="Its name has 1 to 200 characters, no * and no NUL."
+        )
+    return tenant

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
 
 from pgrecall.client.driver import Driver
-from pgrecall.jobs import Runner, job_named, standings
+from pgrecall.database import Database
+from pgrecall.flows import Aside, Flow
+from pgrecall.jobs import Job, Runner, job_named, standings
 from pgrecall.models import JobOutcome, JobRun, JobStatus
 from pgrecall.operations.jobs import job_runs
 from pgrecall.search.embedding import Embedder
@@ -32,14 +36,21 @@ class Working(Driver):
                 tenants only, always do so.
             now: the moment that vitality and expiry are computed for.
             stop: once set, the run ends after the step it is at.
-            progress: called with the tenant and how much is done.
+            progress: called with the tenant and how much is done, in the thread that does the work.
 
         Raises:
             InvalidInput: there is no job of this name.
         """
-        job = job_named(name)
-        runner = self.runner(stop=stop, progress=progress)
-        return runner.sweep(job, runner.targets(job, None if all_tenants else self.tenant), now=now)
+        sweep = _Sweep(
+            job_named(name),
+            None if all_tenants else self.tenant,
+            self._job_database,
+            self.embedder,
+            now,
+            stop or Event(),
+            progress,
+        )
+        return self._drive(sweep.flow())
 
     def job_runs(self, name: str | None = None, *, limit: int = 20) -> tuple[JobRun, ...]:
         """The newest runs of one job, or of all, for this tenant and for the whole database; newest first.
@@ -53,12 +64,30 @@ class Working(Driver):
         """Every job with its interval, its newest run, and where it stands."""
         return self._drive(standings(now))
 
-    def runner(
-        self,
-        *,
-        embedder: Embedder | None = None,
-        stop: Event | None = None,
-        progress: Callable[[str, int], None] = lambda *_: None,
-    ) -> Runner:
-        """What runs jobs of all tenants of this database, with this embedder or the client's own."""
-        return Runner(self._database, embedder=embedder or self.embedder, stop=stop, progress=progress)
+
+@dataclass(slots=True)
+class _Sweep:
+    """A job run by hand: in threads and over connections of its own, whatever the client's colour."""
+
+    job: Job
+    tenant: str | None
+    database: Callable[[], AbstractContextManager[Database]]
+    embedder: Embedder | None
+    now: datetime | None
+    stop: Event
+    progress: Callable[[str, int], None]
+    runner: Runner | None = None
+
+    def flow(self) -> Flow[list[JobOutcome]]:
+        outcomes: list[JobOutcome] = yield Aside(self._work, self._give_up)
+        return outcomes
+
+    def _work(self) -> list[JobOutcome]:
+        with self.database() as database:
+            self.runner = Runner(database, embedder=self.embedder, stop=self.stop, progress=self.progress)
+            return self.runner.sweep(self.job, self.runner.targets(self.job, self.tenant), now=self.now)
+
+    def _give_up(self) -> None:
+        self.stop.set()
+        if self.runner is not None:
+            self.runner.cancel()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from pgrecall import flows, operations
 from pgrecall.client.driver import Driver
-from pgrecall.jobs import standings
+from pgrecall.jobs import full_status
 from pgrecall.models import Check, GraphReport, LayerStatus, Status, VitalityTerms
 from pgrecall.operations import keeping
 
@@ -71,5 +70,4 @@ class Keeping(Driver):
 
     def status(self, *, now: datetime | None = None) -> Status:
         """What this tenant holds and how it fares, where its jobs stand, and the database it lives in."""
-        state = self._with_server(self._run(operations.status(now)))
-        return replace(state, jobs=self._drive(standings(now)))
+        return self._drive(full_status(now, self._revision))

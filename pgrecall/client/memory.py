@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import Event
+
 from pgrecall.client.composing import Composing
+from pgrecall.client.feedback import Judging
 from pgrecall.client.jobs import Working
 from pgrecall.client.keeping import Keeping
 from pgrecall.client.pruning import Pruning
 from pgrecall.client.remembering import Remembering
 from pgrecall.client.searching import Searching
+from pgrecall.client.sync_driver import SyncDriver
 from pgrecall.client.tuning import Tuning
 from pgrecall.client.using import Using
+from pgrecall.jobs import Runner
+from pgrecall.search.embedding import Embedder
 
 
-class Memory(Remembering, Using, Searching, Composing, Keeping, Working, Pruning, Tuning):
+class Capabilities(Remembering, Using, Searching, Composing, Judging, Keeping, Working, Pruning, Tuning):
+    """What every client can do, whichever driver performs it."""
+
+
+class Memory(Capabilities, SyncDriver):
     """One tenant's memory.
 
     >>> with Memory() as memory:                                   # doctest: +SKIP
@@ -22,13 +33,31 @@ class Memory(Remembering, Using, Searching, Composing, Keeping, Working, Pruning
 
     Without a database URL (argument or ``PGRECALL_DATABASE_URL``) an embedded Postgres is started
     and its schema kept current; another server is used as it is, once ``pgrecall init`` has run.
+    Threads may share one; a forked child gets connections of its own. Calls that do no harm twice are
+    tried again when their connection breaks, others never.
 
     Args:
         url: libpq connection string of the database.
         tenant: whose memories these are; transactions of this client see no others.
         settings: everything else; read from the environment when absent.
         embedder: replaces the one that ``settings`` describe.
+        reranker: replaces the one that ``settings`` describe.
+        timeout: seconds that one call may take in Postgres, then it is broken off there; None: those of
+            ``settings``, and without them any.
 
     Raises:
         DatabaseUnavailable, DatabaseUnsuitable, SchemaMismatch: the database cannot be used.
     """
+
+    def runner(
+        self,
+        *,
+        embedder: Embedder | None = None,
+        stop: Event | None = None,
+        progress: Callable[[str, int], None] = lambda *_: None,
+    ) -> Runner:
+        """What runs jobs of all tenants of this database, with this embedder or the client's own.
+
+        It works with threads and blocks, so there is none in :class:`pgrecall.AsyncMemory`.
+        """
+        return Runner(self._database, embedder=embedder or self.embedder, stop=stop, progress=progress)

@@ -22,14 +22,11 @@ class Remembering(Driver):
             InvalidInput: a field cannot be stored; nothing was.
             EmbedderError: the text could not be embedded; nothing was stored.
         """
-        return self.remember_many([Draft(body, **fields)])[0]
+        return self._drive(flows.remember_one(Draft(body, **fields), self._embedder_name))
 
     def remember_many(self, drafts: Iterable[Draft], *, now: datetime | None = None) -> list[Remembered]:
         """Stores drafts in one transaction: all or, with InvalidInput, none."""
-        batch = list(drafts)
-        if not batch:
-            return []
-        return list(self._drive(flows.remember(batch, self._embedder_name, now=now)).remembered)
+        return self._drive(flows.remember_many(drafts, self._embedder_name, now=now))
 
     def import_drafts(
         self,
@@ -61,6 +58,10 @@ class Remembering(Driver):
             MemoryNotFound: there is none in this tenant.
         """
         return self._run(operations.get(memory, now))
+
+    def keys_of(self, source: str) -> list[str]:
+        """The keys of the live memories that came from a source, in order."""
+        return self._run(operations.keys_of_source(source))
 
     def forget(self, memory: int | str, *, hard: bool = False, now: datetime | None = None) -> bool:
         """Archives a memory; ``hard`` deletes it and everything about it, for good."""

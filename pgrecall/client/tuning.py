@@ -58,4 +58,4 @@ class Tuning(Driver):
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
         """
-        self._run(settings.configure(name, value))
+        return self._run(settings.configure(name, value))

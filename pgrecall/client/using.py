@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from pgrecall import operations
@@ -29,8 +30,11 @@ class Using(Driver):
             MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future.
         """
         access = Access(memory, kind, at, session_id, idempotency_key)
-        return self.record_accesses([access], now=now) == 1
+        return self._run(operations.record_access(self._in_session(access), now))
 
     def record_accesses(self, accesses: Iterable[Access], *, now: datetime | None = None) -> int:
         """Logs uses in one transaction; returns how many were not seen before."""
-        return self._run(operations.record_accesses(accesses, now))
+        return self._run(operations.record_accesses(map(self._in_session, accesses), now))
+
+    def _in_session(self, access: Access) -> Access:
+        return replace(access, session_id=self.session_id) if access.session_id is None else access

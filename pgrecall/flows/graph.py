@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pgrecall import operations
-from pgrecall.flows.base import Flow
-from pgrecall.graph import LinkGraph, articulate
+from pgrecall.flows.base import Aside, Flow
+from pgrecall.graph import Articulation, LinkGraph, articulate
 from pgrecall.models import GraphReport
 
 
 def refresh_graph() -> Flow[GraphReport]:
     """Finds the memories that hold the link graph together, and has them protected."""
-    graph = LinkGraph.of_blob((yield operations.link_graph()))
-    structure = articulate(graph)
+    graph, structure = yield Aside(partial(_articulated, (yield operations.link_graph())))
     points = structure.points()
     protected = yield operations.store_cut_sizes(points)
     return GraphReport(graph.node_count, graph.link_count, len(points), tuple(structure.bridges), protected)
+
+
+def _articulated(blob: bytes) -> tuple[LinkGraph, Articulation]:
+    graph = LinkGraph.of_blob(blob)
+    return graph, articulate(graph)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TypeVar
 
 from pgrecall import operations
 from pgrecall.errors import InvalidInput
-from pgrecall.flows.base import Flow
+from pgrecall.flows.base import Aside, Flow
 from pgrecall.flows.graph import refresh_graph
 from pgrecall.flows.remembering import Stored, store, what_is_known
 from pgrecall.models import Draft, ImportReport, Problem
-
-T = TypeVar("T")
 
 IMPORT_BATCH = 64
 """Drafts an import embeds and commits at a time."""
@@ -31,7 +28,8 @@ def import_drafts(
     """Stores what an importer reads, batch by batch; then refreshes statistics and the graph."""
     report = ImportReport()
     seen: set[str] = set()
-    for batch in _batches(items, IMPORT_BATCH):
+    unread = iter(items)
+    while batch := (yield Aside(lambda: list(islice(unread, IMPORT_BATCH)))):  # an importer reads files
         problems = [item for item in batch if isinstance(item, Problem)]
         drafts = [item for item in batch if isinstance(item, Draft)]
         _refuse_problems(problems, strict=strict)
@@ -80,9 +78,3 @@ def _extended(report: ImportReport, stored: Stored, problems: Sequence[Problem])
 def _refuse_problems(problems: Sequence[Problem], *, strict: bool) -> None:
     if strict and problems:
         raise InvalidInput(f"{problems[0].where}: {problems[0].reason.rstrip('.')}.")
-
-
-def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
-from pgrecall.flows.base import Flow
+from pgrecall.flows.base import Aside, Flow
 from pgrecall.graph import LinkGraph, trim
 from pgrecall.models.prune import PrunePlan, PruneUndone
 from pgrecall.operations import graph, prune
@@ -19,11 +20,15 @@ def plan_prune(request: prune.PruneRequest) -> Flow[int]:
     candidates = yield prune.prune_candidates(request)
     kept: tuple[int, ...] = ()
     if candidates:
-        links = LinkGraph.of_blob((yield graph.link_graph()))
-        # The liveliest is kept back first.
-        kept = tuple(node.id for node in trim(links, reversed(candidates), examples=0).kept_back)
+        kept = yield Aside(partial(_kept_back, (yield graph.link_graph()), candidates))
     plan: int = yield prune.plan_prune(request, kept)
     return plan
+
+
+def _kept_back(blob: bytes, candidates: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of the candidates that must stay; the liveliest is kept back first."""
+    trimmed = trim(LinkGraph.of_blob(blob), reversed(candidates), examples=0)
+    return tuple(node.id for node in trimmed.kept_back)
 
 
 def read_plan(plan: int) -> Flow[PrunePlan]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
@@ -35,6 +35,23 @@ def remember(
     """
     known = yield from what_is_known(drafts)
     return (yield from store(drafts, known, embedder, strict=strict, now=now))
+
+
+def remember_one(draft: Draft, embedder: str | None) -> Flow[Remembered]:
+    """Stores one draft."""
+    stored = yield from remember([draft], embedder)
+    return stored.remembered[0]
+
+
+def remember_many(
+    drafts: Iterable[Draft], embedder: str | None, *, now: datetime | None = None
+) -> Flow[list[Remembered]]:
+    """Stores drafts, all or none; without any, asks for nothing."""
+    batch = list(drafts)
+    if not batch:
+        return []
+    stored = yield from remember(batch, embedder, now=now)
+    return list(stored.remembered)
 
 
 def what_is_known(drafts: Sequence[Draft]) -> Flow[dict[str, KnownContent]]:

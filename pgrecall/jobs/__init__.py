@@ -12,7 +12,18 @@ worker     every job at its interval
 
 from pgrecall.jobs.catalogue import JOBS, job_named
 from pgrecall.jobs.runner import Runner, line_of
-from pgrecall.jobs.standing import standings
+from pgrecall.jobs.standing import full_status, standings
 from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
 
-__all__ = ["JOBS", "Job", "JobFlow", "Progress", "Runner", "Task", "job_named", "line_of", "standings"]
+__all__ = [
+    "JOBS",
+    "Job",
+    "JobFlow",
+    "Progress",
+    "Runner",
+    "Task",
+    "full_status",
+    "job_named",
+    "line_of",
+    "standings",
+]

@@ -15,17 +15,15 @@ from threading import Event
 from typing import Any, Literal, TypeVar
 
 from pgrecall.database import Session
-from pgrecall.encoding import Vector
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnsuitable,
-    EmbedderError,
     InvalidInput,
     MissingExtra,
     RecallError,
     SchemaMismatch,
 )
-from pgrecall.flows import Embed
+from pgrecall.flows import LocalStep, Tools
 from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
 from pgrecall.models.jobs import JobOutcome
 from pgrecall.operations import Operation
@@ -121,27 +119,20 @@ class Attempt:
                 return False
             answer = self._answered(session, step)
 
-    def _answered(self, session: Session, step: Operation[Any] | Embed | Progress) -> Any:
+    def _answered(self, session: Session, step: Operation[Any] | LocalStep | Progress) -> Any:
         match step:
             case Progress():
                 return self._report(session, step)
-            case Embed():
-                return self._embedded(step.texts)
             case Operation():
                 return self._fetch(session, step)
+            case _:
+                return Tools(self.around.embedder).answer(step)
 
     def _report(self, session: Session, step: Progress) -> None:
         self.done += step.done
         self.counts.update(step.counts)
         self._fetch(session, report_job(self.run, self.done, self.counts, whole=self.job.whole))
         self.around.progress(self.tenant, self.done)
-
-    def _embedded(self, texts: tuple[str, ...]) -> list[Vector] | EmbedderError:
-        assert self.around.embedder is not None
-        try:
-            return list(self.around.embedder.embed(texts))
-        except EmbedderError as error:
-            return error
 
     def _fetch(self, session: Session, operation: Operation[T]) -> T:
         return operation.read(session.fetch(operation.sql, operation.parameters, tenant=self.tenant))

@@ -20,6 +20,8 @@ def _fold(task: Task) -> JobFlow:
 def _expire(task: Task) -> JobFlow:
     while archived := (yield upkeep.expire_memories(task.rows(EXPIRE_ROWS), task.now)):
         yield Progress(archived, {"archived": archived})
+    while dropped := (yield upkeep.expire_searches(task.rows(EXPIRE_ROWS), task.now)):
+        yield Progress(dropped, {"searches": dropped})
 
 
 def _vitality(task: Task) -> JobFlow:
@@ -61,7 +63,7 @@ def _partitions(task: Task) -> JobFlow:
 JOBS: tuple[Job, ...] = (
     Job("fold", "Folds logged accesses into the activation of memories.", _fold),
     Job("embed", "Embeds memories that came without a vector, as from plain SQL.", embed, embeds=True),
-    Job("expire", "Archives memories whose time to live is over.", _expire),
+    Job("expire", "Archives memories whose time to live is over; drops old searches.", _expire),
     Job("vitality", "Brings the cached vitality, zones and layer medians of reports up to date.", _vitality),
     Job("graph", "Finds and protects the memories that hold the link graph together.", _graph),
     Job("statistics", "Recounts how rare each word is.", _statistics),

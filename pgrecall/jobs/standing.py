@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from pgrecall import operations
 from pgrecall.flows import Flow
 from pgrecall.jobs.catalogue import JOBS
 from pgrecall.models.jobs import JobState, JobStatus
+from pgrecall.models.reports import Status
 from pgrecall.operations.jobs import JobRow, job_states
 
 PATIENCE = timedelta(minutes=5)
@@ -23,6 +26,14 @@ def standings(now: datetime | None = None) -> Flow[tuple[JobStatus, ...]]:
     return tuple(
         JobStatus(row.job, about[row.job], row.minutes, row.due_at, row.last, state_of(row)) for row in rows
     )
+
+
+def full_status(now: datetime | None, revision: str) -> Flow[Status]:
+    """What a tenant holds, completed by where its jobs stand and by what it lives in."""
+    held: Status = yield operations.status(now)
+    version: str = yield operations.server_version()
+    jobs = yield from standings(now)
+    return replace(held, revision=revision, server_version=version, jobs=jobs)
 
 
 def state_of(row: JobRow) -> JobState:

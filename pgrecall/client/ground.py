@@ -1,0 +1,108 @@
+"""What a client stands on and shares with its views: settings, models, and the database it has found."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from pgrecall.embedded import EmbeddedServer
+from pgrecall.errors import EmbedderMismatch, InvalidInput
+from pgrecall.flows import Tools
+from pgrecall.schema import migrate
+from pgrecall.search.embedding import Embedder, dimensions_of, make_embedder
+from pgrecall.search.reranking import Reranker, make_reranker
+from pgrecall.settings import Settings, load_settings
+
+
+class Ground:
+    """Nothing is opened before ``prepare``. The models that were handed in stay their giver's to close."""
+
+    def __init__(
+        self,
+        url: str | None,
+        *,
+        settings: Settings | None,
+        embedder: Embedder | None,
+        reranker: Reranker | None,
+        timeout: float | None,
+    ) -> None:
+        self.settings = settings or load_settings()
+        self.tools = Tools(
+            make_embedder(self.settings) if embedder is None else embedder,
+            make_reranker(self.settings) if reranker is None else reranker,
+        )
+        self.timeout = _usable(self.settings.timeout if timeout is None else timeout)
+        self.server: EmbeddedServer | None = None
+        self.revision = ""
+        made: list[object] = [
+            model
+            for model, given in ((self.tools.embedder, embedder), (self.tools.reranker, reranker))
+            if given is None
+        ]
+        self._own = [model for model in made if isinstance(model, _Closable)]
+        self._url = url
+
+    def prepare(self) -> str:
+        """Finds or starts the database, and makes sure that it can be used; returns its URL. May take long.
+
+        Raises:
+            DatabaseUnavailable, DatabaseUnsuitable, SchemaMismatch, EmbedderMismatch: it cannot.
+        """
+        configured = self.settings.database_url
+        address = self._url or (configured.get_secret_value() if configured else None)
+        if address is None:
+            self.server = EmbeddedServer.start(self.settings.data_dir)
+            address = self.server.url
+        try:
+            self._require_usable(address)
+        except BaseException:
+            self.release_server()
+            raise
+        return address
+
+    def _require_usable(self, url: str) -> None:
+        embedder, timeout = self.tools.embedder, self.settings.connect_timeout
+        if self.server is not None:
+            state = migrate.ensure_current(url, dimensions=dimensions_of(embedder), timeout=timeout)
+        else:
+            state = migrate.inspect(url, timeout=timeout)
+        migrate.require_current(state)
+        if embedder is not None and embedder.dimensions != state.dimensions:
+            raise EmbedderMismatch(
+                f"The embedder {embedder.name} gives {embedder.dimensions} dimensions, "
+                f"this database keeps {state.dimensions}.",
+                hint="Configure the embedder it was made for, or use another database.",
+            )
+        self.revision = state.revision or ""
+
+    def limits(self) -> dict[str, Any]:
+        """What a database is opened with."""
+        return {
+            "pool_size": self.settings.pool_size,
+            "connect_timeout": self.settings.connect_timeout,
+            "timeout": self.timeout,
+        }
+
+    def release(self) -> None:
+        """Closes the models made here; the last user of an embedded server stops it. Harmless twice."""
+        while self._own:
+            self._own.pop().close()
+        self.release_server()
+
+    def release_server(self) -> None:
+        """Ends this client's use of an embedded server."""
+        if self.server is not None:
+            self.server.release()
+            self.server = None
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    """A model that holds connections."""
+
+    def close(self) -> None: ...
+
+
+def _usable(timeout: float | None) -> float | None:
+    if timeout is not None and not 0 < timeout <= 86400:
+        raise InvalidInput(f"The timeout is {timeout} s; it must lie between 0 and 86400 (a day).")
+    return timeout

@@ -1,0 +1,75 @@
+"""The driver that returns results: threads may share it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pgrecall import flows
+from pgrecall.client.driver import Driver
+from pgrecall.database import Database
+from pgrecall.operations import Operation
+
+T = TypeVar("T")
+
+
+class SyncDriver(Driver):
+    """An open database, and results without awaiting."""
+
+    def _begin(self) -> None:
+        try:
+            self._database = Database(self._ground.prepare(), **self._ground.limits())
+            self._database.open()
+        except BaseException:
+            self._ground.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives back connections; the last user of an embedded server stops it. A view closes nothing."""
+        if not self._is_view:
+            self._database.close()
+            self._ground.release()
+
+    def _run(self, operation: Operation[T]) -> T:
+        return _completed(self._performed(operation))
+
+    def _drive(self, flow: flows.Flow[T]) -> T:
+        return _completed(self._driven(flow))
+
+    @contextmanager
+    def _job_database(self) -> Iterator[Database]:
+        yield self._database
+
+    async def _fetched(self, operation: Operation[T]) -> T:
+        rows = self._database.fetch(
+            operation.sql, operation.parameters, tenant=self.tenant, durable=operation.durable
+        )
+        return operation.read(rows)
+
+    async def _aside(self, step: flows.LocalStep) -> Any:
+        return self._ground.tools.answer(step)
+
+    async def _pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def _completed(course: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never waits: its only awaits are of what this driver does at once."""
+    try:
+        course.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    course.close()
+    raise RuntimeError("The synchronous driver was made to wait.")

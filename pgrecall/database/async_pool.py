@@ -1,0 +1,110 @@
+"""A pool of connections for the tasks of an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+
+from pgrecall.database.connections import BoundedAsyncConnection
+from pgrecall.database.server import Row
+from pgrecall.database.transactions import Limits
+from pgrecall.errors import InvalidInput
+
+Pool = AsyncConnectionPool[BoundedAsyncConnection]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a pool belongs: sockets to a process, the tasks that wait for them to an event loop."""
+
+    process: int
+    loop: asyncio.AbstractEventLoop
+    pool: Pool
+
+
+class AsyncDatabase:
+    """A pool of connections to one database, serving any number of tenants and tasks of one event loop.
+
+    A forked child gets connections of its own.
+
+    Args:
+        timeout: seconds Postgres may take for one call; None sets no limit.
+    """
+
+    def __init__(
+        self, url: str, *, pool_size: int = 8, connect_timeout: float = 10.0, timeout: float | None = None
+    ) -> None:
+        self._url = url
+        self._limits = Limits(pool_size, connect_timeout, timeout)
+        self._place: _Place | None = None
+        self._inherited: list[_Place] = []
+        self._closed = False
+
+    async def close(self) -> None:
+        """Closes the connections of this loop; those that a fork brought are its parent's."""
+        self._closed = True
+        place = self._place
+        if place is not None and place.process == os.getpid() and not place.loop.is_closed():
+            await place.pool.close()
+
+    @asynccontextmanager
+    async def transaction(
+        self, tenant: str, *, durable: bool = True
+    ) -> AsyncIterator[psycopg.AsyncConnection[Row]]:
+        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error.
+
+        Without ``durable`` its commit does not wait for the disk.
+        """
+        pool = await self._here()
+        with self._limits.our_errors(pool):
+            async with pool.connection() as connection:
+                connection.deadline = self._limits.deadline()
+                async with connection.pipeline():
+                    for sql, parameters in self._limits.opening(tenant, durable=durable):
+                        await connection.execute(sql, parameters)
+                    yield connection
+
+    async def fetch(
+        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
+    ) -> list[Row]:
+        """Runs one statement for ``tenant`` and returns its rows."""
+        async with self.transaction(tenant, durable=durable) as connection:
+            return await (await connection.execute(sql, parameters)).fetchall()
+
+    async def _here(self) -> Pool:
+        """The pool of this process and loop.
+
+        Raises:
+            InvalidInput: it was opened in another loop of this process.
+        """
+        loop, process, place = asyncio.get_running_loop(), os.getpid(), self._place
+        if place is None or place.process != process:
+            if place is not None:
+                self._inherited.append(place)  # never closed, not even as garbage: they are the parent's
+            place = self._place = _Place(process, loop, self._made())
+        if place.loop is not loop:
+            raise InvalidInput(
+                "This AsyncMemory is used in another event loop than the one it was opened in.",
+                hint="Open one in each loop, or use Memory, which any thread may share.",
+            )
+        if place.pool.closed and not self._closed:
+            await place.pool.open()
+        return place.pool
+
+    def _made(self) -> Pool:
+        return AsyncConnectionPool(
+            self._url,
+            connection_class=BoundedAsyncConnection,
+            check=self._check,
+            **self._limits.pool_arguments(),
+        )
+
+    async def _check(self, connection: BoundedAsyncConnection) -> None:
+        connection.deadline = self._limits.check_deadline()
+        await AsyncConnectionPool.check_connection(connection)

@@ -1,0 +1,102 @@
+"""Single connections: those that give up on a server that is silent, and those outside any pool."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from psycopg.abc import RV, PQGen
+from psycopg.rows import dict_row
+
+from pgrecall.database.server import Row
+from pgrecall.database.translation import first_line, sentence, translated
+from pgrecall.errors import DatabaseUnavailable
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server has been silent for too long; the connection was closed, for its state is unknown."""
+
+
+class BoundedConnection(psycopg.Connection[Row]):
+    """A connection that waits for the server until ``deadline``, a moment of the monotonic clock."""
+
+    deadline = math.inf
+
+    def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
+        return super().wait(_bounded(gen, self), *rest, **options)
+
+
+class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
+    """The same for an event loop."""
+
+    deadline = math.inf
+
+    async def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
+        return await super().wait(_bounded(gen, self), *rest, **options)
+
+
+def _bounded(gen: PQGen[RV], connection: BoundedConnection | BoundedAsyncConnection) -> PQGen[RV]:
+    """The same exchange with the server, looking at the clock whenever psycopg wakes up without news."""
+    if connection.deadline == math.inf:
+        return (yield from gen)
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > connection.deadline:
+                connection.pgconn.finish()
+                raise NoAnswer("the server does not answer")
+            wanted = gen.send(ready)
+    except StopIteration as done:
+        result: RV = done.value
+        return result
+
+
+class Session:
+    """One connection, kept over many transactions; only ``cancel`` may be called from another thread."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def fetch(self, sql: str, parameters: Mapping[str, object], *, tenant: str) -> list[Row]:
+        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows."""
+        try:
+            with self._connection.transaction():
+                self._connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+                return self._connection.execute(sql, parameters).fetchall()
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def cancel(self) -> None:
+        """Breaks off the statement that runs now, if one does; it fails with a DatabaseError."""
+        with suppress(psycopg.Error):  # a connection that is gone runs nothing
+            self._connection.cancel_safe(timeout=5.0)
+
+
+@contextmanager
+def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[Row]]:
+    """One connection outside any pool, autocommitting."""
+    try:
+        connection: psycopg.Connection[Row] = psycopg.connect(
+            url, autocommit=True, row_factory=dict_row, connect_timeout=max(1, round(timeout))
+        )
+    except psycopg.ProgrammingError:
+        raise DatabaseUnavailable(  # libpq quotes what it cannot read, and that may be the password
+            "The database URL cannot be read.",
+            hint="Write it as postgresql://user:password@host:5432/database, special signs %-escaped.",
+        ) from None
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable(
+            f"Postgres cannot be reached: {sentence(first_line(error))}",
+            hint="Check PGRECALL_DATABASE_URL and that the server runs; without that variable pgrecall "
+            "starts its own.",
+        ) from error
+    try:
+        with connection:
+            yield connection
+    except psycopg.Error as error:
+        raise translated(error) from error

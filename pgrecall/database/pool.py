@@ -1,0 +1,95 @@
+"""A pool of connections for any number of threads, in this process and in those forked from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from pgrecall.database.connections import BoundedConnection, Session, connect
+from pgrecall.database.server import Row, ServerFacts, server_facts
+from pgrecall.database.transactions import Limits
+
+Pool = ConnectionPool[BoundedConnection]
+
+
+class Database:
+    """A pool of connections to one database, serving any number of tenants and threads.
+
+    Args:
+        timeout: seconds Postgres may take for one call; None sets no limit.
+    """
+
+    def __init__(
+        self, url: str, *, pool_size: int = 8, connect_timeout: float = 10.0, timeout: float | None = None
+    ) -> None:
+        self._url = url
+        self._limits = Limits(pool_size, connect_timeout, timeout)
+        # A pool that came with a fork stays here, untouched: its connections are the parent's.
+        self._pools: dict[int, Pool] = {}
+        self._closed = False
+
+    def open(self) -> None:
+        """Opens the pool after one connection has shown that the server answers; else first use opens it."""
+        with connect(self._url, timeout=self._limits.connect_timeout):
+            pass
+        self._here()
+
+    def close(self) -> None:
+        """Closes the connections of this process; those that a fork brought are its parent's."""
+        self._closed = True
+        if (pool := self._pools.get(os.getpid())) is not None:
+            pool.close()
+
+    @contextmanager
+    def transaction(self, tenant: str, *, durable: bool = True) -> Iterator[psycopg.Connection[Row]]:
+        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error.
+
+        Without ``durable`` its commit does not wait for the disk.
+        """
+        pool = self._here()
+        with self._limits.our_errors(pool), pool.connection() as connection:
+            connection.deadline = self._limits.deadline()
+            with connection.pipeline():
+                for sql, parameters in self._limits.opening(tenant, durable=durable):
+                    connection.execute(sql, parameters)
+                yield connection
+
+    def fetch(
+        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
+    ) -> list[Row]:
+        """Runs one statement for ``tenant`` and returns its rows."""
+        with self.transaction(tenant, durable=durable) as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A connection outside the pool, for what lasts as long as a connection does: advisory locks."""
+        with connect(self._url, timeout=self._limits.connect_timeout) as connection:
+            yield Session(connection)
+
+    def facts(self) -> ServerFacts:
+        """What the server is and has; opens one connection of its own."""
+        with connect(self._url, timeout=self._limits.connect_timeout) as connection:
+            return server_facts(connection)
+
+    def _here(self) -> Pool:
+        """The pool of this process."""
+        pool = self._pools.get(os.getpid())
+        if pool is None:
+            pool = self._pools.setdefault(os.getpid(), self._made())  # of threads that are first, one wins
+        if pool.closed and not self._closed:
+            pool.open()
+        return pool
+
+    def _made(self) -> Pool:
+        return ConnectionPool(
+            self._url, connection_class=BoundedConnection, check=self._check, **self._limits.pool_arguments()
+        )
+
+    def _check(self, connection: BoundedConnection) -> None:
+        connection.deadline = self._limits.check_deadline()
+        ConnectionPool.check_connection(connection)

@@ -1,0 +1,83 @@
+"""What a Postgres server is and has, and whether it can hold pgrecall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+
+from pgrecall.errors import DatabaseUnsuitable
+
+Row = Mapping[str, Any]
+
+MINIMUM_SERVER = 160_000
+MINIMUM_PGVECTOR = (0, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """An extension a server offers: the version it would install, the one it has, and whether this role
+    may create it."""
+
+    offered: str
+    installed: str | None
+    creatable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a server is and has: version as an integer (180006), its text, and extension versions."""
+
+    version: int
+    version_text: str
+    role: str
+    database: str
+    may_create: bool
+    extensions: Mapping[str, Extension]
+    """By name; of the two that pgrecall needs, those that the server offers."""
+
+
+def server_facts(connection: psycopg.Connection[Row]) -> ServerFacts:
+    """What the server behind an open connection is and has."""
+    query = (files("pgrecall") / "server_facts.sql").read_bytes()
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    found = {name: Extension(**versions) for name, versions in row["extensions"].items()}
+    return ServerFacts(**(dict(row) | {"extensions": found}))
+
+
+def require_suitable(facts: ServerFacts) -> None:
+    """Refuses a server that lacks a version or an extension, naming everything that is missing.
+
+    Raises:
+        DatabaseUnsuitable: with one sentence for each thing missing.
+    """
+    missing: list[str] = []
+    if facts.version < MINIMUM_SERVER:
+        missing.append(f"it is Postgres {facts.version_text}, and pgrecall needs 16 or newer")
+    for name, package in (("vector", "pgvector 0.8 or newer"), ("pg_trgm", "the contrib package")):
+        if name not in facts.extensions:
+            missing.append(f"the extension {name} is not installed on the server ({package})")
+    vector = facts.extensions.get("vector")
+    if vector is not None and _numbers(vector.installed or vector.offered) < MINIMUM_PGVECTOR:
+        version = vector.installed or vector.offered
+        missing.append(f"pgvector is {version}, and pgrecall needs 0.8 or newer")
+    if not facts.may_create:
+        missing.append(f"role {facts.role} may not create in database {facts.database}")
+    missing.extend(
+        f"an administrator still has to run CREATE EXTENSION {name} in it"
+        for name, extension in facts.extensions.items()
+        if extension.installed is None and not (extension.creatable and facts.may_create)
+    )
+    if missing:
+        raise DatabaseUnsuitable(
+            "This Postgres cannot hold pgrecall: " + "; ".join(missing) + ".",
+            hint="Have an administrator mend that, then run `pgrecall init` again.",
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

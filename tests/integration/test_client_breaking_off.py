@@ -1,0 +1,193 @@
+"""Calls that are broken off, by a task, Ctrl-C or a timeout: in Postgres too, and nothing stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from pgrecall import AsyncMemory, DatabaseTimeout, InvalidInput, Memory
+from pgrecall.search.embedding import HashEmbedder
+from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, Query
+from tests.integration.blocking import memories_locked, silent, waiting
+
+WAITING = (
+    "SELECT count(*) AS n FROM pg_stat_activity "
+    "WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()"
+)
+
+
+def client(settings: Settings, timeout: float | None = None) -> AsyncMemory:
+    return AsyncMemory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=timeout)
+
+
+async def blocked(query: Query) -> int:
+    return await asyncio.to_thread(waiting, query)
+
+
+def test_a_cancelled_search_is_cancelled_in_postgres(
+    settings: Settings, database_url: str, query: Query
+) -> None:
+    async def use() -> None:
+        async with client(settings) as memory:
+            await memory.remember("The harbour opens at six", key="harbour")
+            with memories_locked(database_url):
+                searching = asyncio.create_task(memory.search("harbour"))
+                await blocked(query)
+                searching.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await searching
+                assert query(WAITING) == [{"n": 0}]
+            assert len((await memory.search("harbour")).hits) == 1
+
+    asyncio.run(use())
+
+
+def test_a_cancelled_write_leaves_nothing(settings: Settings, database_url: str, query: Query) -> None:
+    async def use() -> None:
+        async with client(settings) as memory:
+            with memories_locked(database_url):
+                writing = asyncio.create_task(memory.remember("The harbour opens at six"))
+                await blocked(query)
+                writing.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await writing
+            assert (await memory.status()).memories == 0
+
+    asyncio.run(use())
+
+
+async def within(seconds: float, *calls: Coroutine[Any, Any, object]) -> None:
+    async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+        for call in calls:
+            group.create_task(call)
+
+
+def test_a_task_group_and_a_timeout_of_asyncio_cancel_as_well(
+    settings: Settings, database_url: str, query: Query
+) -> None:
+    async def use() -> None:
+        async with client(settings) as memory:
+            with memories_locked(database_url):
+                with pytest.raises(TimeoutError):
+                    await within(0.3, *(memory.search("harbour") for _ in range(5)))
+                assert query(WAITING) == [{"n": 0}]
+
+    asyncio.run(use())
+
+
+def test_a_cancelled_job_stops(settings: Settings, database_url: str, query: Query) -> None:
+    async def use() -> None:
+        async with client(settings) as memory:
+            with memories_locked(database_url):
+                running = asyncio.create_task(memory.run_job("verify"))
+                await blocked(query)
+                running.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await running
+                assert query(WAITING) == [{"n": 0}]
+            [run] = await memory.job_runs("verify")
+            assert run.state == "stopped"
+
+    asyncio.run(use())
+
+
+def test_ctrl_c_cancels_in_postgres(memory: Memory, database_url: str, query: Query) -> None:
+    memory.remember("The harbour opens at six", key="harbour")
+    with memories_locked(database_url):
+
+        def interrupt() -> None:
+            waiting(query)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        interrupter = threading.Thread(target=interrupt)
+        interrupter.start()
+        with pytest.raises(KeyboardInterrupt):
+            memory.search("harbour")
+        interrupter.join()
+        assert query(WAITING) == [{"n": 0}]
+    assert len(memory.search("harbour").hits) == 1
+
+
+def test_a_call_that_takes_too_long_is_broken_off(
+    settings: Settings, database_url: str, query: Query
+) -> None:
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=2) as memory:
+        memory.remember("The harbour opens at six", key="harbour")
+        with memories_locked(database_url):
+            with pytest.raises(DatabaseTimeout, match=r"did not finish within 2 s") as caught:
+                memory.search("harbour")
+            assert caught.value.sqlstate == "57014"
+            assert query(WAITING) == [{"n": 0}]
+        assert len(memory.search("harbour").hits) == 1
+
+
+def test_so_is_one_that_is_awaited(settings: Settings, database_url: str, query: Query) -> None:
+    async def use() -> None:
+        timed = settings.model_copy(update={"timeout": 2})
+        async with client(timed) as memory:
+            with memories_locked(database_url):
+                with pytest.raises(DatabaseTimeout):
+                    await memory.get("harbour")
+                assert query(WAITING) == [{"n": 0}]
+            assert (await memory.status()).memories == 0
+
+    asyncio.run(use())
+
+
+def test_views_keep_the_timeout(settings: Settings, database_url: str) -> None:
+    with (
+        Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=0.2) as memory,
+        memories_locked(database_url),
+        pytest.raises(DatabaseTimeout),
+    ):
+        memory.for_tenant("other").session("s").search("harbour")
+
+
+def test_a_server_that_is_silent_is_not_waited_for(
+    settings: Settings, database_url: str, query: Query
+) -> None:
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=4.0) as memory:
+        memory.remember("The harbour opens at six", key="harbour")
+        errors: list[BaseException] = []
+
+        def get() -> None:
+            try:
+                memory.get("harbour")
+            except DatabaseTimeout as error:
+                errors.append(error)
+
+        with memories_locked(database_url) as locked:
+            getting = threading.Thread(target=get)
+            getting.start()
+            with silent(waiting(query)):
+                getting.join()
+                assert [type(error) for error in errors] == [DatabaseTimeout]
+                locked.rollback()
+                assert memory.get("harbour").key == "harbour"  # over another connection
+
+
+def test_so_it_is_for_a_task(settings: Settings, database_url: str, query: Query) -> None:
+    async def use() -> None:
+        async with client(settings, timeout=4.0) as memory:
+            with memories_locked(database_url) as locked:
+                getting = asyncio.create_task(memory.status())
+                with silent(await blocked(query)):
+                    with pytest.raises(DatabaseTimeout):
+                        await getting
+                    locked.rollback()
+                    assert (await memory.status()).memories == 0
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e9])
+def test_a_timeout_that_cannot_be(settings: Settings, timeout: float) -> None:
+    with pytest.raises(InvalidInput, match="The timeout is"):
+        Memory(settings=settings, timeout=timeout)

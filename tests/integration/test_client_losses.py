@@ -1,0 +1,192 @@
+"""Connections that break, run out or belong to another process: what is repeated, and what never is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from pgrecall import AsyncMemory, DatabaseBusy, DatabaseUnavailable, Draft, Memory
+from pgrecall.operations import Operation
+from pgrecall.search.embedding import HashEmbedder
+from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, Query
+from tests.integration.blocking import memories_locked, silent, terminate, waiting
+
+BACKEND: Operation[int] = Operation("SELECT pg_backend_pid() AS pid", {}, lambda rows: int(rows[0]["pid"]))
+
+TERMINATE_OTHERS = (
+    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() "
+    "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+)
+
+
+class Outcome:
+    """What became of a call that was made in a thread."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.result: Any = None
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, args=(call,))
+        self._thread.start()
+
+    def _run(self, call: Callable[[], Any]) -> None:
+        try:
+            self.result = call()
+        except DatabaseUnavailable as error:
+            self.error = error
+
+    def wait(self) -> Outcome:
+        self._thread.join()
+        return self
+
+
+@pytest.fixture
+def harbour(memory: Memory) -> Memory:
+    memory.remember("The harbour opens at six", key="harbour")
+    return memory
+
+
+def test_connections_that_broke_while_idle_are_replaced(harbour: Memory, query: Query) -> None:
+    query(TERMINATE_OTHERS)
+    assert harbour.record_access("harbour")  # not repeatable, and need not be repeated
+    query(TERMINATE_OTHERS)
+    assert harbour.get("harbour").key == "harbour"
+
+
+def test_so_are_those_that_fell_silent(settings: Settings) -> None:
+    few = settings.model_copy(update={"pool_size": 2, "connect_timeout": 3.0})
+    with Memory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
+        backend = memory._run(BACKEND)
+        with silent(backend):
+            assert memory._run(BACKEND) != backend
+
+
+def test_a_task_gets_another_connection_as_well(settings: Settings) -> None:
+    few = settings.model_copy(update={"pool_size": 2, "connect_timeout": 3.0})
+
+    async def use() -> None:
+        async with AsyncMemory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
+            backend = await memory._run(BACKEND)
+            with silent(backend):
+                assert await memory._run(BACKEND) != backend
+
+    asyncio.run(use())
+
+
+def test_a_question_is_asked_again_after_its_connection_broke(
+    harbour: Memory, database_url: str, query: Query
+) -> None:
+    with memories_locked(database_url):
+        asking = Outcome(lambda: harbour.get("harbour"))
+        for _ in range(2):
+            terminate(query, waiting(query))
+        waiting(query)
+    assert asking.wait().result.key == "harbour"
+
+
+def test_it_is_not_asked_for_ever(harbour: Memory, database_url: str, query: Query) -> None:
+    with memories_locked(database_url):
+        asking = Outcome(lambda: harbour.get("harbour"))
+        for _ in range(3):
+            terminate(query, waiting(query))
+        assert isinstance(asking.wait().error, DatabaseUnavailable)
+
+
+def test_a_task_asks_again_too(settings: Settings, database_url: str, query: Query) -> None:
+    async def use() -> None:
+        async with AsyncMemory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
+            with memories_locked(database_url):
+                asking = asyncio.create_task(memory.status())
+                terminate(query, await asyncio.to_thread(waiting, query))
+                await asyncio.to_thread(waiting, query)
+            assert (await asking).memories == 0
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize("call", ["record_access", "remember", "forget"])
+def test_what_would_do_harm_twice_is_never_repeated(
+    harbour: Memory, database_url: str, query: Query, call: str
+) -> None:
+    with memories_locked(database_url):
+        writing = Outcome(lambda: getattr(harbour, call)("harbour"))
+        terminate(query, waiting(query))
+        assert isinstance(writing.wait().error, DatabaseUnavailable)
+    assert query("SELECT count(*) AS n FROM recall.access") == [{"n": 1}]
+    assert query("SELECT count(*) AS n FROM recall.memory WHERE archived_at IS NULL") == [{"n": 1}]
+
+
+def impatient(settings: Settings) -> Settings:
+    return settings.model_copy(update={"pool_size": 1, "connect_timeout": 1.0})
+
+
+def test_a_pool_that_is_used_up_says_so(settings: Settings, database_url: str, query: Query) -> None:
+    with Memory(settings=impatient(settings), embedder=HashEmbedder(DIMENSIONS)) as memory:
+        with memories_locked(database_url):
+            first = Outcome(memory.status)
+            waiting(query)
+            with pytest.raises(DatabaseBusy, match=r"became free within 1 s.*PGRECALL_POOL_SIZE"):
+                memory.status()
+        assert first.wait().result.memories == 0
+
+
+def test_a_database_that_takes_no_connections_any_more_says_so(
+    settings: Settings, database_url: str, server: Any, query: Query
+) -> None:
+    name = conninfo_to_dict(database_url)["dbname"]
+    with (
+        Memory(settings=impatient(settings), embedder=HashEmbedder(DIMENSIONS)) as memory,
+        psycopg.connect(server.url, autocommit=True) as admin,
+    ):
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        query(TERMINATE_OTHERS)
+        with pytest.raises(DatabaseUnavailable, match="could be made for 1 s") as caught:
+            memory.status()
+        assert not isinstance(caught.value, DatabaseBusy)
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        assert memory.status().memories == 0
+
+
+def test_threads_share_a_client(memory: Memory) -> None:
+    memory.remember_many([Draft(f"Note {n} on the harbour", key=f"n{n}") for n in range(10)])
+    barrier = threading.Barrier(8)
+
+    def use(thread: int) -> set[str | None]:
+        barrier.wait()
+        tenant = memory.for_tenant(f"tenant-{thread % 2}")
+        tenant.remember("A buoy in the harbour", key=f"buoy-{thread}")
+        return {hit.key for _ in range(5) for hit in memory.search("harbour", k=20).hits}
+
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(use, range(8)))
+    assert found == [{f"n{n}" for n in range(10)}] * 8
+    assert memory.for_tenant("tenant-0").status().memories == 4
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
+def test_a_forked_child_gets_connections_of_its_own(database_url: str, colour: str) -> None:
+    driver = Path(__file__).with_name("fork_driver.py")
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", str(driver), colour, make_conninfo(database_url)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["child"] != told["parent_before"]
+    assert told["parent_after"] == told["parent_before"]
+    assert told["memories"] == 41
+    assert "Error" not in done.stderr
