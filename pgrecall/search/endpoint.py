@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 
 import httpx
 from pydantic import SecretStr
-from tenacity import Future, RetryCallState, RetryError, Retrying, retry_if_exception_type
+from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_type
 from tenacity.wait import wait_exponential, wait_random
 
 from pgrecall.errors import InvalidInput, RecallError
@@ -62,7 +64,15 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         elif address.userinfo:
             login = httpx.BasicAuth(address.username, address.password)
-        self._client = httpx.Client(headers=headers, auth=login, timeout=timeout, follow_redirects=False)
+        self._made = partial(
+            httpx.Client, headers=headers, auth=login, timeout=timeout, follow_redirects=False
+        )
+        # One for each process: a forked child must leave the connections of its parent alone.
+        self._clients = {os.getpid(): self._made()}
+
+    @property
+    def _client(self) -> httpx.Client:
+        return self._clients.get(os.getpid()) or self._clients.setdefault(os.getpid(), self._made())
 
     def close(self) -> None:
         """Close its connections; it answers no more."""
@@ -86,18 +96,16 @@ class Endpoint:
         try:
             return parsed(retrying(self._attempt, content, until))
         except RetryError as given_up:
-            raise self._failure(given_up.last_attempt) from None
+            error, tried = given_up.last_attempt.exception(), given_up.last_attempt.attempt_number
+            assert isinstance(error, _TransientError)  # nothing else is tried again
+            raise self._failure(error, tried) from error.__cause__
 
-    def _failure(self, last_attempt: Future) -> RecallError:
-        error, tried = last_attempt.exception(), last_attempt.attempt_number
-        assert isinstance(error, _TransientError)  # nothing else is tried again
+    def _failure(self, error: _TransientError, tried: int) -> RecallError:
         times = "once" if tried == 1 else f"{tried} times"
-        failure = self._wording.error(
+        return self._wording.error(
             f"The {self._wording.noun} at {self.shown} failed, tried {times}: {error.reason}.",
             hint=error.hint,
         )
-        failure.__cause__ = error.__cause__
-        return failure
 
     def _attempt(self, content: bytes, until: float | None) -> bytes:
         noun, prefix = self._wording.noun, self._wording.prefix

@@ -12,9 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +33,14 @@ from pgrecall.search.embedding import (
     embedding_text,
     make_embedder,
 )
-from pgrecall.search.embedding_http import RETRY_AFTER_CAP, retry_after
+from pgrecall.search.endpoint import RETRY_AFTER_CAP, retry_after
 from pgrecall.settings import Settings
+from tests.http_endpoint import Endpoint, Reply
 
 KEY = "sk-very-secret-0123456789"
 
 
 # The endpoint
-
-
-@dataclass
-class Reply:
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    before: float = 0.0
-    between: float = 0.0
 
 
 def data(vectors: list[Any]) -> bytes:
@@ -63,67 +53,10 @@ def honest(request: dict[str, Any]) -> Reply:
     return Reply(body=data([[float(len(text)), 2.0, 1.0] for text in request["input"]]))
 
 
-class Endpoint:
-    """A real HTTP server. Its replies are taken in turn, and the last one stays."""
-
-    def __init__(self) -> None:
-        self.replies: list[Reply | Callable[[dict[str, Any]], Reply]] = [honest]
-        self.requests: list[dict[str, Any]] = []
-        self.paths: list[str] = []
-        self.headers: list[dict[str, str]] = []
-        self.times: list[float] = []
-        self._lock = threading.Lock()
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self._answer(endpoint.note(self.path, dict(self.headers), request))
-
-            def _answer(self, reply: Reply) -> None:
-                time.sleep(reply.before)
-                try:
-                    self.send_response(reply.status)
-                    for name, value in reply.headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(reply.body)))
-                    self.end_headers()
-                    step = 1 if reply.between else len(reply.body) or 1
-                    for start in range(0, len(reply.body), step):
-                        self.wfile.write(reply.body[start : start + step])
-                        time.sleep(reply.between)
-                except OSError:  # the client hung up, as it should on a slow answer
-                    self.close_connection = True
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    def note(self, path: str, headers: dict[str, str], request: dict[str, Any]) -> Reply:
-        with self._lock:
-            self.paths.append(path)
-            self.headers.append(headers)
-            self.requests.append(request)
-            self.times.append(time.monotonic())
-            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        return reply if isinstance(reply, Reply) else reply(request)
-
-    def stop(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Endpoint()
+    server = Endpoint(honest)
     yield server
     server.stop()
 
