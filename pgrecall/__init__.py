@@ -6,7 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import (
+    DatabaseBusy,
     DatabaseError,
+    DatabaseTimeout,
     DatabaseUnavailable,
     DatabaseUnsuitable,
     EmbedderError,
@@ -26,22 +28,28 @@ from pgrecall.models import (
     ContextSource,
     Draft,
     DraftLink,
+    Feedback,
     GraphReport,
     Hit,
     ImportReport,
     JobOutcome,
     JobRun,
     JobStatus,
+    JudgedHit,
+    JudgedSearch,
     Layer,
     LayerStatus,
     LeftOut,
     Link,
+    MemoryFeedback,
     PlanSummary,
     Problem,
     PruneOutcome,
     PrunePlan,
     PruneUndone,
+    RankFeedback,
     Remembered,
+    Reranked,
     SearchRequest,
     SearchResult,
     Setting,
@@ -51,7 +59,7 @@ from pgrecall.models import (
 )
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall.client import AsyncMemory, Memory
     from pgrecall.search.embedding import Embedder
     from pgrecall.search.reranking import Reranker
     from pgrecall.settings import Settings
@@ -60,11 +68,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Access",
+    "AsyncMemory",
     "Check",
     "ContextBlock",
     "ContextRequest",
     "ContextSource",
+    "DatabaseBusy",
     "DatabaseError",
+    "DatabaseTimeout",
     "DatabaseUnavailable",
     "DatabaseUnsuitable",
     "Draft",
@@ -72,6 +83,7 @@ __all__ = [
     "Embedder",
     "EmbedderError",
     "EmbedderMismatch",
+    "Feedback",
     "GraphReport",
     "Hit",
     "ImportReport",
@@ -79,11 +91,14 @@ __all__ = [
     "JobOutcome",
     "JobRun",
     "JobStatus",
+    "JudgedHit",
+    "JudgedSearch",
     "Layer",
     "LayerStatus",
     "LeftOut",
     "Link",
     "Memory",
+    "MemoryFeedback",
     "MemoryNotFound",
     "MissingExtra",
     "PlanSummary",
@@ -91,8 +106,10 @@ __all__ = [
     "PruneOutcome",
     "PrunePlan",
     "PruneUndone",
+    "RankFeedback",
     "RecallError",
     "Remembered",
+    "Reranked",
     "Reranker",
     "RerankerError",
     "SchemaMismatch",
@@ -108,6 +125,7 @@ __all__ = [
 
 # What draws in psycopg, SQLAlchemy and pydantic waits until it is named: `import pgrecall` stays quick.
 _LATER = {
+    "AsyncMemory": "pgrecall.client",
     "Memory": "pgrecall.client",
     "Embedder": "pgrecall.search.embedding",
     "Reranker": "pgrecall.search.reranking",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -45,10 +46,18 @@ class SearchOptions(TypedDict, total=False):
     include_superseded: bool
     include_invalid: bool
     min_relevance: float
-    vitality_mode: VitalityMode
+    vitality_mode: VitalityMode | None
     vitality_weight: float | None
     explain: bool
     now: datetime | None
+    queries: tuple[str, ...] | None
+    hints: tuple[str, ...] | None
+    cues: tuple[int | str, ...] | None
+    as_of: datetime | None
+    profile: str | None
+    weights: Mapping[str, float] | None
+    rerank: bool
+    deadline: float | None
     session_id: str | None
     log: bool
 

@@ -7,10 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import InvalidInput, MemoryNotFound
 from pgrecall.models import SearchRequest
 
 Vector = Sequence[float]
+
+_LARGEST_ID = 2**63 - 1
 
 
 def require_text(value: str, what: str) -> None:
@@ -27,6 +29,22 @@ def require_text(value: str, what: str) -> None:
         raise InvalidInput(f"{what} is not valid Unicode text.", hint="Remove lone surrogates.") from error
 
 
+def memory_reference(text: str) -> int | str:
+    """How people and agents name a memory: ``42`` is an id, ``key:42`` and anything else a key.
+
+    Raises:
+        MemoryNotFound: a number that no id reaches.
+    """
+    if text.startswith("key:"):
+        return text.removeprefix("key:")
+    if not (text.isascii() and text.isdigit()):
+        return text
+    number = int(text) if len(text) < 20 else _LARGEST_ID + 1
+    if number > _LARGEST_ID:
+        raise MemoryNotFound(text)
+    return number
+
+
 def require_searchable(request: SearchRequest) -> None:
     """Refuses what no SQL argument could carry; everything else the function ``recall.search`` judges.
 
@@ -39,9 +57,20 @@ def require_searchable(request: SearchRequest) -> None:
     k: object = request.k
     if isinstance(k, bool | float) or (isinstance(k, int) and abs(k) >= 2**31):
         raise InvalidInput(f"k is {k}; it must be a whole number between 1 and 1,000.")
-    for name in ("layers", "roles", "authors", "tags"):
+    for name in ("layers", "roles", "authors", "tags", "queries", "hints"):
         for value in filter(None, getattr(request, name) or ()):
             require_text(value, f"One of the {name}, {value!r},")
+    for cue in request.cues or ():
+        if isinstance(cue, str):
+            require_text(cue, "The key of a cue")
+    _require_deadline(request.deadline)
+
+
+def _require_deadline(deadline: object) -> None:
+    if deadline is not None and not (
+        isinstance(deadline, int | float) and not isinstance(deadline, bool) and 0 <= deadline < float("inf")
+    ):
+        raise InvalidInput(f"The deadline is {deadline}; it must be a number of seconds, 0 or more.")
 
 
 def vector_text(vector: Vector) -> str:

@@ -36,6 +36,9 @@ class Settings(BaseSettings):
     tenant: str = Field(default="default", min_length=1, max_length=200, pattern=r"^[^\x00*]+$")
     pool_size: int = Field(default=8, ge=1, le=1000, description="Connections a client may hold.")
     connect_timeout: float = Field(default=10.0, gt=0, le=600, description="Seconds.")
+    timeout: float | None = Field(
+        default=None, gt=0, le=86400, description="Seconds one call may take in Postgres; none: any."
+    )
     embedder: EmbedderKind = Field(
         default="local",
         description="local: sentence-transformers; http: an OpenAI-compatible endpoint; "

@@ -19,10 +19,13 @@ from pgrecall.errors import RecallError
 from pgrecall.faces import (
     cli_context,
     cli_database,
+    cli_feedback,
     cli_import,
     cli_jobs,
     cli_layers,
+    cli_mcp,
     cli_memories,
+    cli_models,
     cli_prune,
     cli_search,
     cli_settings,
@@ -65,6 +68,7 @@ app.command("access")(cli_memories.access)
 app.command("link")(cli_memories.link)
 app.command("supersede")(cli_memories.supersede)
 app.command("forget")(cli_memories.forget)
+app.add_typer(cli_feedback.feedback_commands, name="feedback")
 app.command("pin")(cli_settings.pin)
 app.command("status")(cli_database.status)
 app.add_typer(cli_layers.layer_commands, name="layers")
@@ -72,6 +76,9 @@ app.add_typer(cli_settings.setting_commands, name="setting")
 app.add_typer(cli_prune.prune_commands, name="prune")
 app.command("worker")(cli_jobs.worker)
 app.add_typer(cli_jobs.job_commands, name="job")
+app.add_typer(cli_models.model_commands, name="model")
+app.command("mcp")(cli_mcp.mcp)
+app.command("tools")(cli_mcp.tools)
 app.command("postgres")(cli_database.postgres)
 app.command("upgrade")(cli_database.upgrade)
 

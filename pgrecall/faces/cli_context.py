@@ -110,7 +110,8 @@ def _summary(block: ContextBlock, budget: int) -> str:
     reasons = Counter(_REASONS[one.reason] for one in block.left_out)
     told = "; ".join(f"{count:,} {reason}" for reason, count in reasons.items())
     shown = f"{block.tokens:,} of {budget:,} tokens, {len(block.hits):,} of {_found(block):,} memories"
-    return f"{shown}; left out: {told}." if told else f"{shown}."
+    number = f" Search {block.search_id}." if block.hits and block.search_id is not None else ""
+    return (f"{shown}; left out: {told}." if told else f"{shown}.") + number
 
 
 def _found(block: ContextBlock) -> int:

@@ -11,7 +11,16 @@ from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, outp
 from pgrecall.faces.documents import search_document, to_text
 from pgrecall.faces.render import show_hits
 from pgrecall.faces.snippets import printable
-from pgrecall.faces.values import clock, parse_moment, parse_since, parse_until, question, text, texts
+from pgrecall.faces.values import (
+    clock,
+    parse_moment,
+    parse_reference,
+    parse_since,
+    parse_until,
+    question,
+    text,
+    texts,
+)
 from pgrecall.models import SearchResult, VitalityMode
 
 LARGEST_K = 1000
@@ -23,7 +32,16 @@ _MODES: tuple[VitalityMode, ...] = get_args(VitalityMode)
 
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
+    query: Annotated[
+        str, typer.Argument(help="The question; - reads it from standard input. A time window needs none.")
+    ] = "",
+    also: Annotated[
+        Many, typer.Option("--query", "-q", help="A sub-query, asked at the same time; may be repeated.")
+    ] = None,
+    hint: Annotated[Many, typer.Option(help="A term that must occur; may be repeated.")] = None,
+    cue: Annotated[
+        Many, typer.Option(help="A memory (id or key) whose associates come to mind; may be repeated.")
+    ] = None,
     k: Annotated[int, typer.Option("-k", help="At most so many, 1 to 1000.")] = 10,
     layer: Annotated[Many, typer.Option(help="Only of this layer; may be repeated.")] = None,
     tag: Annotated[Many, typer.Option(help="Only with this tag; repeated: with all of them.")] = None,
@@ -44,17 +62,34 @@ def search(
     vitality_weight: Annotated[
         float | None, typer.Option(help="How much use counts; without it the database's setting, 0.5.")
     ] = None,
-    vitality_mode: Annotated[str, typer.Option(help="odds, multiply, bounded or off.")] = "odds",
+    vitality_mode: Annotated[
+        str | None, typer.Option(help="odds, multiply, bounded or off; without it the profile's.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="balanced, identity, knowledge, episodic, activity, seed or rrf.")
+    ] = None,
+    weight: Annotated[
+        Many, typer.Option(metavar="ARM=N", help="How much an arm counts, 0 to 10; may be repeated.")
+    ] = None,
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="Have the configured reranker read the best candidates.")
+    ] = False,
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds the reranker may take; what it read by then counts.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each is where it is.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     now: Annotated[str | None, typer.Option(help="Ask how it would rank at this moment.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Ask what was known at this past moment, ranked as it was then.")
+    ] = None,
     session: Annotated[str | None, typer.Option(help="The session in which the answers are shown.")] = None,
     no_log: Annotated[bool, typer.Option("--no-log", help="Do not count what is shown.")] = False,
 ) -> None:
     """Ask a question: by meaning, words and names, weighed by how alive each memory is."""
     if not 1 <= k <= LARGEST_K:
         raise InvalidInput(f"k is {k}; it must lie between 1 and {LARGEST_K:,}.")
-    asked, moment = question(query), parse_moment(now, "--now")
+    asked, moment = question(query) if query else "", parse_moment(now, "--now")
     reference = moment or clock()
     begin, end = parse_since(since, reference), parse_until(until, reference)
     with globals_of(context).opened(embeds=True) as memory:
@@ -72,8 +107,16 @@ def search(
             include_invalid=include_invalid,
             min_relevance=min_relevance,
             vitality_weight=vitality_weight,
-            vitality_mode=_mode(vitality_mode),
+            vitality_mode=None if vitality_mode is None else _mode(vitality_mode),
             now=moment,
+            queries=texts(also, "--query"),
+            hints=texts(hint, "--hint"),
+            cues=None if cue is None else tuple(parse_reference(one) for one in cue),
+            as_of=parse_moment(as_of, "--as-of"),
+            profile=None if profile is None else text(profile, "--profile"),
+            weights=None if weight is None else _weights(weight),
+            rerank=rerank,
+            deadline=deadline,
             session_id=None if session is None else text(session, "--session"),
             log=not no_log,
         )
@@ -91,6 +134,23 @@ def _show(result: SearchResult, explain: bool) -> None:
         show_hits(output(), result, explain=explain)
     else:
         notes().print("Nothing was found.")
+        if any(result.arms.values()):
+            told = ", ".join(f"{arm} {count}" for arm, count in result.arms.items() if count)
+            notes().print(f"Candidates that were not relevant enough: {told}.")
+
+
+def _weights(given: list[str]) -> dict[str, float]:
+    """The weights of arms, given as ``ARM=N``."""
+    weights: dict[str, float] = {}
+    for one in given:
+        arm, _, number = text(one, "--weight").partition("=")
+        try:
+            weights[arm.strip()] = float(number)
+        except ValueError:
+            raise InvalidInput(
+                f"--weight {one!r} is not an arm and a number.", hint="Give --weight lexical=0.5."
+            ) from None
+    return weights
 
 
 def _mode(given: str) -> VitalityMode:

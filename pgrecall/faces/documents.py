@@ -17,8 +17,12 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
         "query": query,
         "no_match": result.no_match,
         "hits": plain(result.hits),
+        "search_id": result.search_id,
+        "reranked": result.reranked,
+        "arms": plain(result.arms),
         "names": list(result.names),
         "skipped": list(result.skipped),
+        "timings": plain(result.timings),
     }
 
 

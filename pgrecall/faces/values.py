@@ -2,70 +2,44 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 
-from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.encoding import memory_reference
+from pgrecall.errors import InvalidInput
+from pgrecall.importers import dates
 from pgrecall.importers.dates import parse_time
-
-_AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])", re.IGNORECASE)
-_UNITS = {
-    "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
-    "m": timedelta(days=30), "y": timedelta(days=365),
-}  # fmt: skip
-_DAY = re.compile(r"\s*[0-9]{4}[-/]?[0-9]{1,2}[-/]?[0-9]{1,2}\s*")
-_LARGEST_ID = 2**63 - 1
-_LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def parse_reference(given: str) -> int | str:
     """``42`` is an id, ``key:42`` and anything else a key."""
-    reference = text(given, "The memory's id or key")
-    if reference.startswith("key:"):
-        return reference.removeprefix("key:")
-    if not (reference.isascii() and reference.isdigit()):
-        return reference
-    number = int(reference) if len(reference) < 20 else _LARGEST_ID + 1
-    if number > _LARGEST_ID:
-        raise MemoryNotFound(reference)
-    return number
+    return memory_reference(text(given, "The memory's id or key"))
 
 
 def parse_moment(given: str | None, option: str) -> datetime | None:
     """An ISO 8601 date or time; without a zone it is UTC."""
-    if given is None:
-        return None
-    try:
-        return parse_time(given)
-    except ValueError as error:
-        raise InvalidInput(f"{option}: {error}.") from error
+    return _read(parse_time, given, option)
 
 
 def parse_since(given: str | None, now: datetime) -> datetime | None:
     """A moment, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``."""
-    return _ago(given, now, "--since") or parse_moment(given, "--since")
+    return _read(partial(dates.parse_since, now=now), given, "--since")
 
 
 def parse_until(given: str | None, now: datetime) -> datetime | None:
     """Like ``parse_since``; a mere date means the end of that day."""
-    if before := _ago(given, now, "--until"):
-        return before
-    moment = parse_moment(given, "--until")
-    day = timedelta(days=1)
-    if moment is None or given is None or not _DAY.fullmatch(given) or moment > _LATEST - day:
-        return moment
-    return moment + day
+    return _read(partial(dates.parse_until, now=now), given, "--until")
 
 
-def _ago(given: str | None, now: datetime, option: str) -> datetime | None:
-    found = _AGO.fullmatch(given.strip()) if given is not None else None
-    if found is None:
+def _read(parse: Callable[[str], datetime], given: str | None, option: str) -> datetime | None:
+    if given is None:
         return None
     try:
-        return now - int(found[1]) * _UNITS[found[2].lower()]
-    except OverflowError as error:
-        raise InvalidInput(f"{option}: {given!r} is too long ago.") from error
+        return parse(given)
+    except ValueError as error:
+        raise InvalidInput(f"{option}: {error}.") from error
 
 
 def clock() -> datetime:

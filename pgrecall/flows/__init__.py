@@ -1,11 +1,13 @@
 """What takes more than one step, as generators that ask for each step and do no I/O.
 
-A flow yields :class:`Operation` or :class:`Embed` and is sent what came of it; the client drives
-it. So one text serves the synchronous and the asynchronous client.
+A flow yields a :class:`Step` and is sent what came of it; the client drives it. So one text serves
+the synchronous and the asynchronous client.
 
 base         the steps a flow may ask for
+tools        how those are answered that need no Postgres
 searching    a question and its answers
 composing    a question and a block of text for a prompt
+feedback     what verdicts add up to
 remembering  drafts into memories
 imports      what an importer reads
 graph        what holds the links together
@@ -13,20 +15,26 @@ prune        planning what to archive
 keeping      upkeep in several steps
 """
 
-from pgrecall.flows.base import Embed, Flow, Step
+from pgrecall.flows.base import Aside, Embed, Flow, LocalStep, Rerank, Step
 from pgrecall.flows.graph import refresh_graph
 from pgrecall.flows.imports import IMPORT_BATCH, import_batch, import_drafts
 from pgrecall.flows.keeping import fold
 from pgrecall.flows.prune import plan_prune, planned_prune, read_plan, undo_prune
-from pgrecall.flows.remembering import Stored, content_hash, remember
-from pgrecall.flows.searching import search
+from pgrecall.flows.remembering import Stored, content_hash, remember, remember_many, remember_one
+from pgrecall.flows.searching import Abilities, search
+from pgrecall.flows.tools import Tools
 
 __all__ = [
     "IMPORT_BATCH",
+    "Abilities",
+    "Aside",
     "Embed",
     "Flow",
+    "LocalStep",
+    "Rerank",
     "Step",
     "Stored",
+    "Tools",
     "content_hash",
     "fold",
     "import_batch",
@@ -36,6 +44,8 @@ __all__ = [
     "read_plan",
     "refresh_graph",
     "remember",
+    "remember_many",
+    "remember_one",
     "search",
     "undo_prune",
 ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pgrecall.errors import DatabaseError
 from pgrecall.flows.base import Flow
-from pgrecall.flows.searching import READ_ONLY, search
+from pgrecall.flows.searching import Abilities, logged, search
 from pgrecall.models import ContextBlock, ContextRequest, SearchRequest, SearchResult
 from pgrecall.operations import composing
 from pgrecall.operations.layers import layers
@@ -15,23 +14,18 @@ from pgrecall.search.context_checks import require_composable, require_layers
 from pgrecall.search.likeness import completed
 
 
-def context(question: SearchRequest, request: ContextRequest, *, embed: bool) -> Flow[ContextBlock]:
+def context(question: SearchRequest, request: ContextRequest, abilities: Abilities) -> Flow[ContextBlock]:
     """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
     require_composable(request, question.k)
     if request.per_layer:
         require_layers(request, frozenset(layer.name for layer in (yield layers())))
-    result = yield from search(replace(question, log=False), embed=embed)
+    result = yield from search(replace(question, log=False), abilities)
     block = yield from _composed(result, question, request)
-    if not (block.hits and question.logged):
+    if not question.logged:
         return block
-    try:
-        yield composing.log_shown([hit.id for hit in block.hits], question.session_id)
-    except DatabaseError as error:
-        if error.sqlstate != READ_ONLY:
-            raise
-        unlogged = "log: the database is read-only, so it is not counted what was shown"
-        return replace(block, skipped=(*block.skipped, unlogged))
-    return block
+    skipped = list(block.skipped)
+    search_id = yield from logged(question, block.hits, skipped.append)
+    return replace(block, skipped=tuple(skipped), search_id=search_id)
 
 
 def _composed(result: SearchResult, question: SearchRequest, request: ContextRequest) -> Flow[ContextBlock]:

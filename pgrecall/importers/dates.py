@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -15,6 +15,13 @@ _SPOKEN = re.compile(
     r"([0-9]{1,2}):([0-9]{2})\s*([ap])\.?m\.?(?:\s+on)?\s+([0-9]{1,2})\s+([a-z]+)\.?,?\s+([0-9]{4})",
     re.IGNORECASE,
 )
+_AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
+_UNITS = {
+    "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
+    "m": timedelta(days=30), "y": timedelta(days=365),
+}  # fmt: skip
+_DAY = re.compile(r"\s*[0-9]{4}[-/]?[0-9]{1,2}[-/]?[0-9]{1,2}\s*")
+_LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def parse_time(text: str) -> datetime:
@@ -32,6 +39,23 @@ def parse_time(text: str) -> datetime:
         raise ValueError(
             f"{text[:60]!r} is not a date; write it as 2026-09-30 or 2026-09-30T08:12:00+00:00"
         ) from error
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """A moment, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``. Raises ValueError."""
+    found = _AGO.fullmatch(text.strip())
+    if found is None:
+        return parse_time(text)
+    try:
+        return now - int(found[1]) * _UNITS[found[2].lower()]
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is too long ago") from error
+
+
+def parse_until(text: str, now: datetime) -> datetime:
+    """Like ``parse_since``; a mere date means the end of that day."""
+    moment, day = parse_since(text, now), timedelta(days=1)
+    return moment + day if _DAY.fullmatch(text) and moment <= _LATEST - day else moment
 
 
 def parse_spoken(text: str) -> datetime:

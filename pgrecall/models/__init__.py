@@ -6,6 +6,7 @@ memories    what is remembered, its vitality and its links
 use         accesses
 search      questions and answers
 context     a block of text for a prompt
+feedback    what became of what was shown
 prune       prune plans and what became of them
 layers      layers and settings
 jobs        what jobs did, and where they stand
@@ -13,6 +14,7 @@ reports     imports, the link graph, the state of a tenant
 """
 
 from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order
+from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 from pgrecall.models.layers import Layer, Setting
 from pgrecall.models.memories import (
@@ -28,7 +30,13 @@ from pgrecall.models.memories import (
 )
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
 from pgrecall.models.reports import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
-from pgrecall.models.search import Hit, SearchRequest, SearchResult, VitalityMode
+from pgrecall.models.search import (
+    Hit,
+    Reranked,
+    SearchRequest,
+    SearchResult,
+    VitalityMode,
+)
 from pgrecall.models.use import Access, AccessKind
 
 __all__ = [
@@ -41,16 +49,20 @@ __all__ = [
     "ContextSource",
     "Draft",
     "DraftLink",
+    "Feedback",
     "GraphReport",
     "Hit",
     "ImportReport",
     "JobOutcome",
     "JobRun",
     "JobStatus",
+    "JudgedHit",
+    "JudgedSearch",
     "Layer",
     "LayerStatus",
     "LeftOut",
     "Link",
+    "MemoryFeedback",
     "Order",
     "Outcome",
     "PlanSummary",
@@ -58,7 +70,9 @@ __all__ = [
     "PruneOutcome",
     "PrunePlan",
     "PruneUndone",
+    "RankFeedback",
     "Remembered",
+    "Reranked",
     "Role",
     "SearchRequest",
     "SearchResult",

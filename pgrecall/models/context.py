@@ -70,7 +70,7 @@ class ContextBlock:
 
     ``tokens`` are those of the whole ``text``; ``hits`` and ``sources`` are in the order shown, ``left_out``
     best first. ``skipped`` says in a sentence each what did not run as usual. Without any memory the text is
-    empty.
+    empty. ``search_id`` is for ``used`` and ``rejected``; None where the search was not logged.
     """
 
     text: str
@@ -79,3 +79,4 @@ class ContextBlock:
     left_out: tuple[LeftOut, ...]
     hits: tuple[Hit, ...]
     skipped: tuple[str, ...] = ()
+    search_id: int | None = None

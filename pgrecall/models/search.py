@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,14 +14,28 @@ VitalityMode = Literal["odds", "multiply", "bounded", "off"]
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One question and everything that narrows or weighs its answer.
+    """What is asked, and everything that narrows or weighs its answer.
 
-    ``vitality_weight`` None takes the database's setting (0.5). ``now`` None is the database's
-    clock; a given ``now`` asks how the same memories would rank at that moment. With ``log`` each
-    hit is logged as shown, in the session ``session_id``, which makes it a little livelier.
+    Attributes:
+        query: the question; it may be empty where ``queries``, a window of time or ``cues`` ask instead.
+        queries: sub-queries, gathered together; a memory counts by the one it answers best.
+        hints: terms that a memory must hold to be an answer.
+        cues: memories, by id or key, whose associates come to mind; with ``session_id`` also those the
+            session used last.
+        since, until: when it happened, the end excluded. Without words the window is the question.
+        as_of: a past moment: what was known then, ranked as it was then.
+        now: another moment to rank what is known today at; None is the database's clock.
+        profile: which coefficients and weights; None is that of the only layer asked for, else balanced.
+        weights: how much an arm counts, 0 to 10, by its name: semantic, lexical, name, author, cue, graph.
+        vitality_mode: None is the profile's, else ``odds``.
+        vitality_weight: None is the profile's, else the tenant's setting (0.5).
+        rerank: whether a reranker rereads the best candidates, for ``deadline`` seconds at most (None: as
+            configured).
+        session_id: the session this is part of.
+        log: whether each hit is logged as shown, which makes it a little livelier.
     """
 
-    query: str
+    query: str = ""
     k: int = 10
     layers: tuple[str, ...] | None = None
     roles: tuple[str, ...] | None = None
@@ -33,24 +47,47 @@ class SearchRequest:
     include_superseded: bool = False
     include_invalid: bool = False
     min_relevance: float = 0.0
-    vitality_mode: VitalityMode = "odds"
+    vitality_mode: VitalityMode | None = None
     vitality_weight: float | None = None
     explain: bool = True
     now: datetime | None = None
+    queries: tuple[str, ...] | None = None
+    hints: tuple[str, ...] | None = None
+    cues: tuple[int | str, ...] | None = None
+    as_of: datetime | None = None
+    profile: str | None = None
+    weights: Mapping[str, float] | None = None
+    rerank: bool = False
+    deadline: float | None = None
     session_id: str | None = None
     log: bool = True
 
     @property
     def logged(self) -> bool:
         """Whether what is shown is logged: never for a question about another moment than this one."""
-        return self.log and self.now is None
+        return self.log and self.now is None and self.as_of is None
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The question and its sub-queries, as one list."""
+        return ((self.query,) if self.query.strip() else ()) + tuple(self.queries or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """What a reranker made of a hit: its place before (from 1) and the reranker's logit."""
+
+    original_rank: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One answer. ``relevance`` is p(answers the question); ``score`` also weighs vitality.
 
-    ``explanation`` is empty unless the request asked for it.
+    ``superseded_by`` replaces this memory, which replaces those in ``supersedes``; ``contradicts`` holds the
+    memories it is linked with as contradicting, either way. ``explanation`` is empty unless the request
+    asked for it. ``reranked`` is None where no reranker read it.
     """
 
     id: int
@@ -67,20 +104,72 @@ class Hit:
     vitality: float
     zone: str
     rank: int
-    explanation: Mapping[str, Any]
+    superseded_by: int | None = None
+    supersedes: tuple[int, ...] = ()
+    contradicts: tuple[int, ...] = ()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    expires_at: datetime | None = None
+    archived_at: datetime | None = None
+    explanation: Mapping[str, Any] = field(default_factory=dict)
+    reranked: Reranked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A hit on its way to a reranker: the log-odds of its fused relevance, B less the median B of its layer,
+    and whether vitality is left out since it was asked for by name."""
+
+    hit: Hit
+    logit: float
+    liveliness: float
+    exempt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """How relevance and vitality make a score, and how a reranker's logit and the fused one make a relevance:
+    logit(p) = intercept + rerank * r + fused * logit(p_fused)."""
+
+    mode: VitalityMode
+    weight: float
+    intercept: float = 0.0
+    rerank: float = 0.0
+    fused: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the database found: hits in their order, what each arm found, and what did not run.
+
+    ``search_id`` names the logged search; ``candidates`` and ``weighing`` are for a reranker.
+    """
+
+    hits: tuple[Hit, ...]
+    arms: Mapping[str, int]
+    skipped: tuple[str, ...]
+    search_id: int | None = None
+    candidates: tuple[Candidate, ...] = ()
+    weighing: Weighing | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Hits, best first, and what was left out on the way.
 
-    ``names`` are the known names taken out of the embedded question; ``skipped`` says in a
-    sentence each which steps did not run. ``no_match`` holds when nothing was good enough.
+    ``names`` are the known names taken out of the embedded question; ``skipped`` says in a sentence each
+    which steps did not run. ``no_match`` holds when nothing was good enough; ``arms`` then says how many
+    memories each arm had found. ``search_id`` names a logged search for ``used`` and ``rejected``.
+    ``timings`` are milliseconds by phase.
     """
 
     hits: tuple[Hit, ...]
     names: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    search_id: int | None = None
+    arms: Mapping[str, int] = field(default_factory=dict)
+    reranked: bool = False
+    timings: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def no_match(self) -> bool:

@@ -8,6 +8,7 @@ links       linking and superseding
 use         accesses
 searching   questions
 composing   what a block of context is made with
+feedback    verdicts on what was shown
 graph       the link graph as a whole
 reading     status and statistics
 prune       prune plans
@@ -30,9 +31,9 @@ from pgrecall.operations.memories import (
     keys_of_source,
     remember_many,
 )
-from pgrecall.operations.reading import refresh_statistics, status, with_server
-from pgrecall.operations.searching import question_without_names, search, search_and_log
-from pgrecall.operations.use import record_accesses
+from pgrecall.operations.reading import refresh_statistics, server_version, status
+from pgrecall.operations.searching import find, questions_without_names, search_and_log
+from pgrecall.operations.use import record_access, record_accesses
 
 __all__ = [
     "KnownContent",
@@ -40,20 +41,21 @@ __all__ = [
     "Rejected",
     "Row",
     "content_hashes",
+    "find",
     "forget",
     "get",
     "keys_of_source",
     "link",
     "link_graph",
     "pending_count",
-    "question_without_names",
+    "questions_without_names",
+    "record_access",
     "record_accesses",
     "refresh_statistics",
     "remember_many",
-    "search",
     "search_and_log",
+    "server_version",
     "status",
     "store_cut_sizes",
     "supersede",
-    "with_server",
 ]

@@ -23,12 +23,31 @@ def successors(ids: Sequence[int]) -> Operation[dict[int, tuple[int, ...]]]:
     return Operation("SELECT * FROM recall.successors(%(ids)s)", {"ids": list(ids)}, _chains, repeatable=True)
 
 
-def log_shown(ids: Sequence[int], session_id: str | None, now: datetime | None = None) -> Operation[int]:
-    """Logs that these were shown; repeated after a lost connection it may log them twice."""
+def log_shown(
+    ids: Sequence[int],
+    session_id: str | None,
+    query: str,
+    *,
+    queries: Sequence[str] | None = None,
+    profile: str | None = None,
+    now: datetime | None = None,
+) -> Operation[int | None]:
+    """Logs a search and that it showed these; the result is its id, None where searches are not kept.
+
+    Repeated after a lost connection it may log them twice.
+    """
     return Operation(
-        f"SELECT recall.log_shown(%(ids)s, %(session_id)s, {NOW}) AS logged",
-        {"ids": list(ids), "session_id": session_id, "now": now},
-        lambda rows: int(rows[0]["logged"]),
+        "SELECT recall.log_shown(%(ids)s, %(session_id)s, "
+        f"{NOW}, %(query)s, %(profile)s, %(queries)s) AS search_id",
+        {
+            "ids": list(ids),
+            "session_id": session_id,
+            "query": query,
+            "queries": None if queries is None else list(queries),
+            "profile": profile,
+            "now": now,
+        },
+        lambda rows: rows[0]["search_id"],
         repeatable=True,
         durable=False,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from pgrecall.models import LayerStatus, Status
@@ -20,7 +19,7 @@ def refresh_statistics(now: datetime | None) -> Operation[int]:
 
 
 def status(now: datetime | None) -> Operation[Status]:
-    """What the tenant holds; where its jobs stand is left to whoever knows them."""
+    """What the tenant holds; jobs, revision and server are left to whoever knows them."""
     return Operation(
         f"SELECT recall.status({NOW}) AS status",
         {"now": now},
@@ -29,9 +28,14 @@ def status(now: datetime | None) -> Operation[Status]:
     )
 
 
-def with_server(state: Status, revision: str, server_version: str) -> Status:
-    """The status completed by what only the connection knows."""
-    return replace(state, revision=revision, server_version=server_version)
+def server_version() -> Operation[str]:
+    """The version of Postgres, as its makers write it: ``18.1``."""
+    return Operation(
+        "SELECT current_setting('server_version') AS version",
+        {},
+        lambda rows: str(rows[0]["version"]),
+        repeatable=True,
+    )
 
 
 def _status(document: Row) -> Status:

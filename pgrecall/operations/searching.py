@@ -5,58 +5,95 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from pgrecall.encoding import Vector, vector_text
+from pgrecall.encoding import Vector, to_json, vector_text
 from pgrecall.models import Hit, SearchRequest
+from pgrecall.models.search import Candidate, Found, Weighing
 from pgrecall.operations.base import NOW, Operation, Row
 
-_SEARCH_PARAMETERS = tuple(f.name for f in fields(SearchRequest) if f.name not in ("session_id", "log"))
-_ARGUMENTS = "p_embedding => %(embedding)s, " + ", ".join(
-    f"p_{name} => {NOW}" if name == "now" else f"p_{name} => %({name})s" for name in _SEARCH_PARAMETERS
+_ELSEWHERE = ("rerank", "deadline", "log")
+"""Fields of a request that the database is not told."""
+
+_CASTS = {"now": NOW, "cues": "recall.ids_of(%(cues)s)"}
+_SEARCH_PARAMETERS = tuple(f.name for f in fields(SearchRequest) if f.name not in _ELSEWHERE)
+_ARGUMENTS = "p_embedding => %(embedding)s, p_embeddings => %(embeddings)s::halfvec[], " + ", ".join(
+    f"p_{name} => {_CASTS.get(name, f'%({name})s')}" for name in _SEARCH_PARAMETERS
 )
+_HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
 
 
-def question_without_names(query: str) -> Operation[tuple[str, tuple[str, ...]]]:
-    """The question to embed, and the known names taken out of it."""
+def questions_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str, tuple[str, ...]], ...]]:
+    """The questions to embed, in their order, and the known names taken out of each."""
     return Operation(
-        "SELECT * FROM recall.question_without_names(%(query)s)",
-        {"query": query},
-        lambda rows: (rows[0]["question"], tuple(rows[0]["names"])),
+        "SELECT * FROM recall.questions_without_names(%(queries)s)",
+        {"queries": list(queries)},
+        lambda rows: tuple((row["question"], tuple(row["names"])) for row in rows),
         repeatable=True,
     )
 
 
-def search(request: SearchRequest, vector: Vector | None) -> Operation[tuple[Hit, ...]]:
-    """Searches by words and names, and by meaning where the question's vector is given."""
+def find(
+    request: SearchRequest,
+    vectors: Sequence[Vector] | None,
+    *,
+    pool: int = 0,
+    reranker: str | None = None,
+) -> Operation[Found]:
+    """Searches by words, names, cues and links, and by meaning where the questions' vectors are given.
+
+    ``pool`` asks for the so many most relevant beside the best ``k``, and ``reranker`` for what makes its
+    logits a relevance.
+    """
     return Operation(
-        f"SELECT * FROM recall.search({_ARGUMENTS})", _parameters(request, vector), _hits, repeatable=True
+        f"SELECT * FROM recall.find({_ARGUMENTS}, p_pool => %(pool)s, p_reranker => %(reranker)s)",
+        _parameters(request, vectors) | {"pool": pool, "reranker": reranker},
+        _found,
+        repeatable=True,
     )
 
 
-def search_and_log(request: SearchRequest, vector: Vector | None) -> Operation[tuple[Hit, ...]]:
+def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> Operation[Found]:
     """The same, and logs each hit as shown; repeated after a lost connection it may log them twice."""
     return Operation(
-        f"SELECT * FROM recall.search_and_log({_ARGUMENTS}, p_session_id => %(session_id)s)",
-        _parameters(request, vector) | {"session_id": request.session_id},
-        _hits,
+        f"SELECT * FROM recall.search_and_log({_ARGUMENTS})",
+        _parameters(request, vectors),
+        _found,
         repeatable=True,
         durable=False,
     )
 
 
-def _parameters(request: SearchRequest, vector: Vector | None) -> dict[str, object]:
-    parameters: dict[str, object] = {"embedding": None if vector is None else vector_text(vector)}
+def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dict[str, object]:
+    texts = None if vectors is None else [vector_text(vector) for vector in vectors]
+    first = texts.pop(0) if texts and request.query.strip() else None
+    parameters: dict[str, object] = {"embedding": first, "embeddings": texts or None}
     for name in _SEARCH_PARAMETERS:
         value = getattr(request, name)
         parameters[name] = list(value) if isinstance(value, tuple) else value
+    for name in ("cues", "weights"):
+        if parameters[name] is not None:
+            parameters[name] = to_json(parameters[name])
     return parameters
 
 
-def _hits(rows: Sequence[Row]) -> tuple[Hit, ...]:
-    return tuple(_hit(row) for row in rows)
+def _found(rows: Sequence[Row]) -> Found:
+    summary = rows[0]["summary"]
+    hits = [(row, _hit(row)) for row in rows if row["id"] is not None]
+    blend = summary.get("blend") or {}
+    return Found(
+        tuple(hit for _, hit in hits),
+        summary.get("arms") or {},
+        tuple(summary.get("skipped") or ()),
+        rows[0].get("search_id"),
+        tuple(Candidate(hit, row["logit"], row["liveliness"], row["exempt"]) for row, hit in hits)
+        if "logit" in rows[0]
+        else (),
+        Weighing(summary["mode"], summary["weight"], **blend),
+    )
 
 
 def _hit(row: Row) -> Hit:
-    values = dict(row)
-    values["tags"] = tuple(values["tags"])
+    values = {name: row[name] for name in _HIT_FIELDS}
+    for name in ("tags", "supersedes", "contradicts"):
+        values[name] = tuple(values[name])
     values["explanation"] = values["explanation"] or {}
     return Hit(**values)

@@ -52,6 +52,16 @@ def expire_memories(limit: int, now: datetime | None) -> Operation[int]:
     )
 
 
+def expire_searches(limit: int, now: datetime | None) -> Operation[int]:
+    """Drops searches from the log that are too old to be judged; the result counts them, 0 at the end."""
+    return Operation(
+        f"SELECT recall.expire_searches(%(limit)s, {NOW}) AS dropped",
+        {"limit": limit, "now": now},
+        lambda rows: int(rows[0]["dropped"]),
+        repeatable=True,
+    )
+
+
 def make_access_partitions(now: datetime | None) -> Operation[int]:
     """Makes the access log's partitions of the months to come; the result counts the new ones."""
     return Operation(

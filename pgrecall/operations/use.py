@@ -10,6 +10,14 @@ from pgrecall.models import Access
 from pgrecall.operations.base import NOW, Operation
 
 
+def record_access(access: Access, now: datetime | None) -> Operation[bool]:
+    """Logs one use; the result says whether it was not seen before."""
+    logged = record_accesses([access], now)
+    return Operation(
+        logged.sql, logged.parameters, lambda rows: logged.read(rows) == 1, repeatable=logged.repeatable
+    )
+
+
 def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operation[int]:
     """Logs uses; the result counts those not seen before (by idempotency key)."""
     items = [

@@ -122,7 +122,7 @@ def head_revision() -> str:
 def functions_fingerprint() -> str:
     """A digest of every function file, so that a changed function is noticed."""
     digest = hashlib.sha256()
-    for path in function_files():
+    for path in (_languages_file(), *function_files()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -130,6 +130,10 @@ def functions_fingerprint() -> str:
 def function_files() -> list[Path]:
     """The function files in the order they are applied."""
     return sorted(Path(str(files(__package__) / "functions")).glob("*.sql"))
+
+
+def _languages_file() -> Path:
+    return Path(str(files(__package__) / "languages.sql"))
 
 
 @contextmanager
@@ -208,6 +212,7 @@ def _prepare(connection: Connection, facts: ServerFacts) -> None:
     for name, extension in facts.extensions.items():
         if extension.installed is None:
             connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}"))
+    _run_file(connection, _languages_file())
     # Functions keep this path; types and operators of the extensions may live in any schema.
     schemas = connection.execute(
         text(
@@ -227,25 +232,31 @@ def _run_revisions(connection: Connection, dimensions: int) -> None:
 
 def _apply_functions(connection: Connection) -> None:
     before = connection.execute(text(_OUR_FUNCTIONS)).scalars().all()
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)
     for path in function_files():
-        # Straight to the driver: a file holds many statements, and its % signs are no placeholders.
-        try:
-            driver.execute(path.read_bytes())
-        except psycopg.Error as error:
-            raise translated(error) from error
+        _run_file(connection, path)
     touched = set(
         connection.execute(text(_OUR_FUNCTIONS + " AND xmin = pg_current_xact_id()::xid")).scalars()
     )
     for signature in before:
-        if signature not in touched and "joined(" not in signature:
+        if signature not in touched:
             connection.execute(text(f"DROP ROUTINE {signature}"))
+
+
+def _run_file(connection: Connection, path: Path) -> None:
+    # Straight to the driver: a file holds many statements, and its % signs are no placeholders.
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    try:
+        driver.execute(path.read_bytes())
+    except psycopg.Error as error:
+        raise translated(error) from error
 
 
 _OUR_FUNCTIONS = (
     "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
-    "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e')"
+    "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
+    # Those of generated columns come with the revision that makes the column.
+    "AND proname NOT IN ('joined', 'configuration', 'plain')"
 )
 
 

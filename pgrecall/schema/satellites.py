@@ -7,6 +7,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Double,
     Index,
     MetaData,
@@ -82,14 +83,17 @@ def _name(metadata: MetaData) -> Table:
         Column("name", Text, nullable=False),
         Column("memory_id", BigInteger, nullable=False),
         Column("entity", Boolean, nullable=False),
+        # What questions are compared with; links still tell an accent from none.
+        Column("plain", Text, Computed("recall.plain(name)", persisted=True), nullable=False),
         PrimaryKeyConstraint("tenant", "name", "memory_id", name="name_pkey"),
         owned_by_memory("name_memory_fkey"),
         Index("name_memory_idx", "tenant", "memory_id"),
+        Index("name_plain_idx", "tenant", "plain"),
         Index(
             "name_trigram_idx",
-            "name",
+            "plain",
             postgresql_using="gin",
-            postgresql_ops={"name": "gin_trgm_ops"},
+            postgresql_ops={"plain": "gin_trgm_ops"},
             postgresql_where=text("entity"),
         ),
         schema=SCHEMA,
@@ -149,16 +153,35 @@ def _judgement(metadata: MetaData) -> None:
         Column("name", Double, nullable=False),
         Column("author", Double, nullable=False),
         Column("fitted_on", Text, nullable=False),
+        Column("phrase", Double, nullable=False, server_default=text("0")),
+        Column("cue", Double, nullable=False, server_default=text("0")),
+        Column("graph", Double, nullable=False, server_default=text("0")),
+        Column("form", Text, nullable=False, server_default=text("'logistic'")),
+        Column("vitality_weight", Double),
+        Column("vitality_mode", Text),
         PrimaryKeyConstraint("tenant", "embedder", "profile", name="relevance_model_pkey"),
+        CheckConstraint("form IN ('logistic', 'seed', 'rrf')", name="relevance_model_form_check"),
+        CheckConstraint("vitality_weight BETWEEN 0 AND 10", name="relevance_model_weight_check"),
+        CheckConstraint(
+            "vitality_mode IN ('odds', 'multiply', 'bounded', 'off')", name="relevance_model_mode_check"
+        ),
         schema=SCHEMA,
     )
     Table(
         "lexeme",
         metadata,
         Column("tenant", Text, nullable=False),
-        Column("word", Text, nullable=False),
+        # By bytes, so that the words that begin with one are a range of the key.
+        Column("word", Text(collation="C"), nullable=False),
         Column("documents", BigInteger, nullable=False),
         PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
+        Index(
+            "lexeme_trigram_idx",
+            "word",
+            text("(ARRAY[tenant])"),
+            postgresql_using="gin",
+            postgresql_ops={"word": "gin_trgm_ops"},
+        ),
         schema=SCHEMA,
     )
 

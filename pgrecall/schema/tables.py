@@ -29,15 +29,21 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema import satellites, use_tables, work_tables
+from pgrecall.schema import satellites, search_tables, use_tables, work_tables
 from pgrecall.schema.columns import SCHEMA, moment, owned_by_memory
 
 SEARCH_TEXT = (
-    "setweight(to_tsvector('english'::regconfig, title || ' ' || recall.joined(aliases)), 'A') || "
-    "setweight(to_tsvector('english'::regconfig, coalesce(author, '') || ' ' || recall.joined(tags)), 'B')"
-    " || "
-    "setweight(to_tsvector('english'::regconfig, left(body, 100000)), 'C') || "
-    "setweight(to_tsvector('english'::regconfig, left(context, 10000)), 'D')"
+    "setweight(to_tsvector(recall.configuration(language), title || ' ' || recall.joined(aliases)), 'A') || "
+    "setweight(to_tsvector(recall.configuration(language), "
+    "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
+    # Who and what, as it is written, where the language stems it or takes it for a stop word.
+    "setweight(ts_delete("
+    "to_tsvector(recall.configuration('simple'), "
+    "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
+    "tsvector_to_array(to_tsvector(recall.configuration(language), "
+    "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "
+    "setweight(to_tsvector(recall.configuration(language), left(body, 100000)), 'C') || "
+    "setweight(to_tsvector(recall.configuration(language), left(context, 10000)), 'D')"
     # No text can hold this lexeme: it lets the shared index leave other tenants' rows alone.
     " || array_to_tsvector(ARRAY[chr(1) || tenant])"
 )
@@ -81,6 +87,8 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
         ),
         Column("embedding", HALFVEC(dimensions)),
         Column("embedded_with", Text),
+        # By name, for pg_upgrade refuses a database that has a column of type regconfig.
+        Column("language", Text, nullable=False, server_default=text("'english'")),
         Column("search_text", TSVECTOR, Computed(SEARCH_TEXT, persisted=True), nullable=False),
         *_memory_rules(),
         *_memory_indexes(),
@@ -131,7 +139,7 @@ def _memory_indexes() -> tuple[Index, ...]:
         Index(
             "memory_author_idx",
             "tenant",
-            text('lower(author) COLLATE "C"'),
+            text('recall.plain(lower(author)) COLLATE "C"'),
             postgresql_where=text("author IS NOT NULL"),
         ),
         # Reports and refreshes read these of every memory and leave the wide rows alone.
@@ -140,6 +148,12 @@ def _memory_indexes() -> tuple[Index, ...]:
             "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
         ),
         Index("memory_unembedded_idx", "tenant", "id", postgresql_where=text("embedding IS NULL")),
+        Index(
+            "memory_superseded_by_idx",
+            "tenant",
+            "superseded_by",
+            postgresql_where=text("superseded_by IS NOT NULL"),
+        ),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
     )
 
@@ -191,4 +205,5 @@ def describe(dimensions: int) -> MetaData:
     use_tables.add(metadata)
     satellites.add(metadata)
     work_tables.add(metadata)
+    search_tables.add(metadata)
     return metadata

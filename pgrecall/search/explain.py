@@ -21,6 +21,11 @@ _ARMS = {
 }
 _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
 _NO_RELEVANCE_TERM = ("logit", "probability")
+_STEPS = {
+    "phrase": "as a phrase",
+    "prefix": "by how words begin",
+    "similar": "by words spelt like them",
+}
 
 
 def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
@@ -32,6 +37,7 @@ def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
     'Found by its name; asked for by name, so its vitality does not count.'
     """
     clauses = [_found(explanation.get("arms", {}), words or {}), _answers(explanation.get("relevance", {}))]
+    clauses.append(_reread(explanation.get("rerank", {})))
     clauses.append(_weighed(explanation.get("vitality", {}), explanation.get("score", {})))
     told = "; ".join(clause for clause in clauses if clause)
     return f"{told[:1].upper()}{told[1:]}." if told else ""
@@ -44,6 +50,8 @@ def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
     ]
     if relevance := explanation.get("relevance"):
         rows.append(("relevance", _relevance_terms(relevance)))
+    if reread := explanation.get("rerank"):
+        rows.append(("reranker", _rerank_terms(reread)))
     if vitality := explanation.get("vitality"):
         rows.append(("vitality", activation_terms(vitality)))
     if score := explanation.get("score"):
@@ -73,7 +81,8 @@ def _way(name: str, arm: Part, spelt: Mapping[str, str]) -> str:
     if name == "lexical":
         words = sorted(arm.get("words", {}).items(), key=lambda item: (-item[1], item[0]))
         told = _listed([f"“{spelt.get(word, word)}”" for word, _ in words[:4]])
-        return f"{'its word' if len(words) == 1 else 'its words'} {told}".strip() + rank
+        step = f" {_STEPS[arm['step']]}" if arm.get("step") in _STEPS else ""
+        return f"{'its word' if len(words) == 1 else 'its words'} {told}".strip() + step + rank
     if name == "name":
         return "its name" if arm.get("likeness") == 1 else "a name like it"
     return f"{_ARMS.get(name, name)}{rank}"
@@ -83,6 +92,21 @@ def _answers(relevance: Part) -> str:
     if "probability" not in relevance:
         return ""
     return f"it answers the question with a probability of {relevance['probability']:.0%}"
+
+
+def _reread(rerank: Part) -> str:
+    if "probability" not in rerank:
+        return ""
+    moved = f"from no. {rerank['original_rank']} to no. {rerank['new_rank']}"
+    return f"read beside the question it moved {moved}, with a probability of {rerank['probability']:.0%}"
+
+
+def _rerank_terms(rerank: Part) -> str:
+    return (
+        f"{rerank.get('reranker', 'reranker')} gave {_number(rerank.get('score', 0))}; no. "
+        f"{rerank.get('original_rank')} became no. {rerank.get('new_rank')}; with the fused relevance "
+        f"log-odds {_number(rerank.get('logit', 0))}, p = {rerank.get('probability', 0):.3f}"
+    )
 
 
 def _weighed(vitality: Part, score: Part) -> str:
@@ -141,7 +165,10 @@ def _score_terms(score: Part) -> str:
     manner = "exempt: named exactly" if score.get("exempt") else f"mode {score.get('mode', 'unknown')}"
     if "weight" in score and not score.get("exempt") and score.get("mode") in ("odds", "bounded"):
         manner += f", weight {_number(score['weight'])}"
-    total = _sum([("relevance", log_odds - change), ("vitality", change)])
+    held = score.get("held_back") or 0.0
+    total = _sum([("relevance", log_odds - change - held), ("vitality", change)])
+    if held:
+        total += f" − {_number(-held)} behind what supersedes it"
     return f"log-odds {_number(log_odds)} = {total} ({manner}); score = {_logistic(log_odds):.3f}"
 
 

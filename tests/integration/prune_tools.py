@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import networkx as nx
 
-from pgrecall.flows import Flow
+from pgrecall.flows import Flow, Tools
 from pgrecall.operations import Operation
 from tests.conftest import NOW, Query
 
@@ -103,8 +103,10 @@ def drive(sql: Query, flow: Flow[T], *, tenant: str = "acme") -> T:
         except StopIteration as done:
             result: T = done.value
             return result
-        assert isinstance(step, Operation)
-        answer = step.read(sql(step.sql, step.parameters, tenant=tenant))
+        if isinstance(step, Operation):
+            answer = step.read(sql(step.sql, step.parameters, tenant=tenant))
+        else:
+            answer = Tools().answer(step)
 
 
 def link_graph(sql: Query, *, tenant: str = "acme") -> nx.Graph[int]:

@@ -95,16 +95,26 @@ def test_only_what_is_shown_is_logged(harbour: Memory, query: Query) -> None:
     assert query("SELECT cardinality(memory_ids) AS many FROM recall.access_queue") == [
         {"many": len(block.hits)}
     ]
+    assert query("SELECT id, query, session_id, shown FROM recall.search_log") == [
+        {
+            "id": block.search_id,
+            "query": "harbour contract",
+            "session_id": "s",
+            "shown": [hit.id for hit in block.hits],
+        }
+    ]
     assert harbour.fold() == 1
 
 
 def test_nothing_is_logged_of_another_moment_or_when_told(
     harbour: Memory, query: Query, now: datetime
 ) -> None:
-    harbour.context("harbour", log=False)
-    harbour.context("harbour", now=now + timedelta(days=1))
+    assert harbour.context("harbour", log=False).search_id is None
+    assert harbour.context("harbour", now=now + timedelta(days=1)).search_id is None
+    assert query("SELECT FROM recall.search_log") == []
     harbour.context("harbour", budget_tokens=5)
     assert logged(query) == []
+    assert query("SELECT shown FROM recall.search_log") == [{"shown": []}]
 
 
 def test_a_replaced_memory_gives_way(harbour: Memory) -> None:
@@ -120,7 +130,9 @@ def test_a_replaced_memory_gives_way(harbour: Memory) -> None:
 
 
 def test_nothing_found_is_an_empty_block(memory: Memory, query: Query) -> None:
-    assert memory.context("anything") == ContextBlock("", 0, (), (), ())
+    block = memory.context("anything")
+    assert block == ContextBlock("", 0, (), (), (), search_id=block.search_id)
+    assert query("SELECT id, shown FROM recall.search_log") == [{"id": block.search_id, "shown": []}]
     assert logged(query) == []
 
 
@@ -168,6 +180,7 @@ def read_only(harbour: Memory, settings: Settings) -> Iterator[Memory]:
 def test_a_database_that_is_only_read_answers_and_says_so(read_only: Memory, query: Query) -> None:
     block = read_only.context("harbour contract")
     assert block.hits
+    assert block.search_id is None
     assert block.skipped == ("log: the database is read-only, so it is not counted what was shown",)
     assert logged(query) == []
 

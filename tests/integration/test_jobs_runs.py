@@ -147,12 +147,14 @@ def test_a_job_has_a_name(query: Query, job: str | None) -> None:
         query("SELECT recall.begin_job(%s)", (job,))
 
 
-def test_tenants_are_those_with_memories_or_waiting_accesses(query: Query) -> None:
+def test_tenants_are_those_with_memories_searches_or_waiting_accesses(query: Query) -> None:
     assert query("SELECT * FROM recall.tenants()") == []
     for tenant in ("globex", "acme", "acme"):
         query("SELECT recall.remember('A note.')", tenant=tenant)
     query("INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES ('umbrella', '{1}', now())")
-    assert [row["t"] for row in query("SELECT t FROM recall.tenants() t")] == ["acme", "globex", "umbrella"]
+    query("SELECT recall.log_shown('{}', p_query => 'q')", tenant="hooli")
+    owners = [row["t"] for row in query("SELECT t FROM recall.tenants() t")]
+    assert owners == ["acme", "globex", "hooli", "umbrella"]
 
 
 def test_a_job_is_due_an_interval_after_it_began(query: Query) -> None:

@@ -36,7 +36,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"layers": [None]}, "The layer NULL is unknown."),
     ({"roles": ["user", "boss"]}, "The role 'boss' is unknown."),
     ({"vitality_mode": "turbo"}, "The vitality mode 'turbo' is unknown."),
-    ({"vitality_mode": None}, "The vitality mode NULL is unknown."),
     ({"vitality_weight": -0.1}, "The vitality weight -0.1 is not between 0 and 10"),
     ({"vitality_weight": 10.5}, "The vitality weight 10.5 is not"),
     ({"vitality_weight": math.nan}, "The vitality weight NaN is not"),

@@ -222,7 +222,8 @@ def nearest(corpus: Corpus, tenant: str, question: dict[str, Any]) -> list[int]:
     ranks = {hit["explanation"]["arms"]["semantic"].get("rank"): hit["id"] for hit in hits}
     rows = corpus.run(
         "SELECT a.id FROM recall.semantic_arm(%s, %s::halfvec, 50, (SELECT documents FROM recall.lexeme"
-        " WHERE tenant = %s AND word = ''), NULL, NULL, NULL, NULL, NULL, NULL, false, false, false, %s) a",
+        " WHERE tenant = %s AND word = ''),"
+        " NULL, NULL, NULL, NULL, NULL, NULL, false, false, false, NULL, %s) a",
         (tenant, question["embedding"], tenant, NOW),
         tenant=tenant,
     )

@@ -18,7 +18,7 @@ from tests.integration.use_tools import fold_all, rebuild, record
 DAY = timedelta(days=1)
 CHECKS = (
     "summaries", "spreading", "links", "counters", "layers", "accesses", "idempotency keys",
-    "floors", "archivals", "statistics", "plans",
+    "floors", "feedback", "archivals", "statistics", "plans",
 )  # fmt: skip
 
 
@@ -64,6 +64,9 @@ def busy(sql: Query, *, tenant: str = "acme") -> dict[str, int]:
         use(ours, ids["hub"], ids["leaf1"], at=LONG_AGO + day * DAY, session=f"s{day}")
     use(ours, ids["hub"], at=LONG_AGO + DAY / 2, key="late")
     ours("SELECT recall.search_and_log('about hub leaf1 leaf2', p_now => %s)", (NOW - 2 * DAY,))
+    call = "SELECT recall.log_shown(%s, p_now => %s, p_query => 'who?') AS id"
+    [search] = ours(call, ([ids["spare"], ids["leaf2"]], NOW - 2 * DAY))
+    ours("SELECT recall.rejected(%s, %s, %s)", (search["id"], [ids["leaf2"], ids["spare"]], NOW - DAY))
     fold_all(ours)
     drive(ours, refresh_graph())
     ours("SELECT recall.pin(%s, p_now => now())", (ids["pin"],))
@@ -216,6 +219,15 @@ OTHER_DAMAGE: dict[str, Damage] = {
     "a floor of nobody": (
         "INSERT INTO recall.floor_change (tenant, memory_id, at, floored) VALUES ('acme', 4711, now(), true)",
         exactly("floors", "4711")),
+    "a search that showed nobody": (
+        "INSERT INTO recall.search_log (tenant, id, at, query, profile, shown) "
+        "OVERRIDING SYSTEM VALUE VALUES ('acme', 4711, now(), 'q', 'balanced', '{0}')",
+        exactly("feedback", "4711")),
+    "a verdict on what was not shown": (
+        "WITH search AS (INSERT INTO recall.search_log (tenant, id, at, query, profile, shown) "
+        "OVERRIDING SYSTEM VALUE VALUES ('acme', 4711, now(), 'q', 'balanced', '{NULL}') RETURNING id) "
+        "INSERT INTO recall.judgement SELECT 'acme', id, %(hub)s, 'used', now() FROM search",
+        exactly("feedback", "4711")),
     "a pin nobody noted": (
         "UPDATE recall.memory SET pinned = true WHERE id = %(leaf5)s", of("floors", "leaf5")),
     "protection nobody noted": (ACTIVATION.format("protected = false"), of("floors", "hub")),

@@ -16,24 +16,43 @@ CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURN
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5));
 
+-- count_lexemes: counts how many of this tenant's live memories hold each word, and changes the rows that are no
+-- longer right; returns how many memories were counted. The row of the empty word holds that total.
+CREATE OR REPLACE FUNCTION recall.count_lexemes(p_tenant text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_total bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('recall.refresh_lexemes ' || p_tenant, 0));
+    SELECT count(*) INTO v_total FROM recall.memory m WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
+    WITH counted AS MATERIALIZED (
+        SELECT s.word, s.ndoc
+        FROM ts_stat(format(
+            'SELECT search_text FROM recall.memory WHERE tenant = %L AND archived_at IS NULL', p_tenant)) s
+        WHERE s.word <> chr(1) || p_tenant
+        UNION ALL SELECT '', v_total
+    ), gone AS (
+        DELETE FROM recall.lexeme l
+        WHERE l.tenant = p_tenant AND NOT EXISTS (SELECT FROM counted c WHERE c.word = l.word)
+    )
+    -- Rows that are right stay as they are: every new one costs entries of the trigram index.
+    INSERT INTO recall.lexeme AS l (tenant, word, documents)
+    SELECT p_tenant, c.word, c.ndoc FROM counted c
+    ON CONFLICT (tenant, word) DO UPDATE SET documents = excluded.documents
+    WHERE l.documents <> excluded.documents;
+    RETURN v_total;
+END $$;
+
 -- refresh_lexemes: recounts the document frequencies of this tenant's live memories; returns how many
--- memories were counted. The row of the empty word holds that total.
+-- memories were counted.
 CREATE OR REPLACE FUNCTION recall.refresh_lexemes() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_total bigint;
+    v_total bigint := recall.count_lexemes(v_tenant);
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('recall.refresh_lexemes ' || v_tenant, 0));
-    SELECT count(*) INTO v_total FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL;
-    DELETE FROM recall.lexeme l WHERE l.tenant = v_tenant;
-    INSERT INTO recall.lexeme (tenant, word, documents)
-    SELECT v_tenant, s.word, s.ndoc
-    FROM ts_stat(format(
-        'SELECT search_text FROM recall.memory WHERE tenant = %L AND archived_at IS NULL', v_tenant)) s
-    WHERE s.word <> chr(1) || v_tenant
-    UNION ALL SELECT v_tenant, '', v_total;
     INSERT INTO recall.setting (tenant, name, value)
     VALUES (v_tenant, 'statistics_at', to_jsonb(now()))
     ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;

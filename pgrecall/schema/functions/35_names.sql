@@ -73,41 +73,46 @@ LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
 SET pg_trgm.similarity_threshold = 0.4 AS $$
 DECLARE
+    v_language regconfig := recall.language_of(p_tenant);
     v_phrases text[] := recall.phrases_of(p_query);
+    v_plain_phrases text[] := ARRAY(SELECT recall.plain(p) FROM unnest(v_phrases) p);
     v_question text := recall.name_form(p_query);
+    v_plain text := recall.plain(v_question);
     v_doubtful text[];
 BEGIN
     RETURN QUERY
-    SELECT n.name, n.name, n.memory_id, 1::double precision, n.name = v_question
+    SELECT n.name, n.name, n.memory_id, 1::double precision, n.plain = v_plain
     FROM recall.name n
     WHERE n.tenant = p_tenant
-      AND (n.name = v_question
-           OR n.name = ANY (v_phrases) AND n.entity AND to_tsvector('english', n.name) <> '');
+      AND (n.plain = v_plain
+           OR n.plain = ANY (v_plain_phrases) AND n.entity AND to_tsvector(v_language, n.name) <> '');
 
     RETURN QUERY
     SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision, p.phrase = v_question
     FROM unnest(v_phrases) p(phrase)
-    WHERE to_tsvector('english', p.phrase) <> '' AND p.phrase NOT IN ('user', 'assistant', 'system', 'tool')
+    WHERE to_tsvector(v_language, p.phrase) <> '' AND p.phrase NOT IN ('user', 'assistant', 'system', 'tool')
       AND EXISTS (
         SELECT FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND (
-            lower(m.author) COLLATE "C" = p.phrase
-            OR lower(m.author) COLLATE "C" > p.phrase || ' ' AND lower(m.author) COLLATE "C" < p.phrase || '!'));
+            recall.plain(lower(m.author)) COLLATE "C" = recall.plain(p.phrase)
+            OR recall.plain(lower(m.author)) COLLATE "C" > recall.plain(p.phrase) || ' '
+               AND recall.plain(lower(m.author)) COLLATE "C" < recall.plain(p.phrase) || '!'));
 
     IF cardinality(v_phrases) <= 6 THEN  -- up to three words
         v_doubtful := v_phrases;
     ELSIF cardinality(p_unknown) > 0 THEN
         v_doubtful := ARRAY(
             SELECT p.phrase FROM unnest(v_phrases) p(phrase)
-            WHERE tsvector_to_array(to_tsvector('english', p.phrase)) && p_unknown LIMIT 12);
+            WHERE tsvector_to_array(to_tsvector(v_language, p.phrase)) && p_unknown LIMIT 12);
     ELSE
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.name, p.phrase))::double precision,
+    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.plain, recall.plain(p.phrase)))::double precision,
            p.phrase = v_question
     FROM unnest(v_doubtful) p(phrase)
-    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.name % p.phrase AND n.name <> p.phrase
+    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.plain % recall.plain(p.phrase)
+        AND n.plain <> recall.plain(p.phrase)
     WHERE length(p.phrase) >= 4
     GROUP BY p.phrase, n.name, n.memory_id
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
@@ -137,7 +142,7 @@ BEGIN
             '', 'gi');
     END LOOP;
     question := btrim(regexp_replace(question, '\s+', ' ', 'g'));
-    IF to_tsvector('english', question) = '' THEN
+    IF to_tsvector(recall.language_of(v_tenant), question) = '' THEN
         question := p_query;
         names := '{}';
     END IF;

@@ -23,7 +23,7 @@ BEGIN
             'Name the model, so that vectors of two models are never compared.');
     END IF;
     PERFORM recall.require_embedder(p_embedded_with), recall.finite(p_now);
-    PERFORM recall.hold_layers(v_tenant);
+    PERFORM recall.hold_layers(v_tenant), recall.hold_language(v_tenant);
     IF jsonb_typeof(p_items) = 'array' THEN
         PERFORM recall.lock_drafts(v_tenant, p_items);
     END IF;
@@ -60,6 +60,7 @@ CREATE OR REPLACE FUNCTION recall.store_drafts(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_language text := recall.language(p_tenant);
     v_result jsonb;
 BEGIN
     WITH draft AS MATERIALIZED (
@@ -72,12 +73,12 @@ BEGIN
         INSERT INTO recall.memory AS m (
             tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases,
             metadata, occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at,
-            embedding, embedded_with)
+            embedding, embedded_with, language)
         OVERRIDING SYSTEM VALUE
         SELECT p_tenant, d.new_id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source,
                d.session_id, d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until,
                d.expires_at, d.pinned, p_now, p_now, d.embedding,
-               CASE WHEN d.embedding IS NOT NULL THEN p_embedded_with END
+               CASE WHEN d.embedding IS NOT NULL THEN p_embedded_with END, v_language
         FROM draft d
         WHERE d.problem IS NULL
         ORDER BY d.key, d.item

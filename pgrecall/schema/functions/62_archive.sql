@@ -168,6 +168,7 @@ BEGIN
         SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
         WHERE e.tenant = v_tenant AND e.memory_id = p_memory_id);
     v_cited := recall.lock_cited(v_tenant, ARRAY[p_memory_id], v_spread_to);
+    PERFORM recall.unlog_memories(v_tenant, ARRAY[p_memory_id]);
     DELETE FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
     DELETE FROM recall.access e WHERE e.tenant = v_tenant AND e.memory_id = p_memory_id;
     DELETE FROM recall.floor_change f WHERE f.tenant = v_tenant AND f.memory_id = p_memory_id;

@@ -139,6 +139,7 @@ DECLARE
     v_since timestamptz[];
     v_until timestamptz;
     v_there bigint;
+    v_gone bigint[];
 BEGIN
     v_taken := ARRAY(
         SELECT q.id FROM recall.access_queue q
@@ -160,10 +161,11 @@ BEGIN
         PERFORM recall.fold_memories(v_tenant, v_ids, v_since, v_until);
         -- What a search showed at the moment in which it was forgotten for good leaves no trace either.
         IF v_there < cardinality(v_ids) THEN
-            DELETE FROM recall.access e
-            WHERE e.tenant = v_tenant AND e.memory_id IN (
+            v_gone := ARRAY(
                 SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
                     SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
+            PERFORM recall.unlog_memories(v_tenant, v_gone);
+            DELETE FROM recall.access e WHERE e.tenant = v_tenant AND e.memory_id = ANY (v_gone);
         END IF;
     END IF;
     RETURN v_searches;

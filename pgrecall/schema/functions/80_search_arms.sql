@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION recall.passes(
     m recall.memory, p_layers text[], p_roles text[], p_authors text[], p_tags text[],
     p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean,
-    p_now timestamptz
+    p_must tsquery, p_now timestamptz
 ) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (p_archived OR m.archived_at IS NULL)
@@ -21,6 +21,7 @@ RETURN CASE WHEN (p_archived OR m.archived_at IS NULL)
     AND (p_tags IS NULL OR m.tags @> p_tags)
     AND (p_since IS NULL OR m.happened_at >= p_since)
     AND (p_until IS NULL OR m.happened_at < p_until)
+    AND (p_must IS NULL OR m.search_text @@ p_must)
     THEN true ELSE false END;
 
 -- lexical_sum: the weight of the query's words in one memory: for each of up to 16 words its idf times how
@@ -46,49 +47,16 @@ RETURN 1.6449340668482264 * (
     + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
     + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
 
--- query_words: the words of a question after stemming and stop words, rarest first, at most 16, with the
--- number of this tenant's memories that hold each; `total` is how many memories were counted. Words that no
--- memory holds take at most half the places that known words could fill.
-CREATE OR REPLACE FUNCTION recall.query_words(p_tenant text, p_query text)
-RETURNS TABLE (word text, documents bigint, total bigint)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_total bigint;
-BEGIN
-    SELECT l.documents INTO v_total FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '';
-    IF v_total IS NOT NULL THEN
-        RETURN QUERY
-        SELECT c.word, c.documents, v_total
-        FROM (
-            SELECT b.* FROM (
-                SELECT w.word, coalesce(l.documents, 0) AS documents,
-                       row_number() OVER (PARTITION BY l.word IS NULL ORDER BY w.word) AS place
-                FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) w(word)
-                LEFT JOIN recall.lexeme l ON l.tenant = p_tenant AND l.word = w.word) b
-            ORDER BY b.documents = 0 AND b.place > 8, b.documents, b.word LIMIT 16) c
-        ORDER BY 2, 1;
-    ELSE
-        -- No statistics yet: count now, bounded, so that rare words weigh more from the first search on.
-        SELECT count(*) INTO v_total FROM (
-            SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted;
-        RETURN QUERY
-        SELECT w.word, recall.document_frequency(p_tenant, w.word, 10000), v_total
-        FROM (SELECT u.word FROM unnest(tsvector_to_array(to_tsvector('english', p_query))) u(word) LIMIT 64) w
-        ORDER BY 2, 1 LIMIT 16;
-    END IF;
-END $$;
-
--- gate_of: an OR of the rarest of these words (rarest first) that together occur in at most p_budget
--- memories, and always of the rarest one that occurs at all: bounds what the lexical arm reads.
-CREATE OR REPLACE FUNCTION recall.gate_of(p_words text[], p_documents bigint[], p_budget bigint)
+-- gate_of: an OR of the rarest of these words (rarest first, each a query) that together occur in at most
+-- p_budget memories, and always of the rarest one that occurs at all: bounds what the lexical arm reads.
+CREATE OR REPLACE FUNCTION recall.gate_of(p_queries tsquery[], p_documents bigint[], p_budget bigint)
 RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    SELECT string_agg(recall.quoted_query(g.word)::text, ' | ')::tsquery
+    SELECT string_agg('(' || g.query::text || ')', ' | ')::tsquery
     FROM (
-        SELECT w.word, w.documents, sum(w.documents) OVER (ORDER BY w.place) AS reached
-        FROM unnest(p_words, p_documents) WITH ORDINALITY w(word, documents, place)
+        SELECT w.query, w.documents, sum(w.documents) OVER (ORDER BY w.place) AS reached
+        FROM unnest(p_queries, p_documents) WITH ORDINALITY w(query, documents, place)
     ) g
     WHERE g.reached <= p_budget OR g.reached = g.documents
 $$;
@@ -98,7 +66,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall.semantic_arm(
     p_tenant text, p_embedding halfvec, p_pool int, p_total bigint, p_layers text[], p_roles text[],
     p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz, p_archived boolean,
-    p_superseded boolean, p_invalid boolean, p_now timestamptz
+    p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
@@ -115,14 +83,14 @@ BEGIN
                 SELECT m.id FROM recall.memory m
                 WHERE m.archived_at IS NULL AND m.tenant = p_tenant AND recall.passes(
                     m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
-                    p_invalid, p_now)
+                    p_invalid, p_must, p_now)
                 ORDER BY m.embedding <=> p_embedding LIMIT 50);
         ELSE
             v_ids := ARRAY(
                 SELECT m.id FROM recall.memory m
                 WHERE m.archived_at IS NULL AND m.tenant = p_tenant AND recall.passes(
                     m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
-                    p_invalid, p_now)
+                    p_invalid, p_must, p_now)
                 ORDER BY m.embedding <=> p_embedding LIMIT 1000);
         END IF;
         IF p_archived THEN
@@ -130,7 +98,7 @@ BEGIN
                 SELECT m.id FROM recall.memory m
                 WHERE m.archived_at IS NOT NULL AND m.tenant = p_tenant AND recall.passes(
                     m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, true, p_superseded,
-                    p_invalid, p_now)
+                    p_invalid, p_must, p_now)
                 ORDER BY m.embedding <=> p_embedding LIMIT 50);
         END IF;
     END IF;
@@ -141,7 +109,7 @@ BEGIN
         WHERE m.tenant = p_tenant AND m.embedding IS NOT NULL
           AND m.happened_at >= coalesce(p_since, '-infinity') AND m.happened_at <= coalesce(p_until, 'infinity')
           AND recall.passes(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
-                            p_superseded, p_invalid, p_now)
+                            p_superseded, p_invalid, p_must, p_now)
         ORDER BY (m.embedding <=> p_embedding) + 0, m.id LIMIT p_pool;
     ELSE
         RETURN QUERY
@@ -152,24 +120,39 @@ BEGIN
     END IF;
 END $$;
 
--- lexical_arm: the memories that hold the question's rare words, best first; at most 2,000 are scored.
+-- lexical_arm: the memories that hold the question's rare words, best first; at most 2,000 are scored. Where even
+-- the rarest word (p_rarest memories) is common, those that hold all of the words come first.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
-    p_tenant text, p_gate tsquery, p_words tsquery[], p_idfs double precision[], p_pool int,
-    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
-    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_now timestamptz
+    p_tenant text, p_gate tsquery, p_all tsquery, p_rarest bigint, p_words tsquery[], p_idfs double precision[],
+    p_pool int, p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
+    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery,
+    p_now timestamptz
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_all bigint[] := '{}';
 BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
+    IF p_rarest > 2000 AND cardinality(p_words) > 1 THEN
+        v_all := ARRAY(
+            SELECT m.id FROM recall.memory m
+            WHERE m.search_text @@ p_all AND m.tenant || '' = p_tenant AND recall.passes(
+                m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
+                p_must, p_now)
+            LIMIT 1000);
+    END IF;
     RETURN QUERY
     SELECT g.id, recall.lexical_sum(g.search_text, p_words, p_idfs) AS strength
     FROM (
-        SELECT m.id, m.search_text FROM recall.memory m
-        WHERE m.search_text @@ p_gate AND m.tenant || '' = p_tenant AND recall.passes(
-            m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
-            p_now)
-        LIMIT 2000) g
+        SELECT m.id, m.search_text FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_all)
+        UNION ALL
+        (SELECT m.id, m.search_text FROM recall.memory m
+         WHERE m.search_text @@ p_gate AND m.tenant || '' = p_tenant AND recall.passes(
+             m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
+             p_must, p_now)
+           AND m.id <> ALL (v_all)
+         LIMIT 2000)) g
     ORDER BY 2 DESC, 1 LIMIT p_pool;
 END $$;

@@ -2,20 +2,23 @@
 
 -- link_graph: the references between live memories of this tenant as one blob of pairs (source, target), eight
 -- bytes each, most significant first; NULL without any. One aggregate: a row a link would cost more than the search.
+-- In PL/pgSQL because it can have workers help, which an SQL function cannot.
 CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT string_agg(int8send(l.src) || int8send(l.dst), '')
-    FROM recall.link l
-    WHERE l.tenant = (SELECT recall.current_tenant()) AND recall.is_reference(l.relation)
-      -- Every link has its memories, so it is enough to look for those that are archived, which are few.
-      AND NOT EXISTS (SELECT FROM recall.memory m
-                      WHERE m.tenant = (SELECT recall.current_tenant()) AND m.id = l.src
-                        AND m.archived_at IS NOT NULL)
-      AND NOT EXISTS (SELECT FROM recall.memory m
-                      WHERE m.tenant = (SELECT recall.current_tenant()) AND m.id = l.dst
-                        AND m.archived_at IS NOT NULL)
-$$;
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    RETURN (
+        SELECT string_agg(int8send(l.src) || int8send(l.dst), '')
+        FROM recall.link l
+        WHERE l.tenant = v_tenant AND recall.is_reference(l.relation)
+          -- Every link has its memories, so it is enough to look for those that are archived, which are few.
+          AND NOT EXISTS (SELECT FROM recall.memory m
+                          WHERE m.tenant = v_tenant AND m.id = l.src AND m.archived_at IS NOT NULL)
+          AND NOT EXISTS (SELECT FROM recall.memory m
+                          WHERE m.tenant = v_tenant AND m.id = l.dst AND m.archived_at IS NOT NULL));
+END $$;
 
 -- store_cut_sizes: keeps how many memories each articulation point would cut off; the others cut off none.
 -- A memory that cuts off at least the setting graph.min_cut (3) is protected. Returns how many are.

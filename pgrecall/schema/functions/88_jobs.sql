@@ -173,7 +173,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY j.place
 $$;
 
--- tenants: every tenant with memories or with accesses waiting to be folded; by name. The whole database.
+-- tenants: every tenant with memories, with searches in the log or with accesses waiting to be folded; by name. The
+-- whole database.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -183,6 +184,11 @@ SET search_path FROM CURRENT AS $$
         UNION ALL
         SELECT (SELECT min(m.tenant) FROM recall.memory m WHERE m.tenant > o.tenant)
         FROM owner o WHERE o.tenant IS NOT NULL
+    ), searcher(tenant) AS (
+        SELECT min(l.tenant) FROM recall.search_log l
+        UNION ALL
+        SELECT (SELECT min(l.tenant) FROM recall.search_log l WHERE l.tenant > s.tenant)
+        FROM searcher s WHERE s.tenant IS NOT NULL
     ), waiting(tenant) AS (
         SELECT min(q.tenant) FROM recall.access_queue q
         UNION ALL
@@ -190,6 +196,7 @@ SET search_path FROM CURRENT AS $$
         FROM waiting w WHERE w.tenant IS NOT NULL
     )
     SELECT o.tenant FROM owner o WHERE o.tenant IS NOT NULL
+    UNION SELECT s.tenant FROM searcher s WHERE s.tenant IS NOT NULL
     UNION SELECT w.tenant FROM waiting w WHERE w.tenant IS NOT NULL
     ORDER BY 1
 $$;

@@ -113,6 +113,22 @@ SET search_path FROM CURRENT AS $$
     WHERE NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = r.memory_id)
 $$;
 
+-- wrong_feedback: searches in the log that show memories which are not there (those waiting in the queue left out, as
+-- the next fold drops them), and searches with verdicts on memories they have not shown.
+CREATE OR REPLACE FUNCTION recall.wrong_feedback(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT s.id
+    FROM recall.search_log s CROSS JOIN LATERAL unnest(s.shown) u(id)
+    WHERE s.tenant = p_tenant AND u.id IS NOT NULL
+      AND NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = u.id)
+      AND u.id NOT IN (SELECT q.id FROM recall.queued_ids(p_tenant) q(id))
+    UNION
+    SELECT j.search_id
+    FROM recall.judgement j JOIN recall.search_log s ON s.tenant = p_tenant AND s.id = j.search_id
+    WHERE j.tenant = p_tenant AND j.memory_id = ANY (s.shown) IS NOT TRUE
+$$;
+
 -- wrong_archivals: memories that are archived without a current row that says why, or the reverse.
 CREATE OR REPLACE FUNCTION recall.wrong_archivals(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
@@ -188,6 +204,7 @@ SET search_path FROM CURRENT AS $$
     ('accesses', 'Logged accesses are of memories that exist.'),
     ('idempotency keys', 'Idempotency keys are of memories that exist.'),
     ('floors', 'The history of the protection floor ends where its memory stands.'),
+    ('feedback', 'Searches in the log show memories that exist, and verdicts are of what was shown.'),
     ('archivals', 'Archived memories, and no others, have a reason.'),
     ('statistics', 'Medians, document frequencies and settings can be.'),
     ('plans', 'Prune plans, their items and the archivals agree.')
@@ -204,6 +221,7 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'layers', w::text FROM recall.wrong_rates(p_tenant) w
     UNION ALL SELECT o.name, o.subject FROM recall.orphans(p_tenant) o
     UNION ALL SELECT 'floors', w::text FROM recall.wrong_floors(p_tenant) w
+    UNION ALL SELECT 'feedback', w::text FROM recall.wrong_feedback(p_tenant) w
     UNION ALL SELECT 'archivals', w::text FROM recall.wrong_archivals(p_tenant) w
     UNION ALL SELECT 'statistics', w FROM recall.wrong_statistics(p_tenant) w
     UNION ALL SELECT 'plans', w::text FROM recall.wrong_plans(p_tenant) w

@@ -57,29 +57,24 @@ BEGIN
 END $$;
 
 -- log_shown: logs a retrieval of each of these memories, as search_and_log does of what it returns, and changes no
--- other row; returns how many there were.
+-- other row; with the question also the search, with those memories that are there in the order given, be it none.
+-- Returns the id of the search, for used() and rejected(); NULL without a question, or where none are kept.
 CREATE OR REPLACE FUNCTION recall.log_shown(
-    p_ids bigint[], p_session_id text DEFAULT NULL, p_now timestamptz DEFAULT now()
+    p_ids bigint[], p_session_id text DEFAULT NULL, p_now timestamptz DEFAULT now(), p_query text DEFAULT NULL,
+    p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[] := recall.few_ids(p_ids);
-    v_session_id text := recall.require_session(p_session_id);
-    v_weight double precision := recall.access_weight(v_tenant, 'retrieval');
-    v_now timestamptz := recall.finite(p_now);
-    v_logged bigint[];
 BEGIN
-    WITH shown AS (
-        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, recorded_at)
-        SELECT v_tenant, m.id, 'retrieval', v_weight, v_now, v_session_id, v_now
-        FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY m.id
-        RETURNING memory_id
-    )
-    SELECT coalesce(array_agg(s.memory_id ORDER BY s.memory_id), '{}') INTO v_logged FROM shown s;
-    IF v_logged <> '{}' THEN
-        INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES (v_tenant, v_logged, v_now);
+    IF p_query <> '' THEN
+        PERFORM recall.check_query(p_query);
     END IF;
-    RETURN cardinality(v_logged);
+    RETURN recall.log_search(
+        v_tenant, ARRAY(
+            SELECT m.id FROM recall.memory m
+            WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY array_position(p_ids, m.id)),
+        p_session_id, recall.finite(p_now), p_query, p_profile, p_queries);
 END $$;

@@ -1,0 +1,107 @@
+"""Verdicts on what searches showed, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models.feedback import JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
+from pgrecall.operations.base import NOW, Operation, Row, id_of
+
+_MOST_SHOWN = 1000
+_LARGEST_ID = 2**63 - 1
+_LARGEST_INTEGER = 2**31 - 1
+
+
+def used(search: object, memories: Sequence[int | str], now: datetime | None) -> Operation[int]:
+    """Says that these were used; the result counts those of which that is news."""
+    return _verdict("used", search, memories, now)
+
+
+def rejected(search: object, memories: Sequence[int | str], now: datetime | None) -> Operation[int]:
+    """Says that these did not answer; the result counts those of which that is news."""
+    return _verdict("rejected", search, memories, now)
+
+
+def feedback_by_memory(
+    limit: int, unused: bool, since: datetime | None
+) -> Operation[tuple[MemoryFeedback, ...]]:
+    """How often each memory was shown, used and rejected, the most shown first."""
+    return Operation(
+        "SELECT * FROM recall.feedback_by_memory(%(limit)s, %(unused)s, %(since)s)",
+        {"limit": _integer(limit, "10,000"), "unused": unused, "since": since},
+        lambda rows: tuple(MemoryFeedback(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def feedback_by_rank(since: datetime | None) -> Operation[tuple[RankFeedback, ...]]:
+    """How often what stood at each rank was shown, used and rejected."""
+    return Operation(
+        "SELECT * FROM recall.feedback_by_rank(%(since)s)",
+        {"since": since},
+        lambda rows: tuple(RankFeedback(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def feedback_qrels(since: datetime | None, skipped: bool, limit: int) -> Operation[tuple[JudgedSearch, ...]]:
+    """Questions with verdicts, oldest first."""
+    return Operation(
+        "SELECT * FROM recall.feedback_qrels(%(since)s, %(skipped)s, %(limit)s)",
+        {"since": since, "skipped": skipped, "limit": _integer(limit, "100,000")},
+        lambda rows: tuple(_judged(row) for row in rows),
+        repeatable=True,
+    )
+
+
+def _verdict(
+    verdict: str, search: object, memories: Sequence[int | str], now: datetime | None
+) -> Operation[int]:
+    if len(memories) > _MOST_SHOWN:
+        raise InvalidInput(
+            f"These are {len(memories):,} memories to judge.",
+            hint=f"A search shows {_MOST_SHOWN:,} at most; name each once.",
+        )
+    names = {f"memory{place}": reference for place, reference in enumerate(memories)}
+    ids = ", ".join(id_of(reference, name) for name, reference in names.items())
+    return Operation(
+        f"SELECT recall.{verdict}(%(search)s, ARRAY[{ids}]::bigint[], {NOW}) AS new",
+        {"search": _known(search), "now": now, **names},
+        lambda rows: int(rows[0]["new"]),
+        repeatable=True,
+    )
+
+
+def _known(search: object) -> int:
+    """The id of a search, refused where none can have it."""
+    if search is None:
+        raise InvalidInput(
+            "This search was not logged, so what it showed cannot be judged.",
+            hint="Search with log=True, without `now`, in a database that can be written to, and with "
+            "`search.log_days` above 0.",
+        )
+    if isinstance(search, bool) or not isinstance(search, int) or not 0 < search <= _LARGEST_ID:
+        raise InvalidInput(
+            f"There is no search {search!r} in this tenant.",
+            hint="`search_id` of a result has the id of its search.",
+        )
+    return search
+
+
+def _integer(limit: int, most: str) -> int:
+    if not -_LARGEST_INTEGER <= limit <= _LARGEST_INTEGER:
+        raise InvalidInput(f"The limit is {limit}; it must lie between 1 and {most}.")
+    return limit
+
+
+def _judged(row: Row) -> JudgedSearch:
+    queries = row["queries"]
+    return JudgedSearch(
+        row["search_id"],
+        row["query"],
+        None if queries is None else tuple(queries),
+        row["at"],
+        tuple(JudgedHit(**judgement) for judgement in row["judgements"]),
+    )

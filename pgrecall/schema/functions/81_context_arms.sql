@@ -1,0 +1,162 @@
+-- The arms beside the question: what was just used (cues), what the best hits are linked with, and a window of time.
+
+-- lent_share: which share of its relevance a memory lends along a link of this relation, forwards or back. What
+-- contradicts or replaces a memory does not answer in its stead, and co-access is the cue arm's. Inlined.
+CREATE OR REPLACE FUNCTION recall.lent_share(
+    p_relation text, p_forward boolean, p_weight double precision, p_hop double precision,
+    p_next double precision, p_previous double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE p_relation
+    WHEN 'next' THEN CASE WHEN p_forward THEN p_next ELSE p_previous END
+    WHEN 'contradicts' THEN 0 WHEN 'supersedes' THEN 0 WHEN 'co_access' THEN 0
+    ELSE p_hop * least(p_weight, 1) END;
+
+-- linked_with: the memories linked with this one and the share it lends each; of a hub the first 200 links either
+-- way. Inlined.
+CREATE OR REPLACE FUNCTION recall.linked_with(
+    p_tenant text, p_memory_id bigint, p_hop double precision, p_next double precision,
+    p_previous double precision
+) RETURNS TABLE (id bigint, share double precision)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    (SELECT k.dst, recall.lent_share(k.relation, true, k.weight, p_hop, p_next, p_previous)
+     FROM recall.link k WHERE k.tenant = p_tenant AND k.src = p_memory_id LIMIT 200)
+    UNION ALL
+    (SELECT k.src, recall.lent_share(k.relation, false, k.weight, p_hop, p_next, p_previous)
+     FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT 200);
+END;
+
+-- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them
+-- (the product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit.
+CREATE OR REPLACE FUNCTION recall.graph_arm(p_tenant text, p_seeds bigint[], p_limit int)
+RETURNS TABLE (seed bigint, id bigint, share double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_hop double precision := recall.setting_number(p_tenant, 'search.hop_share');
+    v_next double precision := recall.setting_number(p_tenant, 'search.next_share');
+    v_previous double precision := recall.setting_number(p_tenant, 'search.previous_share');
+    v_most double precision := greatest(v_hop, v_next, v_previous);
+BEGIN
+    RETURN QUERY
+    WITH once AS MATERIALIZED (
+        SELECT s.seed, l.id, l.share
+        FROM unnest(p_seeds) s(seed)
+        CROSS JOIN LATERAL recall.linked_with(p_tenant, s.seed, v_hop, v_next, v_previous) l
+        WHERE l.share >= 0.05
+    )
+    SELECT r.seed, r.id, max(r.share)
+    FROM (
+        SELECT * FROM once
+        UNION ALL
+        SELECT o.seed, l.id, o.share * l.share
+        FROM once o CROSS JOIN LATERAL recall.linked_with(p_tenant, o.id, v_hop, v_next, v_previous) l
+        WHERE o.share * v_most >= 0.05 AND o.share * l.share >= 0.05 AND l.id <> o.seed
+    ) r
+    GROUP BY r.seed, r.id
+    ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
+END $$;
+
+-- cue_ids: the memories that cue this search: those given, and the eight used last in the session within a day; an
+-- error for one that is not there.
+CREATE OR REPLACE FUNCTION recall.cue_ids(
+    p_tenant text, p_cues bigint[], p_session_id text, p_now timestamptz
+) RETURNS bigint[]
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF cardinality(p_cues) > 32 THEN
+        PERFORM recall.reject(format('There are %s cues; 32 is the most.', cardinality(p_cues)),
+            'Give the memories that were used last.');
+    END IF;
+    PERFORM recall.require_memory(c) FROM unnest(p_cues) c;
+    IF p_session_id IS NULL THEN
+        RETURN coalesce(p_cues, '{}');
+    END IF;
+    RETURN ARRAY(
+        SELECT unnest(p_cues)
+        UNION
+        SELECT u.memory_id FROM (
+            SELECT a.memory_id FROM recall.access a
+            WHERE a.tenant = p_tenant AND a.session_id = p_session_id AND a.kind IN ('used', 'read', 'reference')
+              AND a.at <= p_now AND a.at > p_now - interval '1 day'
+            GROUP BY a.memory_id ORDER BY max(a.at) DESC, a.memory_id LIMIT 8) u);
+END $$;
+
+-- cue_arm: what comes to mind with these cues: `strength`, 0 to 1, joins each cue's association with a memory and the
+-- share a link lends, as independent chances; `cue` is the one that does most. The strongest first, at most p_limit.
+CREATE OR REPLACE FUNCTION recall.cue_arm(p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz)
+RETURNS TABLE (id bigint, strength double precision, cue bigint)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_hop double precision := recall.setting_number(p_tenant, 'search.hop_share');
+    v_next double precision := recall.setting_number(p_tenant, 'search.next_share');
+    v_previous double precision := recall.setting_number(p_tenant, 'search.previous_share');
+BEGIN
+    RETURN QUERY
+    SELECT s.id, 1 - exp(sum(ln(1 - least(s.share, 0.999)) ORDER BY s.cue, s.share)),
+           (array_agg(s.cue ORDER BY s.share DESC, s.cue))[1]
+    FROM (
+        SELECT a.memory_id AS id, c.cue, a.association AS share
+        FROM unnest(p_cues) c(cue) CROSS JOIN LATERAL recall.associates(c.cue, 32, p_now) a
+        WHERE a.association > 0
+        UNION ALL
+        SELECT l.id, c.cue, l.share
+        FROM unnest(p_cues) c(cue)
+        CROSS JOIN LATERAL recall.linked_with(p_tenant, c.cue, v_hop, v_next, v_previous) l
+        WHERE l.share > 0
+    ) s
+    WHERE s.id <> ALL (p_cues)
+    GROUP BY s.id
+    ORDER BY 2 DESC, 1 LIMIT p_limit;
+END $$;
+
+-- window_arm: the memories of a window of time, the newest first, at most 5,000.
+CREATE OR REPLACE FUNCTION recall.window_arm(
+    p_tenant text, p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
+    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery,
+    p_now timestamptz
+) RETURNS TABLE (id bigint)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.id FROM recall.memory m
+    WHERE m.tenant = p_tenant
+      AND m.happened_at >= coalesce(p_since, '-infinity') AND m.happened_at <= coalesce(p_until, 'infinity')
+      AND recall.passes(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+                        p_invalid, p_must, p_now)
+    ORDER BY m.happened_at DESC, m.id LIMIT 5000
+$$;
+
+-- successors_of: as successors, for any number of memories of one tenant.
+CREATE OR REPLACE FUNCTION recall.successors_of(p_tenant text, p_ids bigint[])
+RETURNS TABLE (id bigint, successor bigint, step int)
+LANGUAGE sql STABLE ROWS 10
+SET search_path FROM CURRENT AS $$
+    WITH RECURSIVE chain AS (
+        SELECT m.id, m.superseded_by AS successor, 1 AS step FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
+        UNION ALL
+        SELECT c.id, m.superseded_by, c.step + 1 FROM chain c
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = c.successor
+        WHERE m.superseded_by IS NOT NULL
+    ) CYCLE successor SET circular USING path
+    SELECT c.id, c.successor, c.step FROM chain c WHERE NOT c.circular
+$$;
+
+-- was_superseded: whether a newer memory replaced this one at that instant.
+CREATE OR REPLACE FUNCTION recall.was_superseded(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
+RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT EXISTS (
+        SELECT FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.dst = p_memory_id AND l.relation = 'supersedes' AND l.created_at <= p_as_of
+        UNION ALL
+        SELECT FROM recall.link_history h
+        WHERE h.tenant = p_tenant AND h.dst = p_memory_id AND h.relation = 'supersedes'
+          AND h.created_at <= p_as_of AND h.removed_at > p_as_of)
+$$;

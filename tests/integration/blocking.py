@@ -1,0 +1,52 @@
+"""Calls that wait in Postgres for as long as a test wants them to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+
+from tests.conftest import Query
+from tests.integration.use_tools import as_tenant
+
+_WAITING = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' "
+    "AND pid <> pg_backend_pid()"
+)
+
+
+@contextlib.contextmanager
+def memories_locked(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """Nobody else can read a memory; what tries waits in Postgres."""
+    with as_tenant(url, autocommit=False) as connection:
+        connection.execute("LOCK TABLE recall.memory IN ACCESS EXCLUSIVE MODE")
+        yield connection
+
+
+def waiting(query: Query) -> int:
+    """The server process of a call that waits, once there is one."""
+    for _ in range(1000):
+        if found := query(_WAITING):
+            return int(found[0]["pid"])
+        time.sleep(0.01)
+    raise AssertionError("nobody waits")
+
+
+def terminate(query: Query, backend: int) -> None:
+    """Ends a server process, as a restart or an administrator does, and waits until it is gone."""
+    query("SELECT pg_terminate_backend(%s, 10000)", (backend,))
+
+
+@contextlib.contextmanager
+def silent(backend: int) -> Iterator[None]:
+    """A server process that neither answers nor hangs up."""
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(backend, signal.SIGCONT)

@@ -1,0 +1,97 @@
+"""The judged queries themselves: what they name exists, and each kind has enough to mean something."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from benchmarks.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links
+from pgrecall.importers import open_source
+from pgrecall.models import Draft
+
+JUDGED = read_judged()
+LEAST = {
+    "exact-name": 10,
+    "misspelt-name": 10,
+    "keyword": 10,
+    "paraphrase": 20,
+    "colloquial": 10,
+    "callback": 15,
+    "role-callback": 20,
+    "time-window": 15,
+    "window-alone": 10,
+    "temporal": 10,
+    "single-hop": 30,
+    "multi-hop": 20,
+    "superseded": 12,
+    "contradiction": 12,
+    "as-of": 10,
+    "hints": 10,
+    "cue": 15,
+    "nothing-to-find": 30,
+}
+
+
+def keys() -> dict[str, Draft]:
+    """Every memory that the examples hold, by its key; a long note by the key of the note too."""
+    sources = (open_source(EXAMPLES / "vault"), open_source(EXAMPLES / "chat.json"))
+    drafts = [draft for source in sources for draft in source if isinstance(draft, Draft)]
+    return {name: draft for draft in drafts for key in [draft.key or ""] for name in (key, key.split("#")[0])}
+
+
+def test_every_kind_has_enough_queries() -> None:
+    counts = Counter(one.kind for one in JUDGED)
+
+    assert {kind: counts[kind] for kind in LEAST if counts[kind] < LEAST[kind]} == {}
+    assert len({one.id for one in JUDGED}) == len(JUDGED) > 300
+    assert {one.corpus for one in JUDGED} == set(CORPORA)
+
+
+def test_what_the_queries_and_links_name_exists() -> None:
+    known = keys().keys()
+    named = {key for one in JUDGED for key in (*one.relevant, *one.outdated, *one.options.get("cues", ()))}
+    linked = {key for link in read_links() for key in (link.source, link.target)}
+
+    assert named | linked <= known
+
+
+def test_a_query_is_asked_in_words_or_by_a_window() -> None:
+    for one in JUDGED:
+        assert one.query or {"since", "until"} <= one.options.keys(), one.id
+        assert bool(one.relevant) == (one.kind != "nothing-to-find"), one.id
+        assert not one.relevant & one.outdated, one.id
+
+
+def test_no_two_judgements_are_of_one_question() -> None:
+    asked = Counter((one.corpus, one.query, str(sorted(one.options.items()))) for one in JUDGED)
+
+    assert [question for question, times in asked.items() if times > 1] == []
+
+
+def test_what_answers_a_window_lies_in_it() -> None:
+    drafts = keys()
+    windows = [one for one in JUDGED if "since" in one.options]
+    assert len(windows) >= 25
+    for one in windows:
+        since, until = one.options["since"], one.options["until"]
+        for key in one.relevant:
+            at = drafts[key].occurred_at
+            assert since is not None
+            assert until is not None
+            assert at is not None
+            assert since <= at < until <= NOW, one.id
+
+
+def test_what_is_outdated_was_replaced_or_has_run_out() -> None:
+    drafts = keys()
+    replaced = {link.target for link in read_links() if link.relation == "supersedes"}
+    for key in {key for one in JUDGED for key in one.outdated} - replaced:
+        until = drafts[key].valid_until
+        assert until is not None
+        assert until < NOW
+
+
+def test_a_question_of_the_past_names_what_was_there() -> None:
+    drafts = keys()
+    for one in JUDGED:
+        if as_of := one.options.get("as_of"):
+            assert all((drafts[key].occurred_at or NOW) < as_of < NOW for key in one.relevant), one.id
