@@ -31,6 +31,9 @@ AUTHOR_WEIGHT = 1.0
 """Chosen, not fitted: how far a question believes the author it names. On our own chats the ranking gains
 with it and the log loss hardly minds; beyond 1 it does, since a false premise is then believed."""
 
+ASKED_WITH_MORE = ("as-of", "cue", "hints", "superseded", "window-alone")
+"""Kinds whose answer depends on more than words, or on links that are not made here."""
+
 CORPORA = {"vault": EXAMPLES / "vault", "chat": EXAMPLES / "chat.json"}
 
 
@@ -38,6 +41,8 @@ def judged(corpus: str) -> Iterator[tuple[str, frozenset[str]]]:
     """Queries with the keys that answer them."""
     for line in (EXAMPLES / "judged" / f"{corpus}.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
+        if entry["kind"] in ASKED_WITH_MORE:
+            continue
         sample = f"{entry['sample_id']}/" if "sample_id" in entry else ""
         yield entry["query"], frozenset(f"{sample}{key}" for key in entry["relevant"])
 
