@@ -132,11 +132,18 @@ def _show(result: SearchResult, explain: bool) -> None:
         notes().print(f"Skipped: {printable(step)}")
     if result.hits:
         show_hits(output(), result, explain=explain)
+        if explain:
+            notes().print(_times(result))
     else:
         notes().print("Nothing was found.")
         if any(result.arms.values()):
             told = ", ".join(f"{arm} {count}" for arm, count in result.arms.items() if count)
             notes().print(f"Candidates that were not relevant enough: {told}.")
+
+
+def _times(result: SearchResult) -> str:
+    told = ", ".join(f"{phase} {spent:.1f}" for phase, spent in result.timings.items())
+    return f"Milliseconds: {told}."
 
 
 def _weights(given: list[str]) -> dict[str, float]:

@@ -25,9 +25,9 @@ BEGIN
     IF p_profile IS NOT NULL THEN
         v_model := recall.relevance_model_of(p_tenant, v_embedder, p_profile);
         IF v_model.profile IS NULL THEN
-            PERFORM recall.reject(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.',
-                (SELECT string_agg(DISTINCT r.profile, ', ') FROM recall.relevance_model r
-                 WHERE r.tenant IN (p_tenant, '*'))));
+            PERFORM recall.reject(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.', (
+                SELECT string_agg(DISTINCT r.profile, ', ') FROM recall.relevance_model r
+                WHERE r.tenant IN (p_tenant, '*'))));
         END IF;
         RETURN v_model;
     END IF;
@@ -43,9 +43,9 @@ BEGIN
 END $$;
 
 -- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue and graph, 1 where
--- p_weights names none; an error for another name or a number outside 0 to 10.
+-- p_weights names none; NULL for NULL; an error for another name or a number outside 0 to 10.
 CREATE OR REPLACE FUNCTION recall.arm_weights(p_weights jsonb) RETURNS double precision[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph'];
@@ -167,7 +167,8 @@ BEGIN
     IF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
         PERFORM recall.reject(format('k is %s; it must lie between 1 and 1,000.', coalesce(p_k::text, 'NULL')));
     ELSIF NOT coalesce(p_pool BETWEEN 0 AND 1000, false) THEN
-        PERFORM recall.reject(format('The pool is %s; it must lie between 0 and 1,000.', coalesce(p_pool::text, 'NULL')));
+        PERFORM recall.reject(
+            format('The pool is %s; it must lie between 0 and 1,000.', coalesce(p_pool::text, 'NULL')));
     ELSIF NOT coalesce(p_min_relevance BETWEEN 0 AND 1, false) THEN
         PERFORM recall.reject(format('min_relevance is %s; it must lie between 0 and 1.', p_min_relevance));
     ELSIF NOT coalesce(p_vitality_mode IN ('odds', 'multiply', 'bounded', 'off'), false) THEN

@@ -38,15 +38,14 @@ DECLARE
     v_mode text := coalesce(p_vitality_mode, v_model.vitality_mode, 'odds');
     v_weight double precision := coalesce(
         p_vitality_weight, v_model.vitality_weight, recall.setting_number(v_tenant, 'vitality.weight'));
-    v_arm double precision[] := CASE WHEN p_weights IS NULL THEN ARRAY[1, 1, 1, 1, 1, 1]
-                                     ELSE recall.arm_weights(p_weights) END;
+    v_arm double precision[] := coalesce(recall.arm_weights(p_weights), ARRAY[1, 1, 1, 1, 1, 1]);
     v_author double precision := v_model.author * v_arm[4] * recall.setting_number(v_tenant, 'search.author_weight');
     v_weights recall.weights := recall.weights_of(v_tenant);
     v_embedder text := recall.setting_of('*', 'embedding.model') #>> '{}';
     v_pool int := CASE WHEN greatest(p_k, p_pool) <= 50 THEN 50 ELSE 1000 END;
     v_cues bigint[] := '{}';
     v_must tsquery;
-    v_alone boolean;
+    v_alone boolean;  -- a window of time without words
     -- As of then nothing was archived or replaced that is so now; each candidate is asked how it was.
     v_archived boolean := p_include_archived OR p_as_of IS NOT NULL;
     v_superseded boolean := p_include_superseded OR p_as_of IS NOT NULL;
@@ -90,8 +89,7 @@ BEGIN
         FROM (
             SELECT q.place, u.id, u.likeness, u.whole
             FROM question q CROSS JOIN LATERAL unnest(q.named_ids, q.likeness, q.whole) u(id, likeness, whole)
-            UNION ALL
-            SELECT q.place, m.id, 1, true FROM question q
+            UNION ALL SELECT q.place, m.id, 1, true FROM question q
             JOIN recall.memory m ON m.tenant = v_tenant AND m.key = btrim(q.query)
         ) n
         WHERE v_arm[3] > 0
@@ -102,10 +100,8 @@ BEGIN
         FROM (
             SELECT s.place, s.id, s.rank AS semantic_rank, NULL::bigint AS lexical_rank, NULL::bigint AS name_rank,
                    NULL::double precision AS likeness, NULL::boolean AS whole FROM semantic s
-            UNION ALL
-            SELECT l.place, l.id, NULL, l.rank, NULL, NULL, NULL FROM lexical l
-            UNION ALL
-            SELECT n.place, n.id, NULL, NULL, n.rank, n.likeness, n.whole FROM named n
+            UNION ALL SELECT l.place, l.id, NULL, l.rank, NULL, NULL, NULL FROM lexical l
+            UNION ALL SELECT n.place, n.id, NULL, NULL, n.rank, n.likeness, n.whole FROM named n
         ) g
         GROUP BY g.place, g.id
     ), cued AS MATERIALIZED (
@@ -119,14 +115,13 @@ BEGIN
         WHERE v_arm[6] * v_model.graph > 0 AND s.ids IS NOT NULL
     ), candidate AS MATERIALIZED (
         SELECT g.id FROM gathered g UNION SELECT c.id FROM cued c UNION SELECT p.id FROM path p
-        UNION
-        SELECT w.id FROM recall.window_arm(
+        UNION SELECT w.id FROM recall.window_arm(
             v_tenant, p_layers, p_roles, p_authors, p_tags, p_since, v_until, v_archived, v_superseded,
             p_include_invalid, v_must, v_moment) w
         WHERE v_alone
-        UNION
-        SELECT s.successor
-        FROM (SELECT array_agg(g.id) AS ids FROM gathered g) o CROSS JOIN LATERAL recall.successors_of(v_tenant, o.ids) s
+        UNION SELECT s.successor
+        FROM (SELECT array_agg(g.id) AS ids FROM gathered g) o
+        CROSS JOIN LATERAL recall.successors_of(v_tenant, o.ids) s
         WHERE p_include_superseded
     ), past AS MATERIALIZED (
         SELECT a AS was
@@ -152,8 +147,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT recall.activation_sum(a, v_weights, v_now) AS activation
             FROM recall.activation a WHERE p_as_of IS NULL AND a.tenant = v_tenant AND a.memory_id = c.id
-            UNION ALL
-            SELECT recall.activation_sum(p.was, v_weights, v_now) FROM past p WHERE (p.was).memory_id = c.id
+            UNION ALL SELECT recall.activation_sum(p.was, v_weights, v_now) FROM past p WHERE (p.was).memory_id = c.id
             OFFSET 0) a
     ), featured AS (
         SELECT k.id, k.layer, k.superseded_by, k.activation, q.place, g.semantic_rank, g.lexical_rank, g.name_rank,
@@ -240,10 +234,13 @@ BEGIN
     )
     SELECT t.*, CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
-        'arms', CASE WHEN p_explain OR t.id IS NULL THEN jsonb_build_object(
-            'semantic', (SELECT count(DISTINCT s.id) FROM semantic s), 'lexical', (SELECT count(DISTINCT l.id) FROM lexical l),
-            'name', (SELECT count(DISTINCT n.id) FROM named n), 'cue', (SELECT count(*) FROM cued),
-            'graph', (SELECT count(DISTINCT p.id) FROM path p)) END,
+        'arms', CASE WHEN p_explain OR t.id IS NULL THEN (
+            SELECT jsonb_build_object(
+                'semantic', count(DISTINCT g.id) FILTER (WHERE g.semantic_rank IS NOT NULL),
+                'lexical', count(DISTINCT g.id) FILTER (WHERE g.lexical_rank IS NOT NULL),
+                'name', count(DISTINCT g.id) FILTER (WHERE g.name_rank IS NOT NULL),
+                'cue', (SELECT count(*) FROM cued), 'graph', (SELECT count(DISTINCT p.id) FROM path p))
+            FROM gathered g) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall.blend_of(v_tenant, p_reranker) END,
         'skipped', CASE WHEN v_alone AND (SELECT count(*) FROM candidate) >= 5000 THEN
             jsonb_build_array('window: it holds more than 5,000 memories, of which the newest were looked at') END) END
@@ -256,14 +253,7 @@ BEGIN
                m.superseded_by,
                ARRAY(SELECT o.id FROM recall.memory o
                      WHERE o.tenant = v_tenant AND o.superseded_by = b.id ORDER BY o.id LIMIT 100),
-               ARRAY(SELECT o.id FROM recall.memory o
-                     WHERE o.tenant = v_tenant AND o.archived_at IS NULL AND o.id IN (
-                         SELECT k.dst FROM recall.link k
-                         WHERE k.tenant = v_tenant AND k.src = b.id AND k.relation = 'contradicts'
-                         UNION ALL
-                         SELECT k.src FROM recall.link k
-                         WHERE k.tenant = v_tenant AND k.dst = b.id AND k.relation = 'contradicts')
-                     ORDER BY o.id LIMIT 100),
+               ARRAY(SELECT x.id FROM recall.contradicting(v_tenant, b.id) x),
                m.valid_from, m.valid_until, m.expires_at, m.archived_at,
                CASE WHEN p_explain THEN jsonb_build_object(
                    'query', v_queries[b.place], 'profile', v_model.profile,
@@ -276,10 +266,9 @@ BEGIN
                            'words', recall.matched_words(m.search_text, q.words, q.queries, q.idfs)) END,
                        'name', CASE WHEN b.likeness > 0 THEN jsonb_build_object(
                            'likeness', b.likeness, 'alone', b.named_alone) END,
-                       'cue', CASE WHEN b.cue > 0 THEN jsonb_build_object(
-                           'strength', b.cue, 'cue', b.cued_by) END,
-                       'graph', CASE WHEN b.seed IS NOT NULL THEN jsonb_build_object(
-                           'share', b.share, 'from', b.seed) END)),
+                       'cue', CASE WHEN b.cue > 0 THEN jsonb_build_object('strength', b.cue, 'cue', b.cued_by) END,
+                       'graph', CASE WHEN b.seed IS NOT NULL THEN
+                           jsonb_build_object('share', b.share, 'from', b.seed) END)),
                    'relevance', jsonb_build_object(
                        'logit', b.logit, 'probability', b.probability, 'intercept', v_model.intercept,
                        'similarity', b.by_similarity, 'coverage', b.by_coverage, 'information', b.by_information,
@@ -300,9 +289,9 @@ BEGIN
         FROM best b
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = b.id
         CROSS JOIN LATERAL (
-            SELECT r AS a FROM recall.activation r WHERE p_as_of IS NULL AND r.tenant = v_tenant AND r.memory_id = b.id
-            UNION ALL
-            SELECT p.was FROM past p WHERE (p.was).memory_id = b.id) w
+            SELECT r AS a FROM recall.activation r
+            WHERE p_as_of IS NULL AND r.tenant = v_tenant AND r.memory_id = b.id
+            UNION ALL SELECT p.was FROM past p WHERE (p.was).memory_id = b.id) w
         JOIN recall.layers_of(v_tenant) l ON l.name = m.layer
         LEFT JOIN question q ON q.place = b.place
         WHERE b.rank <= p_k OR b.relevance_rank <= p_pool

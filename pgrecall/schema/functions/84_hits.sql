@@ -27,6 +27,20 @@ SET search_path FROM CURRENT AS $$
           FROM unnest(p_steps, p_queries) x(step, query)) w
 $$;
 
+-- contradicting: the live memories that contradict this one, or that it contradicts, by id, at most 100. Inlined.
+CREATE OR REPLACE FUNCTION recall.contradicting(p_tenant text, p_memory_id bigint) RETURNS TABLE (id bigint)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT m.id FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.archived_at IS NULL AND m.id IN (
+        SELECT l.dst FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.src = p_memory_id AND l.relation = 'contradicts'
+        UNION ALL
+        SELECT l.src FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.dst = p_memory_id AND l.relation = 'contradicts')
+    ORDER BY m.id LIMIT 100;
+END;
+
 -- blend_of: how a reranker's logit and the fused one make a relevance: {"intercept", "rerank", "fused"}; the tenant's
 -- own numbers for this reranker first, then those shipped for it, then those for any.
 CREATE OR REPLACE FUNCTION recall.blend_of(p_tenant text, p_reranker text) RETURNS jsonb

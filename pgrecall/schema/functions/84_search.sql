@@ -119,11 +119,12 @@ CREATE OR REPLACE FUNCTION recall.rank_sentence(
 ) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    SELECT format('Rank %s of %s: relevant with a probability of %s, mostly by %s; its vitality of %s changes its log-odds by %s.',
+    SELECT format(
+        'Rank %s of %s: relevant with a probability of %s, mostly by %s; vitality %s changes its log-odds by %s.',
         p_rank, p_among, round(p_relevance::numeric, 3),
         coalesce((SELECT string_agg(t.term, ' and ' ORDER BY t.value DESC) FROM (
             SELECT e.term, (p_explanation #>> ARRAY['relevance', e.term])::double precision AS value
-            FROM unnest(ARRAY['similarity', 'coverage', 'information', 'phrase', 'name', 'author', 'cue', 'graph']) e(term)
+            FROM jsonb_object_keys(p_explanation #> '{relevance,features}') e(term)
             WHERE (p_explanation #>> ARRAY['relevance', e.term])::double precision > 0
             ORDER BY 2 DESC LIMIT 2) t), 'nothing in particular'),
         round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2))
