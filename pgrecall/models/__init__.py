@@ -8,6 +8,7 @@ search      questions and answers
 context     a block of text for a prompt
 feedback    what became of what was shown
 prune       prune plans and what became of them
+pictures    what pictures are drawn from
 layers      layers and settings
 jobs        what jobs did, and where they stand
 reports     imports, the link graph, the state of a tenant
@@ -28,6 +29,14 @@ from pgrecall.models.memories import (
     StoredMemory,
     VitalityTerms,
 )
+from pgrecall.models.pictures import (
+    AccessRecord,
+    GraphLink,
+    GraphNode,
+    Neighbourhood,
+    VitalityCounts,
+    VitalityPoint,
+)
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
 from pgrecall.models.reports import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
 from pgrecall.models.search import (
@@ -43,6 +52,7 @@ __all__ = [
     "RELATIONS",
     "Access",
     "AccessKind",
+    "AccessRecord",
     "Check",
     "ContextBlock",
     "ContextRequest",
@@ -50,6 +60,8 @@ __all__ = [
     "Draft",
     "DraftLink",
     "Feedback",
+    "GraphLink",
+    "GraphNode",
     "GraphReport",
     "Hit",
     "ImportReport",
@@ -63,6 +75,7 @@ __all__ = [
     "LeftOut",
     "Link",
     "MemoryFeedback",
+    "Neighbourhood",
     "Order",
     "Outcome",
     "PlanSummary",
@@ -79,6 +92,8 @@ __all__ = [
     "Setting",
     "Status",
     "StoredMemory",
+    "VitalityCounts",
     "VitalityMode",
+    "VitalityPoint",
     "VitalityTerms",
 ]

@@ -23,7 +23,7 @@ class SearchRequest:
         cues: memories, by id or key, whose associates come to mind; with ``session_id`` also those the
             session used last.
         since, until: when it happened, the end excluded. Without words the window is the question.
-        as_of: a past moment: what was known then, ranked as it was then.
+        as_of: a moment before ``now``: what was known then, ranked as it was then.
         now: another moment to rank what is known today at; None is the database's clock.
         profile: which coefficients and weights; None is that of the only layer asked for, else balanced.
         weights: how much an arm counts, 0 to 10, by its name: semantic, lexical, name, author, cue, graph.

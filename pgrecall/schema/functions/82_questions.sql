@@ -137,9 +137,6 @@ BEGIN
         PERFORM recall.reject(format('as_of is %s, which is still to come.', p_as_of), 'Give a past moment.');
     ELSIF p_as_of < p_since THEN
         PERFORM recall.reject(format('At as_of %s nothing since %s had happened.', p_as_of, p_since));
-    ELSIF p_now IS DISTINCT FROM now() AND p_as_of IS NOT NULL THEN
-        PERFORM recall.reject('Both now and as_of are given.',
-            'Give as_of for what was known then, or now for what is known today.');
     END IF;
     IF p_layers IS NULL AND p_roles IS NULL THEN
         RETURN;

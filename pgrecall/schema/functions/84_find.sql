@@ -90,7 +90,8 @@ BEGIN
             SELECT q.place, u.id, u.likeness, u.whole
             FROM question q CROSS JOIN LATERAL unnest(q.named_ids, q.likeness, q.whole) u(id, likeness, whole)
             UNION ALL SELECT q.place, m.id, 1, true FROM question q
-            JOIN recall.memory m ON m.tenant = v_tenant AND m.key = btrim(q.query)
+            CROSS JOIN LATERAL (
+                SELECT k.id FROM recall.memory k WHERE k.tenant = v_tenant AND k.key = btrim(q.query) OFFSET 0) m
         ) n
         WHERE v_arm[3] > 0
     ), gathered AS MATERIALIZED (
@@ -108,8 +109,7 @@ BEGIN
         SELECT c.* FROM recall.cue_arm(v_tenant, v_cues, v_pool, v_moment) c
         WHERE v_cues <> '{}' AND v_arm[5] * v_model.cue > 0 AND NOT v_alone
     ), path AS MATERIALIZED (
-        SELECT p.*
-        FROM (SELECT array_agg(DISTINCT g.id) AS ids FROM gathered g
+        SELECT p.* FROM (SELECT array_agg(DISTINCT g.id) AS ids FROM gathered g
               WHERE g.semantic_rank <= 5 OR g.lexical_rank <= 5 OR g.likeness = 1) s
         CROSS JOIN LATERAL recall.graph_arm(v_tenant, s.ids, 64) p
         WHERE v_arm[6] * v_model.graph > 0 AND s.ids IS NOT NULL
@@ -287,11 +287,11 @@ BEGIN
                        'held_back', b.placed - b.log_odds)) END,
                b.logit, b.liveliness, b.likeness = 1
         FROM best b
-        JOIN recall.memory m ON m.tenant = v_tenant AND m.id = b.id
+        CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = b.id OFFSET 0) m
         CROSS JOIN LATERAL (
             SELECT r AS a FROM recall.activation r
             WHERE p_as_of IS NULL AND r.tenant = v_tenant AND r.memory_id = b.id
-            UNION ALL SELECT p.was FROM past p WHERE (p.was).memory_id = b.id) w
+            UNION ALL SELECT p.was FROM past p WHERE (p.was).memory_id = b.id OFFSET 0) w
         JOIN recall.layers_of(v_tenant) l ON l.name = m.layer
         LEFT JOIN question q ON q.place = b.place
         WHERE b.rank <= p_k OR b.relevance_rank <= p_pool

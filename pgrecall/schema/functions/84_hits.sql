@@ -31,14 +31,17 @@ $$;
 CREATE OR REPLACE FUNCTION recall.contradicting(p_tenant text, p_memory_id bigint) RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT m.id FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.archived_at IS NULL AND m.id IN (
-        SELECT l.dst FROM recall.link l
+    SELECT k.id
+    FROM (
+        SELECT l.dst AS id FROM recall.link l
         WHERE l.tenant = p_tenant AND l.src = p_memory_id AND l.relation = 'contradicts'
-        UNION ALL
+        UNION
         SELECT l.src FROM recall.link l
-        WHERE l.tenant = p_tenant AND l.dst = p_memory_id AND l.relation = 'contradicts')
-    ORDER BY m.id LIMIT 100;
+        WHERE l.tenant = p_tenant AND l.dst = p_memory_id AND l.relation = 'contradicts') k
+    CROSS JOIN LATERAL (
+        SELECT FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = k.id AND m.archived_at IS NULL OFFSET 0) live
+    ORDER BY k.id LIMIT 100;
 END;
 
 -- blend_of: how a reranker's logit and the fused one make a relevance: {"intercept", "rerank", "fused"}; the tenant's
