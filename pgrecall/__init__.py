@@ -22,6 +22,7 @@ from pgrecall.errors import (
 )
 from pgrecall.models import (
     Access,
+    AccessRecord,
     Check,
     ContextBlock,
     ContextRequest,
@@ -29,6 +30,8 @@ from pgrecall.models import (
     Draft,
     DraftLink,
     Feedback,
+    GraphLink,
+    GraphNode,
     GraphReport,
     Hit,
     ImportReport,
@@ -42,6 +45,7 @@ from pgrecall.models import (
     LeftOut,
     Link,
     MemoryFeedback,
+    Neighbourhood,
     PlanSummary,
     Problem,
     PruneOutcome,
@@ -55,6 +59,8 @@ from pgrecall.models import (
     Setting,
     Status,
     StoredMemory,
+    VitalityCounts,
+    VitalityPoint,
     VitalityTerms,
 )
 
@@ -68,6 +74,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Access",
+    "AccessRecord",
     "AsyncMemory",
     "Check",
     "ContextBlock",
@@ -84,6 +91,8 @@ __all__ = [
     "EmbedderError",
     "EmbedderMismatch",
     "Feedback",
+    "GraphLink",
+    "GraphNode",
     "GraphReport",
     "Hit",
     "ImportReport",
@@ -101,6 +110,7 @@ __all__ = [
     "MemoryFeedback",
     "MemoryNotFound",
     "MissingExtra",
+    "Neighbourhood",
     "PlanSummary",
     "Problem",
     "PruneOutcome",
@@ -119,6 +129,8 @@ __all__ = [
     "Settings",
     "Status",
     "StoredMemory",
+    "VitalityCounts",
+    "VitalityPoint",
     "VitalityTerms",
     "__version__",
 ]

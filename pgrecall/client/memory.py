@@ -9,6 +9,7 @@ from pgrecall.client.composing import Composing
 from pgrecall.client.feedback import Judging
 from pgrecall.client.jobs import Working
 from pgrecall.client.keeping import Keeping
+from pgrecall.client.picturing import Picturing
 from pgrecall.client.pruning import Pruning
 from pgrecall.client.remembering import Remembering
 from pgrecall.client.searching import Searching
@@ -19,7 +20,9 @@ from pgrecall.jobs import Runner
 from pgrecall.search.embedding import Embedder
 
 
-class Capabilities(Remembering, Using, Searching, Composing, Judging, Keeping, Working, Pruning, Tuning):
+class Capabilities(
+    Remembering, Using, Searching, Composing, Judging, Keeping, Working, Pruning, Tuning, Picturing
+):
     """What every client can do, whichever driver performs it."""
 
 

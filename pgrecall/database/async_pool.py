@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from pgrecall.database.connections import BoundedAsyncConnection
+from pgrecall.database.connections import BoundedAsyncConnection, is_fresh
 from pgrecall.database.server import Row
 from pgrecall.database.transactions import Limits
 from pgrecall.errors import InvalidInput
@@ -53,11 +52,10 @@ class AsyncDatabase:
         if place is not None and place.process == os.getpid() and not place.loop.is_closed():
             await place.pool.close()
 
-    @asynccontextmanager
-    async def transaction(
-        self, tenant: str, *, durable: bool = True
-    ) -> AsyncIterator[psycopg.AsyncConnection[Row]]:
-        """A transaction that acts for ``tenant``; committed at the end, rolled back on any error.
+    async def fetch(
+        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
+    ) -> list[Row]:
+        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows.
 
         Without ``durable`` its commit does not wait for the disk.
         """
@@ -65,17 +63,12 @@ class AsyncDatabase:
         with self._limits.our_errors(pool):
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
-                async with connection.pipeline():
-                    for sql, parameters in self._limits.opening(tenant, durable=durable):
-                        await connection.execute(sql, parameters)
-                    yield connection
-
-    async def fetch(
-        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
-    ) -> list[Row]:
-        """Runs one statement for ``tenant`` and returns its rows."""
-        async with self.transaction(tenant, durable=durable) as connection:
-            return await (await connection.execute(sql, parameters)).fetchall()
+                async with connection.pipeline():  # what it sends is one transaction
+                    for statement in self._limits.opening(tenant, durable=durable):
+                        await connection.execute(*statement)
+                    cursor = await connection.execute(sql, parameters)
+                connection.heard_at = time.monotonic()
+                return await cursor.fetchall()
 
     async def _here(self) -> Pool:
         """The pool of this process and loop.
@@ -106,5 +99,6 @@ class AsyncDatabase:
         )
 
     async def _check(self, connection: BoundedAsyncConnection) -> None:
-        connection.deadline = self._limits.check_deadline()
-        await AsyncConnectionPool.check_connection(connection)
+        if not is_fresh(connection):
+            connection.deadline = self._limits.check_deadline()
+            await AsyncConnectionPool.check_connection(connection)

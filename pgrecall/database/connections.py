@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 import psycopg
@@ -21,10 +22,18 @@ class NoAnswer(psycopg.OperationalError):
     """The server has been silent for too long; the connection was closed, for its state is unknown."""
 
 
+FRESH = 1.0
+"""Seconds after an answer for which a connection that is quiet counts as alive without being asked."""
+
+
 class BoundedConnection(psycopg.Connection[Row]):
-    """A connection that waits for the server until ``deadline``, a moment of the monotonic clock."""
+    """A connection that waits for the server until ``deadline``; ``heard_at`` is when it last answered.
+
+    Both are moments of the monotonic clock.
+    """
 
     deadline = math.inf
+    heard_at = -math.inf
 
     def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
         return super().wait(_bounded(gen, self), *rest, **options)
@@ -34,9 +43,19 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
     """The same for an event loop."""
 
     deadline = math.inf
+    heard_at = -math.inf
 
     async def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
         return await super().wait(_bounded(gen, self), *rest, **options)
+
+
+def is_fresh(connection: BoundedConnection | BoundedAsyncConnection) -> bool:
+    """Whether the server answered a moment ago and has not hung up since: then it need not be asked."""
+    if time.monotonic() - connection.heard_at >= FRESH:
+        return False
+    with DefaultSelector() as selector:
+        selector.register(connection.fileno(), EVENT_READ)
+        return not selector.select(0)  # the end of a connection is something to read
 
 
 def _bounded(gen: PQGen[RV], connection: BoundedConnection | BoundedAsyncConnection) -> PQGen[RV]:

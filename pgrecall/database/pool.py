@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import psycopg
 from psycopg_pool import ConnectionPool
 
-from pgrecall.database.connections import BoundedConnection, Session, connect
+from pgrecall.database.connections import BoundedConnection, Session, connect, is_fresh
 from pgrecall.database.server import Row, ServerFacts, server_facts
 from pgrecall.database.transactions import Limits
 
@@ -53,17 +54,24 @@ class Database:
         pool = self._here()
         with self._limits.our_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
-            with connection.pipeline():
-                for sql, parameters in self._limits.opening(tenant, durable=durable):
-                    connection.execute(sql, parameters)
+            with connection.transaction():
+                for statement in self._limits.opening(tenant, durable=durable):
+                    connection.execute(*statement)
                 yield connection
 
     def fetch(
         self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
     ) -> list[Row]:
-        """Runs one statement for ``tenant`` and returns its rows."""
-        with self.transaction(tenant, durable=durable) as connection:
-            return connection.execute(sql, parameters).fetchall()
+        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows."""
+        pool = self._here()
+        with self._limits.our_errors(pool), pool.connection() as connection:
+            connection.deadline = self._limits.deadline()
+            with connection.pipeline():  # what it sends is one transaction, and hardly a wait longer than one
+                for statement in self._limits.opening(tenant, durable=durable):
+                    connection.execute(*statement)
+                cursor = connection.execute(sql, parameters)
+            connection.heard_at = time.monotonic()
+            return cursor.fetchall()
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -91,5 +99,6 @@ class Database:
         )
 
     def _check(self, connection: BoundedConnection) -> None:
-        connection.deadline = self._limits.check_deadline()
-        ConnectionPool.check_connection(connection)
+        if not is_fresh(connection):
+            connection.deadline = self._limits.check_deadline()
+            ConnectionPool.check_connection(connection)

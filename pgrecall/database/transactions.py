@@ -45,7 +45,11 @@ class Limits:
             "max_size": self.pool_size,
             "timeout": self.connect_timeout,
             "open": False,
-            "kwargs": {"row_factory": dict_row, "connect_timeout": max(1, round(self.connect_timeout))},
+            "kwargs": {
+                "autocommit": True,
+                "row_factory": dict_row,
+                "connect_timeout": max(1, round(self.connect_timeout)),
+            },
             "name": "pgrecall",
         }
 
@@ -61,7 +65,7 @@ class Limits:
         """The first statements of a transaction for a tenant."""
         yield "SELECT set_config('recall.tenant', %(tenant)s, true)", {"tenant": tenant}
         if not durable:
-            yield "SET LOCAL synchronous_commit = off", {}
+            yield "SELECT set_config('synchronous_commit', 'off', true)", {}
         if self.timeout is not None:
             milliseconds = str(max(1, round(self.timeout * 1000)))
             yield "SELECT set_config('statement_timeout', %(limit)s, true)", {"limit": milliseconds}

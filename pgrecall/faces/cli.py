@@ -26,6 +26,7 @@ from pgrecall.faces import (
     cli_mcp,
     cli_memories,
     cli_models,
+    cli_plot,
     cli_prune,
     cli_search,
     cli_settings,
@@ -74,6 +75,7 @@ app.command("status")(cli_database.status)
 app.add_typer(cli_layers.layer_commands, name="layers")
 app.add_typer(cli_settings.setting_commands, name="setting")
 app.add_typer(cli_prune.prune_commands, name="prune")
+app.add_typer(cli_plot.plot_commands, name="plot")
 app.command("worker")(cli_jobs.worker)
 app.add_typer(cli_jobs.job_commands, name="job")
 app.add_typer(cli_models.model_commands, name="model")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from pgrecall.flows.base import Flow
+from pgrecall.flows.base import Aside, Flow
 from pgrecall.flows.searching import Abilities, logged, search
-from pgrecall.models import ContextBlock, ContextRequest, SearchRequest, SearchResult
+from pgrecall.models import ContextBlock, ContextRequest, Hit, SearchRequest, SearchResult
 from pgrecall.operations import composing
 from pgrecall.operations.layers import layers
-from pgrecall.search.compose import compose
+from pgrecall.search.compose import Successors, compose
 from pgrecall.search.context_checks import require_composable, require_layers
-from pgrecall.search.likeness import completed
+from pgrecall.search.likeness import Pairs, completed
 
 
 def context(question: SearchRequest, request: ContextRequest, abilities: Abilities) -> Flow[ContextBlock]:
@@ -33,8 +35,8 @@ def _composed(result: SearchResult, question: SearchRequest, request: ContextReq
     ids = [hit.id for hit in result.hits]
     known = (yield composing.similarities(ids)) if len(ids) > 1 else {}
     chains = (yield composing.successors(ids)) if ids and question.include_superseded else {}
-    similarities, lettered = completed(known, result.hits)
-    block = compose(result.hits, request, similarities=similarities, successors=chains)
+    chosen: tuple[ContextBlock, int] = yield Aside(partial(_chosen, result.hits, request, known, chains))
+    block, lettered = chosen
     skipped = [*result.skipped, *block.skipped]
     if lettered:
         skipped.append(
@@ -42,3 +44,14 @@ def _composed(result: SearchResult, question: SearchRequest, request: ContextReq
             "near-duplicates are told by their letters"
         )
     return replace(block, skipped=tuple(skipped))
+
+
+def _chosen(
+    hits: Sequence[Hit],
+    request: ContextRequest,
+    known: Pairs,
+    chains: Successors,
+) -> tuple[ContextBlock, int]:
+    """The block, and of how many memories the likeness had to be told by their letters."""
+    similarities, lettered = completed(known, hits)
+    return compose(hits, request, similarities=similarities, successors=chains), lettered

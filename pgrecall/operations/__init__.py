@@ -17,6 +17,7 @@ settings    numbers that can be tuned
 keeping     pins, the past, rebuilding, verifying
 upkeep      the steps of jobs
 jobs        runs of jobs, and embeddings made after the fact
+pictures    what pictures are drawn from
 """
 
 from pgrecall.operations.base import Operation, Row

@@ -40,6 +40,7 @@ Reference = Annotated[
 _Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Names = Annotated[list[_Name], Field(min_length=1, max_length=100), BeforeValidator(_from_json)]
 Question = Annotated[str, Field(max_length=10_000)]
+Questions = Annotated[list[Question], Field(min_length=1, max_length=16), BeforeValidator(_from_json)]
 
 
 class Arguments(BaseModel):
@@ -81,9 +82,19 @@ class SearchArguments(Filters):
     """Of ``search``."""
 
     query: Question = Field(
-        description="What you want to know, as a question or in the words you expect in the answer."
+        "",
+        description="What you want to know, as a question or in the words you expect in the answer. May be "
+        "left out with since or until: the newest of that time.",
+    )
+    queries: Questions | None = Field(
+        None, description="Other ways to ask, or parts of the question, searched together."
+    )
+    hints: Names | None = Field(None, description="Words that a memory must hold to be an answer.")
+    as_of: str | None = Field(
+        None, max_length=100, description="Answer by what was known then; written like since."
     )
     k: int = Field(8, ge=1, le=50, description="How many memories at most.")
+    rerank: bool = Field(False, description="Let a model read the best ones again: better, and slower.")
     max_chars: int = Field(
         2000, ge=50, le=100_000, description="Show at most so many characters of each body; `get` shows all."
     )
@@ -168,7 +179,7 @@ class UsedArguments(Arguments):
         Field(description="Ids or keys of the memories that your answer or action relied on.")
     )
     search_id: int | None = Field(
-        None, ge=1, le=_LARGEST, description="The search_id of the search that found them, if one did."
+        None, ge=1, le=_LARGEST, description="The search_id of what showed them, if it had one."
     )
 
 

@@ -33,7 +33,9 @@ def _remember(memory: Client, given: RememberArguments, now: datetime) -> Maybe[
 
 
 def _used(memory: Client, given: UsedArguments, _now: datetime) -> Maybe[int]:
-    return memory.record_accesses(Access(one, "used") for one in given.memories)
+    if given.search_id is None:
+        return memory.record_accesses(Access(one, "used") for one in given.memories)
+    return memory.used(given.search_id, given.memories)
 
 
 def _link(memory: Client, given: LinkArguments, _now: datetime) -> Maybe[bool]:
@@ -98,9 +100,9 @@ USED = Tool(
     name="used",
     title="Say what was used",
     description=(
-        "Say which memories your answer or action relied on, with the search_id of the search that found "
-        "them. Call it once after such an answer. It keeps those memories alive and teaches the ranking; "
-        "name only what mattered, not everything that was shown."
+        "Say which memories your answer or action relied on, with the search_id of the search or context "
+        "that showed them. Call it once after such an answer. It keeps those memories alive and teaches the "
+        "ranking; name only what mattered, not everything that was shown."
     ),
     arguments=UsedArguments,
     result=Recorded,

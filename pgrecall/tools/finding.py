@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from pgrecall.arguments import SearchOptions
@@ -41,12 +42,13 @@ def _hit(hit: Hit, given: SearchArguments) -> FoundMemory:
     return FoundMemory(
         id=hit.id, key=hit.key, title=hit.title, body=body, cut=cut, layer=hit.layer, author=hit.author,
         tags=hit.tags, happened_at=hit.happened_at, score=hit.score, relevance=hit.relevance,
-        vitality=hit.vitality, zone=hit.zone, why=sentence(hit.explanation) if given.explain else None,
+        vitality=hit.vitality, zone=hit.zone, superseded_by=hit.superseded_by, contradicts=hit.contradicts,
+        archived=hit.archived_at is not None, why=sentence(hit.explanation) if given.explain else None,
     )  # fmt: skip
 
 
-def _advice(given: Filters, found: bool) -> str | None:
-    """What to do where nothing was found."""
+def _advice(given: Filters, found: bool, arms: Mapping[str, int]) -> str | None:
+    """What to do where nothing was found; ``arms`` says how many candidates each way to search had."""
     if found:
         return None
     defaults = {name: field.default for name, field in Filters.model_fields.items()}
@@ -54,20 +56,30 @@ def _advice(given: Filters, found: bool) -> str | None:
     ways = ["ask in other words, or in fewer", "ask for a name that would stand beside it"]
     if narrowed:
         ways.insert(0, f"leave out {', '.join(narrowed)}")
-    return f"Nothing that is remembered answers this. Try once more: {'; '.join(ways)}. Else say so."
+    weak = ", ".join(f"{arm} {count}" for arm, count in arms.items() if count)
+    near = f" (too weak: {weak})" if weak else ""
+    return f"Nothing that is remembered answers this{near}. Try once more: {'; '.join(ways)}. Else say so."
 
 
 def _search(memory: Client, given: SearchArguments, now: datetime) -> Maybe[SearchResult]:
-    options = _filters(given, now) | {"k": given.k, "explain": given.explain}
-    return memory.search(given.query, **options)
+    options: SearchOptions = {
+        "k": given.k,
+        "explain": given.explain,
+        "queries": _tuple(given.queries),
+        "hints": _tuple(given.hints),
+        "as_of": moment(given.as_of, "as_of", now),
+        "rerank": given.rerank,
+    }
+    return memory.search(given.query, **(_filters(given, now) | options))
 
 
 def _found(given: SearchArguments, result: SearchResult) -> Found:
     return Found(
         no_match=result.no_match,
+        search_id=result.search_id,
         hits=tuple(_hit(hit, given) for hit in result.hits),
         skipped=result.skipped,
-        advice=_advice(given, bool(result.hits)),
+        advice=_advice(given, bool(result.hits), result.arms),
     )
 
 
@@ -85,10 +97,11 @@ def _block(given: ContextArguments, block: ContextBlock) -> Context:
     return Context(
         text=block.text,
         tokens=block.tokens,
+        search_id=block.search_id,
         sources=tuple(_source(source) for source in block.sources),
         left_out=len(block.left_out),
         skipped=block.skipped,
-        advice=_advice(given, bool(block.sources)),
+        advice=_advice(given, bool(block.sources), {}),
     )
 
 

@@ -34,6 +34,9 @@ class FoundMemory(Result):
     relevance: Rounded = Field(description="Probability that it answers the question.")
     vitality: Rounded = Field(description="How alive its use keeps it, 0 to 1.")
     zone: str = Field(description="active, stale, fading or archived, by its vitality.")
+    superseded_by: int | None = Field(description="Id of the memory that replaces it: rely on that one.")
+    contradicts: tuple[int, ...] = Field(description="Ids of memories that say otherwise.")
+    archived: bool
     why: str | None = Field(description="Why it has its place, when asked to explain.")
 
 
@@ -41,6 +44,7 @@ class Found(Result):
     """Of ``search``."""
 
     no_match: bool = Field(description="Nothing was good enough; `advice` says what to try.")
+    search_id: int | None = Field(description="For `used`; null when it was not logged.")
     hits: tuple[FoundMemory, ...] = Field(description="Best first.")
     skipped: tuple[str, ...] = Field(description="What did not run as usual, in a sentence each.")
     advice: str | None = Field(description="What to do next, when there are no hits.")
@@ -61,6 +65,7 @@ class Context(Result):
 
     text: str = Field(description="The memories as one text, each under a marker such as [1]; empty if none.")
     tokens: int
+    search_id: int | None = Field(description="For `used`; null when it was not logged.")
     sources: tuple[Source, ...]
     left_out: int = Field(description="How many memories were found and did not go in.")
     skipped: tuple[str, ...]

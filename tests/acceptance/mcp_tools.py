@@ -56,15 +56,21 @@ def run(scenario: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(scenario)
     except BaseExceptionGroup as group:
-        failed: BaseException = group
-        while isinstance(failed, BaseExceptionGroup):
-            failed = failed.exceptions[0]
-        raise failed from None
+        failed = list(_leaves(group))
+        raise next((one for one in failed if isinstance(one, AssertionError)), failed[0]) from None
+
+
+def _leaves(failed: BaseException) -> Iterator[BaseException]:
+    if isinstance(failed, BaseExceptionGroup):
+        for one in failed.exceptions:
+            yield from _leaves(one)
+    else:
+        yield failed
 
 
 @asynccontextmanager
 async def connected(server: StdioServerParameters | str, mode: str = "auto") -> AsyncIterator[Client]:
-    async with Client(server, mode=mode, read_timeout_seconds=60) as client:
+    async with Client(server, mode=mode, read_timeout_seconds=200) as client:
         yield client
 
 

@@ -38,6 +38,7 @@ def test_a_conversation_with_every_tool(served: Server, mode: str, query: Query)
             assert (await answer(client, "supersede", old="gate", new=new["id"])) == {"new": True}
             left = (await answer(client, "search", query="gate code"))["hits"]
             assert [hit["id"] for hit in left] == [new["id"]]
+            await asked_otherwise(client, old["id"], new["id"])
             await linked(client, old["id"], new["id"])
             await planned_and_forgotten(client, new["id"])
 
@@ -66,7 +67,24 @@ async def found_and_used(client: Client, new: int) -> None:
     block = await answer(client, "context", query="what is the gate code?", budget_tokens=300)
     assert "4711" in block["text"]
     assert block["sources"][0]["number"] == 1
-    assert (await answer(client, "used", memories=["gate", new]))["recorded"] == 2
+    said = {"memories": ["gate"], "search_id": found["search_id"]}
+    assert (await answer(client, "used", **said)) == {"recorded": 1}
+    said = {"memories": ["gate", new], "search_id": block["search_id"]}
+    assert (await answer(client, "used", **said)) == {"recorded": 2}
+    assert (await answer(client, "used", **said)) == {"recorded": 0}
+    assert (await answer(client, "used", memories=["gate"])) == {"recorded": 1}
+
+
+async def asked_otherwise(client: Client, old: int, new: int) -> None:
+    async def found(**question: Any) -> list[int]:
+        return [hit["id"] for hit in (await answer(client, "search", **question))["hits"]]
+
+    assert await found(since="1d") == [new]
+    assert await found(until="2020-01-01") == []
+    assert await found(query="gate", queries=["May"], hints=["2048"]) == [new]
+    both = (await answer(client, "search", query="gate code", include_superseded=True, rerank=True))["hits"]
+    assert {hit["id"]: hit["superseded_by"] for hit in both} == {old: new, new: None}
+    assert (await answer(client, "search", query="gate code", as_of="2020-01-01"))["search_id"] is None
 
 
 async def linked(client: Client, old: int, new: int) -> None:

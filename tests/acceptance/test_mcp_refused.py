@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 from mcp import Client
 
+from pgrecall.embedded import EmbeddedServer
 from tests.acceptance.mcp_tools import TOOLS, answer, connected, over_stdio, refusal, run, served_over_http
-from tests.conftest import Query
+from tests.conftest import _database as database_of
 
 HUGE = 10**30
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "search": [
-        ({}, "search: query is missing. It takes: query, "),
-        ({"query": ""}, "The query is empty. Ask with at least one word."),
+        ({}, "The query is empty. Ask with at least one word"),
+        ({"query": ""}, "The query is empty. Ask with at least one word"),
+        ({"query": "gate", "queries": ["x"] * 17}, "queries is ['x'"),
+        ({"query": "gate", "as_of": "9999-01-01"}, "which is still to come. Give a past moment."),
         ({"query": " \n\t"}, "The query is empty."),
         ({"query": 7}, "query is 7: input should be a valid string"),
         ({"query": "x" * 20_000}, "query is 'xxxx"),
@@ -72,6 +77,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"memories": []}, "memories is []: list should have at least 1 item"),
         ({"memories": [1, 999]}, "999"),
         ({"memories": ["gate", ["x"]]}, "memories.1 is ['x']: give an id"),
+        ({"memories": ["gate"], "search_id": 999}, "999"),
         ({"memories": ["gate"], "search_id": "last"}, "search_id is 'last': input should be a valid integer"),
     ],
     "link": [
@@ -110,31 +116,44 @@ def test_every_tool_is_given_bad_input() -> None:
     assert list(REFUSED) == TOOLS
 
 
+@pytest.fixture(scope="module")
+def served(server: EmbeddedServer, template: str) -> Iterator[tuple[str, str]]:
+    """The address of a server for all tests of this file, and the URL of its database."""
+    for url in database_of(server, template):
+        with served_over_http(url, tenant="acme") as address:
+            yield address, url
+
+
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_bad_input_is_refused_in_a_sentence(transport: str, database_url: str, query: Query) -> None:
-    async def scenario(address: Any) -> None:
-        async with connected(address) as client:
+def test_bad_input_is_refused_in_a_sentence(transport: str, served: tuple[str, str]) -> None:
+    address, url = served
+
+    def stored() -> list[Any]:
+        with psycopg.connect(url) as connection:
+            tables = ("memory", "link", "pending_link", "activation", "prune_plan")
+            return [
+                connection.execute(f"SELECT * FROM recall.{table} ORDER BY 1, 2").fetchall()
+                for table in tables
+            ]
+
+    async def scenario() -> None:
+        async with connected(over_stdio(url, tenant="acme") if transport == "stdio" else address) as client:
             await answer(client, "remember", body="The gate code is 4711.", key="gate")
             await answer(client, "remember", body="The house by the gate.", key="house")
-            before = query("SELECT * FROM recall.memory ORDER BY id")
+            before = stored()
             for tool in TOOLS:
                 await refuses(client, tool)
-            assert query("SELECT * FROM recall.memory ORDER BY id") == before
-            assert query("SELECT count(*) FROM recall.link")[0]["count"] == 0
+            assert stored() == before
             assert not (await answer(client, "search", query="gate code"))["no_match"]
 
-    if transport == "stdio":
-        run(scenario(over_stdio(database_url, tenant="acme")))
-    else:
-        with served_over_http(database_url, tenant="acme") as address:
-            run(scenario(address))
+    run(scenario())
 
 
-def test_strange_texts_are_kept_as_they_are(database_url: str) -> None:
+def test_strange_texts_are_kept_as_they_are(served: tuple[str, str]) -> None:
     strange = "\x1b[31mred\x07\u202e \U0001f980 \ufffe ' ; DROP TABLE recall.memory; -- \r\n{{7*7}}"
 
-    async def scenario(address: str) -> None:
-        async with connected(address) as client:
+    async def scenario() -> None:
+        async with connected(served[0]) as client:
             await answer(client, "remember", body=strange, key="a/../b?c#d", tags=[strange], title=strange)
             got = await answer(client, "get", memory="a/../b?c#d")
             assert (got["body"], got["title"], got["tags"]) == (strange, strange, [strange])
@@ -145,15 +164,14 @@ def test_strange_texts_are_kept_as_they_are(database_url: str) -> None:
             hit = (await answer(client, "search", query="lantern", max_chars=80))["hits"][0]
             assert (len(hit["body"]), hit["cut"]) == (80, True)
 
-    with served_over_http(database_url) as address:
-        run(scenario(address))
+    run(scenario())
 
 
-def test_lists_and_objects_may_come_as_text(database_url: str) -> None:
+def test_lists_and_objects_may_come_as_text(served: tuple[str, str]) -> None:
     """Some clients send them so."""
 
-    async def scenario(address: str) -> None:
-        async with connected(address) as client:
+    async def scenario() -> None:
+        async with connected(served[0]) as client:
             sent = {"tags": '["house", "gate"]', "links": '[{"target": "b"}]', "metadata": '{"n": 1}'}
             await answer(client, "remember", body="a", key="42", **sent)
             got = await answer(client, "get", memory="key:42")
@@ -162,5 +180,4 @@ def test_lists_and_objects_may_come_as_text(database_url: str) -> None:
             assert (await answer(client, "used", memories=str(got["id"])))["recorded"] == 1
             assert (await answer(client, "search", query="lantern", layers="activity"))["no_match"]
 
-    with served_over_http(database_url) as address:
-        run(scenario(address))
+    run(scenario())

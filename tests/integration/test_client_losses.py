@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall import AsyncMemory, DatabaseBusy, DatabaseUnavailable, Draft, Memory
+from pgrecall.database.connections import FRESH
 from pgrecall.operations import Operation
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
@@ -68,6 +70,7 @@ def test_so_are_those_that_fell_silent(settings: Settings) -> None:
     few = settings.model_copy(update={"pool_size": 2, "connect_timeout": 3.0})
     with Memory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
         backend = memory._run(BACKEND)
+        time.sleep(FRESH)
         with silent(backend):
             assert memory._run(BACKEND) != backend
 
@@ -78,6 +81,7 @@ def test_a_task_gets_another_connection_as_well(settings: Settings) -> None:
     async def use() -> None:
         async with AsyncMemory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
             backend = await memory._run(BACKEND)
+            await asyncio.sleep(FRESH)
             with silent(backend):
                 assert await memory._run(BACKEND) != backend
 
@@ -176,9 +180,10 @@ def test_threads_share_a_client(memory: Memory) -> None:
 
 @pytest.mark.parametrize("colour", ["sync", "async"])
 def test_a_forked_child_gets_connections_of_its_own(database_url: str, colour: str) -> None:
-    driver = Path(__file__).with_name("fork_driver.py")
+    driver = [sys.executable, "-X", "dev", "-m", "tests.integration.fork_driver"]
     done = subprocess.run(
-        [sys.executable, "-X", "dev", str(driver), colour, make_conninfo(database_url)],
+        [*driver, colour, database_url],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         timeout=120,

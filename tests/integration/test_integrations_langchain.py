@@ -1,0 +1,95 @@
+"""The retriever in LangChain's own chains."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from pgrecall.client import AsyncMemory, Memory
+from pgrecall.errors import InvalidInput
+from pgrecall.settings import Settings
+
+pytest.importorskip(
+    "langchain_core", reason="langchain-core is not installed: pip install 'pgrecall[langchain]'"
+)
+
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+
+from pgrecall.integrations.langchain import PgrecallRetriever
+
+
+@pytest.fixture
+def told(memory: Memory) -> Memory:
+    memory.remember("The gate code is 4711.", key="gate", tags=("house",))
+    memory.remember("Mira feeds the heron.", key="heron", layer="episodic", author="Odile")
+    return memory
+
+
+def test_documents_are_hits(told: Memory) -> None:
+    [document] = PgrecallRetriever(memory=told, options={"k": 1}).invoke("what is the gate code?")
+    stored = told.get("gate")
+    assert (document.page_content, document.id) == ("The gate code is 4711.", str(stored.id))
+    facts = document.metadata
+    assert (facts["key"], facts["layer"], facts["tags"], facts["rank"]) == ("gate", "knowledge", ["house"], 1)
+    assert 0 < facts["relevance"] < 1
+    assert told.used(facts["search_id"], [facts["id"]]) == 1
+
+
+def test_options_are_those_of_a_search(told: Memory) -> None:
+    retriever = PgrecallRetriever(memory=told, options={"layers": ("episodic",)})
+    assert [document.metadata["author"] for document in retriever.invoke("heron gate code")] == ["Odile"]
+    with pytest.raises(InvalidInput, match="The query is empty"):
+        retriever.invoke("")
+    with pytest.raises(InvalidInput, match="The layer 'nowhere' is unknown"):
+        PgrecallRetriever(memory=told, options={"layers": ("nowhere",)}).invoke("heron")
+
+
+def test_in_a_chain_and_in_batches(told: Memory) -> None:
+    def written(documents: list[Document]) -> str:
+        return documents[0].page_content
+
+    retriever = PgrecallRetriever(memory=told)
+    chain = {"context": retriever | RunnableLambda(written), "question": RunnablePassthrough()}
+    answer = RunnableLambda(lambda given: f"{given['question']} {given['context']}")
+    assert (chain | answer).invoke("The gate code?") == "The gate code? The gate code is 4711."
+    batch = retriever.batch(["gate code", "heron"])
+    assert [documents[0].metadata["key"] for documents in batch] == ["gate", "heron"]
+
+
+def test_awaited(told: Memory, settings: Settings) -> None:
+    async def scenario() -> None:
+        in_a_thread = await PgrecallRetriever(memory=told).ainvoke("gate code")
+        async with AsyncMemory(settings=settings) as memory:
+            retriever = PgrecallRetriever(memory=memory)
+            [document, *_] = await retriever.ainvoke("gate code")
+            assert document.page_content == in_a_thread[0].page_content == "The gate code is 4711."
+            with pytest.raises(InvalidInput, match="Call ainvoke, or give it a Memory"):
+                retriever.invoke("gate code")
+
+    asyncio.run(scenario())
+
+
+HIDDEN = """
+import sys
+from importlib import import_module
+from pgrecall import MissingExtra
+for module, library in ("langchain", "langchain_core"), ("langgraph", "langgraph"), ("llama_index",) * 2:
+    sys.modules[library] = None
+    try:
+        import_module(f"pgrecall.integrations.{module}")
+    except MissingExtra as error:
+        print(error)
+"""
+
+
+def test_without_a_library_it_is_said_what_to_install() -> None:
+    done = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "langchain-core is not installed. Install it with: pip install 'pgrecall[langchain]'",
+        "langgraph is not installed. Install it with: pip install 'pgrecall[langgraph]'",
+        "llama-index-core is not installed. Install it with: pip install 'pgrecall[llamaindex]'",
+    ]
