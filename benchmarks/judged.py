@@ -24,6 +24,9 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 MIN_RELEVANCE = 0.05
 """Below this relevance a search says that nothing answers. How it was chosen: examples/README.md."""
 
+POOL = 50
+"""Hits asked for: the first ten are those that a search for ten would show."""
+
 NOTES = "vault"
 CHATS = ("harbor-1", "harbor-2")
 CORPORA = (NOTES, *CHATS)
@@ -92,22 +95,21 @@ def fill(memory: Memory, corpus: str) -> None:
 
 
 def ask(memory: Memory, judged: Judged, **more: Any) -> Answer:
-    """What a search finds, at most ten, and how relevant the most relevant memory of all is.
+    """What a search finds, at most ten, and how relevant the most relevant of its first fifty hits is.
 
     A long note is stored in parts, ``note#heading``; a part counts as its note. ``more`` goes before the
     options of the question.
     """
-    options = {**judged.options, "explain": False, "now": NOW, **more}
-    found = memory.search(judged.query, **cast(SearchOptions, {**options, "k": 10}))
-    # The order of hits heeds vitality: the most relevant memory need not be among them.
-    alone = cast(SearchOptions, {**options, "k": 1, "vitality_mode": "off", "min_relevance": 0.0})
-    first = memory.search(judged.query, **alone)
+    when = {} if "as_of" in judged.options else {"now": NOW}
+    options = {**when, "k": POOL, "explain": False, "log": False, **judged.options, **more}
+    hits = memory.search(judged.query, **cast(SearchOptions, options)).hits
     return Answer(
         judged.kind,
         judged.relevant,
         judged.outdated,
-        tuple((hit.key or "").split("#")[0] for hit in found.hits),
-        max((hit.relevance for hit in first.hits), default=0.0),
+        tuple((hit.key or "").split("#")[0] for hit in hits[:10]),
+        # The order of hits heeds vitality: the most relevant memory need not be the first.
+        max((hit.relevance for hit in hits), default=0.0),
     )
 
 

@@ -31,7 +31,13 @@ class Goal:
         return ratio >= self.bound if self.least else ratio <= self.bound
 
     def __str__(self) -> str:
+        if self == KNOWN:
+            return ""
         return f"{'>=' if self.least else '<='} {self.bound:g}"
+
+
+KNOWN = Goal(float("inf"))
+"""Of what is there to be known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,128 +1,209 @@
-"""Fits the shipped relevance coefficients from the judged queries under examples/.
+"""Fits the shipped coefficients to the judged queries under examples/.
 
-    python -m benchmarks.relevance
+    python -m benchmarks.relevance [--reranker FOLDER]
 
-A logistic model over the features that search explains, on the candidates that search gathers. The
-corpora are our own (examples/, CC0): nothing is fitted on LoCoMo, which `benchmarks.locomo` tests with.
-Prints the row for ``schema/functions/99_defaults.sql`` and cross-validated figures.
+What `pgrecall calibrate` does for a tenant, done for what ships: over three corpora at once (notes and two
+chats), with a prior of zero where a tenant's is what ships, and with two weights chosen. The corpora
+are our own (CC0): nothing is fitted on LoCoMo, which `benchmarks.locomo` tests with. Given a cross-encoder,
+how a reranker's score is read is fitted in place of relevance, beside the relevance in force. Prints the
+coefficients for ``schema/functions/99_defaults.sql`` and how they do on what they have not seen: queries held
+out, and whole corpora held out.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
-from scipy.optimize import minimize
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold
 
 from benchmarks.database import fresh_database
-from pgrecall.client import Memory
-from pgrecall.importers import open_source
+from benchmarks.judged import CORPORA, NOW, Judged, fill, read_judged
+from benchmarks.profiles import rows
+from pgrecall.client import Memory, SearchOptions
+from pgrecall.models import FEATURES, Hit, JudgedQuery, Judgement, SearchRequest, SearchResult
+from pgrecall.search.calibration import (
+    Examples,
+    Fitter,
+    Floats,
+    Terms,
+    fit,
+    fit_relevance,
+    held_out,
+    relevance_row,
+    relevance_terms,
+    rerank_terms,
+)
 from pgrecall.search.embedding import make_embedder
-from pgrecall.settings import load_settings
+from pgrecall.search.judged import JudgedCandidates
+from pgrecall.search.reliability import agreement_of, gain
+from pgrecall.settings import Settings, load_settings
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-FEATURES = ("similarity", "coverage", "information", "name", "author")
-AUTHOR_WEIGHT = 1.0
-"""Chosen, not fitted: how far a question believes the author it names. On our own chats the ranking gains
-with it and the log loss hardly minds; beyond 1 it does, since a false premise is then believed."""
+CHOSEN = {"author": 1.0, "graph": 0.3}
+"""Not fitted: how far a question believes the author it names, and how much of its relevance a memory lends
+along a link. The ranking gains with both and the log loss hardly minds; beyond, it does: a false premise is
+then believed, and what is beside an answer is taken for one."""
 
-ASKED_WITH_MORE = ("as-of", "cue", "hints", "superseded", "window-alone")
-"""Kinds whose answer depends on more than words, or on links that are not made here."""
+RIDGE = 0.1
+"""Weaker than a tenant's: zero is known to be wrong, where what ships is about right."""
 
-CORPORA = {"vault": EXAMPLES / "vault", "chat": EXAMPLES / "chat.json"}
+RERANK_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+"""Of these the largest ships that is not worse than the best fit, within 95 %: a cross-encoder made for the
+purpose reads better than the small one at hand."""
 
-
-def judged(corpus: str) -> Iterator[tuple[str, frozenset[str]]]:
-    """Queries with the keys that answer them."""
-    for line in (EXAMPLES / "judged" / f"{corpus}.jsonl").read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        if entry["kind"] in ASKED_WITH_MORE:
-            continue
-        sample = f"{entry['sample_id']}/" if "sample_id" in entry else ""
-        yield entry["query"], frozenset(f"{sample}{key}" for key in entry["relevant"])
+FITTED_ON = "all-MiniLM-L6-v2 over the judged queries of examples/: benchmarks/relevance.py"
+CANDIDATES = 50
+DEADLINE = 600.0
 
 
-def features(explanation: Mapping[str, Any], by_named_author: bool) -> list[float]:
-    arms = explanation["arms"]
-    lexical, named = arms.get("lexical", {}), arms.get("name", {})
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is fitted: its terms, how, and the coefficients in force."""
+
+    terms: Terms
+    fitter: Fitter
+    current: Floats
+
+    def log_odds(self, examples: Examples) -> Floats:
+        return self.terms.log_odds(examples.design, self.current)
+
+
+def relevance_subject(memory: Memory) -> Subject:
+    current = memory.relevance_models("balanced")[0].coefficients
+    terms = relevance_terms(dict.fromkeys(current, 0.0), RIDGE).fixed(CHOSEN)
+    return Subject(terms, fit_relevance, terms.values(current))
+
+
+def rerank_subject(memory: Memory) -> Subject:
+    current = memory.rerank_models()[-1].coefficients
+    terms = rerank_terms(dict.fromkeys(current, 0.0), RIDGE)
+    return Subject(terms, fit, terms.values(current))
+
+
+def search(memory: Memory, judged: Judged, *, rerank: bool) -> SearchResult:
+    options: SearchOptions = {
+        "k": CANDIDATES,
+        "vitality_mode": "off",
+        "log": False,
+        "now": None if "as_of" in judged.options else NOW,
+        "profile": "balanced",
+        "rerank": rerank,
+        "deadline": DEADLINE,
+    }
+    return memory.search(judged.query, **cast(SearchOptions, {**judged.options, **options}))
+
+
+def candidates_of(memory: Memory, judged: Judged, *, rerank: bool) -> list[tuple[Hit, list[float]]]:
+    """The candidates of a question, each with its row of the design."""
+    hits = search(memory, judged, rerank=False).hits
+    if not rerank:
+        graph = memory.relevance_models("balanced")[0].coefficients["graph"]
+        return [(hit, relevance_row(hit.explanation["relevance"], graph)) for hit in hits]
+    reread = search(memory, judged, rerank=True)
+    assert reread.reranked, reread.skipped
+    scores = {hit.id: hit.reranked.score for hit in reread.hits if hit.reranked is not None}
     return [
-        arms["semantic"]["similarity"],
-        lexical.get("coverage", 0.0),
-        float(np.log1p(lexical.get("strength", 0.0))),
-        named.get("likeness", 0.0) * (2 if named.get("alone") else 1),
-        float(by_named_author),
+        (hit, [1.0, scores[hit.id], hit.explanation["relevance"]["logit"]])
+        for hit in hits
+        if hit.id in scores
     ]
 
 
-def gather() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features, labels and query numbers of every candidate of every judged query."""
-    rows: list[list[float]] = []
-    labels: list[bool] = []
-    groups: list[int] = []
-    settings = load_settings()
+def gather(settings: Settings, *, rerank: bool) -> tuple[Subject, dict[str, Examples]]:
+    """What is fitted, and the judged candidates of each corpus: those of questions that have words."""
     embedder = make_embedder(settings)
     assert embedder is not None, "relevance is fitted with an embedder"
+    found: dict[str, Examples] = {}
     with fresh_database(settings, embedder.dimensions) as url:
-        for corpus, path in CORPORA.items():
+        for corpus in CORPORA:
             with Memory(url, tenant=corpus, settings=settings, embedder=embedder) as memory:
-                memory.import_drafts(open_source(path), source=corpus)
-                for number, (query, relevant) in enumerate(judged(corpus)):
-                    for hit in memory.search(query, k=50, vitality_mode="off").hits:
-                        author = hit.explanation["relevance"]["author"] != 0
-                        rows.append(features(hit.explanation, author))
-                        labels.append((hit.key or "").split("#")[0] in relevant)
-                        groups.append(number + 1000 * len(corpus))
-    return np.array(rows), np.array(labels), np.array(groups)
+                fill(memory, corpus)
+                candidates = JudgedCandidates()
+                for judged in read_judged():
+                    if judged.corpus == corpus and judged.query:
+                        answers = tuple(Judgement(key, True) for key in sorted(judged.relevant))
+                        asked = JudgedQuery(SearchRequest(judged.query), answers)
+                        candidates.add(asked, candidates_of(memory, judged, rerank=rerank))
+                print(f"{corpus}: {candidates.missed} judged relevant were no candidates")
+                found[corpus] = candidates.examples()
+                subject = rerank_subject(memory) if rerank else relevance_subject(memory)
+    return subject, found
 
 
-def fit(x: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Intercept and weights of a logistic model with a fixed offset and a slight ridge."""
-    design = np.column_stack([np.ones(len(x)), x])
-
-    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        margin = design @ weights + offset
-        penalty = 0.05 * weights[1:]
-        gradient = design.T @ (1 / (1 + np.exp(-margin)) - y)
-        gradient[1:] += 2 * penalty
-        return float(np.logaddexp(0, margin).sum() - (y * margin).sum() + penalty @ weights[1:]), gradient
-
-    return np.asarray(minimize(loss, np.zeros(design.shape[1]), jac=True, method="BFGS").x)
-
-
-def probabilities(x: np.ndarray, weights: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    return np.asarray(1 / (1 + np.exp(-(weights[0] + x @ weights[1:] + offset))))
+def together(found: Iterable[Examples]) -> Examples:
+    """The examples of several corpora as one, their questions numbered apart."""
+    parts, first = list(found), 0
+    numbers = []
+    for part in parts:
+        numbers.append(part.query + first)
+        first += int(part.query.max()) + 1
+    return Examples(
+        np.concatenate([part.design for part in parts]),
+        np.concatenate([part.relevant for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate(numbers),
+    )
 
 
-def held_out_loss(x: np.ndarray, y: np.ndarray, groups: np.ndarray, offset: np.ndarray) -> float:
-    """Log loss over five folds, no query in two of them."""
-    predicted = np.empty(len(y))
-    for train, test in GroupKFold(5).split(x, y, groups):
-        predicted[test] = probabilities(x[test], fit(x[train], y[train], offset[train]), offset[test])
-    return float(log_loss(y, predicted))
+def told(what: str, examples: Examples, before: Floats, after: Floats) -> str:
+    was, now = agreement_of(examples, before), agreement_of(examples, after)
+    fallen, low, high = gain(examples, before, after)
+    return (
+        f"{what:>12}: log loss {was.log_loss:.4f} -> {now.log_loss:.4f} (falls by {fallen:.4f}, 95 % "
+        f"{low:.4f} to {high:.4f}), Brier {was.brier:.4f} -> {now.brier:.4f}, ECE {was.ece:.4f} -> "
+        f"{now.ece:.4f}, MRR {was.mrr:.3f} -> {now.mrr:.3f}"
+    )
+
+
+def report(subject: Subject, found: dict[str, Examples]) -> None:
+    everything = together(found.values())
+    relevant, queries = int(everything.relevant.sum()), len(np.unique(everything.query))
+    print(f"{queries} queries, {len(everything)} candidates, {relevant} relevant; in force -> held out")
+    after = held_out(everything, subject.terms, subject.fitter)
+    print(told("all", everything, subject.log_odds(everything), after))
+    for corpus, examples in found.items():
+        others = together(part for name, part in found.items() if name != corpus)
+        elsewhere = subject.terms.log_odds(examples.design, subject.fitter(others, subject.terms))
+        print(told(f"{corpus} by others", examples, subject.log_odds(examples), elsewhere))
+    fitted = subject.terms.named(subject.fitter(everything, subject.terms))
+    if "rerank" in fitted:
+        print(", ".join(f"{name} {value:.2f}" for name, value in fitted.items()))
+        for weight in RERANK_WEIGHTS:
+            print(with_rerank_weight(weight, subject, everything, after))
+    else:
+        print(rows(everything, subject.terms, fitted, FITTED_ON))
+        for name in FEATURES:
+            if not np.ptp(everything.design[:, subject.terms.names.index(name)]):
+                print(f"Nothing is known of {name}: no candidate has it.")
+
+
+def with_rerank_weight(weight: float, subject: Subject, examples: Examples, best: Floats) -> str:
+    """How much worse than the best fit a chosen weight of the reranker is, the others fitted to it."""
+    held = subject.terms.fixed({"rerank": weight})
+    logits = held_out(examples, held, subject.fitter)
+    worse, low, high = gain(examples, logits, best)
+    values = held.named(subject.fitter(examples, held)).items()
+    told_values = ", ".join(f"{name} {value:.2f}" for name, value in values)
+    return (
+        f"{told_values}: log loss worse by {worse:.4f} (95 % {low:.4f} to {high:.4f}), "
+        f"MRR {agreement_of(examples, logits).mrr:.3f}"
+    )
 
 
 def main() -> None:
-    x, y, groups = gather()
-    print(f"{len(y)} candidates, {int(y.sum())} relevant, {len(set(groups))} queries")
-    print(f"log loss: base rate {log_loss(y, np.full(len(y), y.mean())):.4f}, ", end="")
-    author = FEATURES.index("author")
-    others = np.delete(x, author, axis=1)
-    for weight in (0.0, AUTHOR_WEIGHT, 2.0):
-        print(f"author {weight:g}: {held_out_loss(others, y, groups, weight * x[:, author]):.4f}; ", end="")
-    offset = AUTHOR_WEIGHT * x[:, author]
-    weights = fit(others, y, offset)
-    bare = fit(np.empty((len(y), 0)), y, others[:, 1:] @ weights[2:] + offset)
-    names = [name for name in FEATURES if name != "author"]
-    print(f"\nintercept {weights[0]:.2f}, no_similarity {bare[0] - weights[0]:.2f}, ", end="")
-    print(
-        ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, weights[1:], strict=True)), end=", "
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    print(f"author {AUTHOR_WEIGHT:g} (chosen)")
+    parser.add_argument("--reranker", type=Path, metavar="FOLDER", help="of a cross-encoder")
+    arguments = parser.parse_args()
+    settings = load_settings()
+    if arguments.reranker is not None:
+        model = {"reranker": "local", "reranker_model": str(arguments.reranker)}
+        settings = settings.model_copy(update=model)
+    report(*gather(settings, rerank=arguments.reranker is not None))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # Made by scripts/async_stub.py from the methods of Memory; do not edit.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from threading import Event
 from types import TracebackType
 from typing import Self, Unpack
@@ -10,6 +11,7 @@ from pgrecall.embedded import EmbeddedServer
 from pgrecall.models import (
     Access,
     AccessKind,
+    Calibration,
     Check,
     ContextBlock,
     Draft,
@@ -18,11 +20,15 @@ from pgrecall.models import (
     JobOutcome,
     JobRun,
     JobStatus,
+    JudgedQuery,
+    Languages,
     Layer,
     LayerStatus,
     Order,
     Problem,
+    RelevanceModel,
     Remembered,
+    RerankModel,
     SearchResult,
     Setting,
     Status,
@@ -30,6 +36,7 @@ from pgrecall.models import (
     VitalityTerms,
 )
 from pgrecall.models.feedback import Feedback, JudgedSearch
+from pgrecall.models.pictures import AccessRecord, Neighbourhood, VitalityCounts, VitalityPoint
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
 from pgrecall.search.embedding import Embedder
 from pgrecall.search.reranking import Reranker
@@ -100,6 +107,13 @@ class AsyncMemory:
     async def feedback_qrels(
         self, *, since: datetime | None = None, skipped: bool = True, limit: int = 10000,
     ) -> tuple[JudgedSearch, ...]: ...
+    async def calibrate(
+        self, qrels: Path | str | Iterable[JudgedQuery], profile: str = 'balanced', *, reranker: bool = False,
+        dry_run: bool = False, force: bool = False, progress: Callable[[int], None] = ...,
+    ) -> Calibration: ...
+    async def reset_calibration(self, profile: str = 'balanced', *, reranker: bool = False) -> bool: ...
+    async def relevance_models(self, profile: str | None = None) -> tuple[RelevanceModel, ...]: ...
+    async def rerank_models(self) -> tuple[RerankModel, ...]: ...
     async def refresh_statistics(self, *, now: datetime | None = None) -> int: ...
     async def refresh_graph(self) -> GraphReport: ...
     async def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool: ...
@@ -131,3 +145,15 @@ class AsyncMemory:
     async def use_preset(self, name: Preset, *, now: datetime | None = None) -> int: ...
     async def tuning(self) -> tuple[Setting, ...]: ...
     async def configure(self, name: str, value: float | None) -> None: ...
+    async def languages(self) -> Languages: ...
+    async def set_language(self, name: str) -> int: ...
+    async def accesses_of(self, memory: int | str, *, limit: int = 1000) -> tuple[AccessRecord, ...]: ...
+    async def vitality_histogram(
+        self, bins: int = 20, *, now: datetime | None = None,
+    ) -> tuple[VitalityCounts, ...]: ...
+    async def vitality_curve(
+        self, memory: int | str, instants: Sequence[datetime], *, now: datetime | None = None,
+    ) -> tuple[VitalityPoint, ...]: ...
+    async def neighbourhood(
+        self, memory: int | str, *, hops: int = 2, limit: int = 60, now: datetime | None = None,
+    ) -> Neighbourhood: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event
 
+from pgrecall.client.calibrating import Calibrating
 from pgrecall.client.composing import Composing
 from pgrecall.client.feedback import Judging
 from pgrecall.client.jobs import Working
@@ -21,7 +22,17 @@ from pgrecall.search.embedding import Embedder
 
 
 class Capabilities(
-    Remembering, Using, Searching, Composing, Judging, Keeping, Working, Pruning, Tuning, Picturing
+    Remembering,
+    Using,
+    Searching,
+    Composing,
+    Judging,
+    Calibrating,
+    Keeping,
+    Working,
+    Pruning,
+    Tuning,
+    Picturing,
 ):
     """What every client can do, whichever driver performs it."""
 

@@ -1,4 +1,4 @@
-"""Layers and settings: how fast what is remembered fades, and every other number."""
+"""Layers, settings and language: how fast what is remembered fades, and what else a tenant chooses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Unpack
 
 from pgrecall.arguments import LayerFields
 from pgrecall.client.driver import Driver
-from pgrecall.models import Layer, Setting
+from pgrecall.models import Languages, Layer, Setting
 from pgrecall.operations import layers, settings
 from pgrecall.vitality import Preset
 
@@ -59,3 +59,17 @@ class Tuning(Driver):
             InvalidInput: there is no such setting, or the value is out of its bounds.
         """
         return self._run(settings.configure(name, value))
+
+    def languages(self) -> Languages:
+        """The language this tenant's memories and questions are read in, and those it could be."""
+        return self._run(settings.languages())
+
+    def set_language(self, name: str) -> int:
+        """Makes this the tenant's language: its memories are read in it anew, and its words counted again.
+
+        Nothing else can be stored for this tenant meanwhile. Returns how many memories were read anew.
+
+        Raises:
+            InvalidInput: the server has no such language; those it has are named.
+        """
+        return self._run(settings.set_language(name))

@@ -7,6 +7,7 @@ keys of a source are held.
 from pgrecall.importers.detect import KnownKind, SourceKind, count_items, known_kind, open_source, source_name
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
 from pgrecall.importers.markdown import read_markdown, read_note_file
+from pgrecall.importers.qrels import read_qrels
 from pgrecall.importers.transcript import read_transcript
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "read_jsonl",
     "read_markdown",
     "read_note_file",
+    "read_qrels",
     "read_transcript",
     "source_name",
 ]

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
 from pgrecall.importers.checks import INDEXED_BYTES, checked
-from pgrecall.importers.dates import parse_time
-from pgrecall.importers.files import LARGEST_BYTES, read_lines, require_file, show
+from pgrecall.importers.files import require_file, show
+from pgrecall.importers.lines import STRICT, Moment, validated_lines
 from pgrecall.models import Access, AccessKind, Draft, DraftLink, Problem, Role
-
-
-def _moment(value: object) -> datetime:
-    if not isinstance(value, str):
-        raise ValueError("should be a text in ISO 8601, such as 2026-09-30T08:12:00+00:00")
-    return parse_time(value)
 
 
 def _link(value: object) -> object:
     return {"target": value} if isinstance(value, str) else value
 
 
-Moment = Annotated[datetime, BeforeValidator(_moment)]
-
-
 class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = STRICT
 
 
 class _Link(_Line):
@@ -117,9 +97,6 @@ class _Use(_Line):
         return Access(memory, self.kind, self.at, self.session_id, self.idempotency_key)
 
 
-AnyLine = TypeVar("AnyLine", bound=_Line)
-
-
 def read_jsonl(path: Path, *, source: str, prefix: str = "") -> Iterator[Draft | Problem]:
     """Each line of the file as a draft; the fields are Draft's own, and ``body`` is the one required.
 
@@ -140,13 +117,13 @@ def read_accesses(path: Path) -> Iterator[Access | Problem]:
     InvalidInput when there is no such file.
     """
     require_file(path)
-    return (line if isinstance(line, Problem) else line[1].access() for line in _validated(path, _Use))
+    return (line if isinstance(line, Problem) else line[1].access() for line in validated_lines(path, _Use))
 
 
 def _read_drafts(path: Path, source: str, prefix: str) -> Iterator[Draft | Problem]:
     own_keys = _keys(path) if prefix else frozenset()
     lines_of: dict[str, int] = {}
-    for line in _validated(path, _Memory):
+    for line in validated_lines(path, _Memory):
         if isinstance(line, Problem):
             yield line
             continue
@@ -165,52 +142,8 @@ def _prefixed(link: DraftLink, prefix: str, own_keys: frozenset[str]) -> DraftLi
 
 
 def _keys(path: Path) -> frozenset[str]:
-    return frozenset(
-        line[1].key for line in _validated(path, _Memory) if not isinstance(line, Problem) and line[1].key
-    )
-
-
-def _validated(path: Path, shape: type[AnyLine]) -> Iterator[tuple[int, AnyLine] | Problem]:
-    for number, data in read_lines(path):
-        if data is None:
-            yield Problem(show(path), f"line {number}: longer than {LARGEST_BYTES // 1_000_000} MB.")
-        elif data.strip():
-            try:
-                yield number, shape.model_validate_json(_utf8(data))
-            except ValidationError as error:
-                yield Problem(show(path), f"line {number}: {_sentence(error)}.")
-            except ValueError as error:
-                yield Problem(show(path), f"line {number}: {error}.")
-
-
-def _utf8(line: bytes) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8") from error
-
-
-def _sentence(error: ValidationError) -> str:
-    """All faults of one line, each with the field it is in."""
-    faults = (_fault(fault["type"], fault["loc"], fault["msg"]) for fault in error.errors(include_url=False))
-    return "; ".join(dict.fromkeys(faults))
-
-
-def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
-    # A variant of a union adds its type's name to the place; a field's name is all a writer knows.
-    name = ".".join(str(step) for step in place if isinstance(step, int) or step.isidentifier())[:80]
-    if kind == "json_invalid":
-        return (
-            f"not JSON: {message.removeprefix('Invalid JSON: ').replace(' at line 1 column', ' at column')}"
-        )
-    if kind in ("model_type", "model_attributes_type") and not place:
-        return "should be a JSON object"
-    if kind == "missing":
-        return f"{name} is required"
-    if kind == "extra_forbidden":
-        return f"there is no field {json.dumps(name, ensure_ascii=False)}"
-    message = message.removeprefix("Value error, ")
-    return f"{name}: {message[:1].lower()}{message[1:]}" if name else message
+    lines = validated_lines(path, _Memory)
+    return frozenset(line[1].key for line in lines if not isinstance(line, Problem) and line[1].key)
 
 
 def _finite(value: Any) -> bool:

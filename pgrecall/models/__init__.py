@@ -9,15 +9,27 @@ context     a block of text for a prompt
 feedback    what became of what was shown
 prune       prune plans and what became of them
 pictures    what pictures are drawn from
-layers      layers and settings
+calibration judged queries, coefficients, and how well they fit
+layers      layers, settings and languages
 jobs        what jobs did, and where they stand
 reports     imports, the link graph, the state of a tenant
 """
 
+from pgrecall.models.calibration import (
+    FEATURES,
+    Agreement,
+    Calibration,
+    Fitted,
+    JudgedQuery,
+    Judgement,
+    RelevanceModel,
+    ReliabilityBin,
+    RerankModel,
+)
 from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order
 from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
-from pgrecall.models.layers import Layer, Setting
+from pgrecall.models.layers import Languages, Layer, Setting
 from pgrecall.models.memories import (
     RELATIONS,
     Draft,
@@ -49,10 +61,13 @@ from pgrecall.models.search import (
 from pgrecall.models.use import Access, AccessKind
 
 __all__ = [
+    "FEATURES",
     "RELATIONS",
     "Access",
     "AccessKind",
     "AccessRecord",
+    "Agreement",
+    "Calibration",
     "Check",
     "ContextBlock",
     "ContextRequest",
@@ -60,6 +75,7 @@ __all__ = [
     "Draft",
     "DraftLink",
     "Feedback",
+    "Fitted",
     "GraphLink",
     "GraphNode",
     "GraphReport",
@@ -69,7 +85,10 @@ __all__ = [
     "JobRun",
     "JobStatus",
     "JudgedHit",
+    "JudgedQuery",
     "JudgedSearch",
+    "Judgement",
+    "Languages",
     "Layer",
     "LayerStatus",
     "LeftOut",
@@ -84,7 +103,10 @@ __all__ = [
     "PrunePlan",
     "PruneUndone",
     "RankFeedback",
+    "RelevanceModel",
+    "ReliabilityBin",
     "Remembered",
+    "RerankModel",
     "Reranked",
     "Role",
     "SearchRequest",

@@ -1,4 +1,4 @@
-"""Layers and settings: how fast what is remembered fades, and every other number that can be tuned."""
+"""Layers, settings and languages: how fast what is remembered fades, and what else a tenant can choose."""
 
 from __future__ import annotations
 
@@ -38,3 +38,13 @@ class Setting:
     low: float
     high: float
     about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """The language a tenant's memories and questions are read in, those it could be, by name, and whether
+    accents are taken off words and names before they are compared."""
+
+    language: str
+    available: tuple[str, ...]
+    accents_off: bool

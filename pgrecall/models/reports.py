@@ -66,8 +66,9 @@ class Status:
 
     ``links`` are those that were made, not the co_access links that use makes. ``never_used`` is the share
     of live memories without a whole access but their birth. ``accesses_waiting`` are not folded yet, the
-    oldest since ``waiting_since``. Nine tenths of the live memories lie between ``vitality_low`` and
-    ``vitality_high``. ``alarms`` say in a sentence each what needs somebody's eye.
+    oldest since ``waiting_since``. ``accents_off`` says whether accents are taken off words and names before
+    they are compared, which takes the extension unaccent. Nine tenths of the live memories lie between
+    ``vitality_low`` and ``vitality_high``. ``alarms`` say in a sentence each what needs somebody's eye.
     """
 
     tenant: str
@@ -80,6 +81,8 @@ class Status:
     layers: tuple[LayerStatus, ...]
     embedder: str | None
     dimensions: int
+    language: str
+    accents_off: bool
     revision: str
     server_version: str
     statistics_at: datetime | None

@@ -1,9 +1,11 @@
-"""Settings: every number that can be tuned."""
+"""Settings: every number that can be tuned, and the tenant's language."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pgrecall.encoding import require_text
-from pgrecall.models import Setting
+from pgrecall.models import Languages, Setting
 from pgrecall.operations.base import Operation, Row
 
 
@@ -26,6 +28,27 @@ def configure(name: str, value: float | None) -> Operation[None]:
         lambda _: None,
         repeatable=True,
     )
+
+
+def languages() -> Operation[Languages]:
+    """The tenant's language, and those it could be."""
+    return Operation("SELECT * FROM recall.languages()", {}, _languages, repeatable=True)
+
+
+def set_language(name: str) -> Operation[int]:
+    """Makes this the tenant's language; the result counts memories that were read anew."""
+    require_text(name, "The name of the language")
+    return Operation(
+        "SELECT recall.set_language(%(name)s) AS changed",
+        {"name": name},
+        lambda rows: int(rows[0]["changed"]),
+        repeatable=True,
+    )
+
+
+def _languages(rows: Sequence[Row]) -> Languages:
+    current = next(row["name"] for row in rows if row["current"])
+    return Languages(current, tuple(row["name"] for row in rows), bool(rows[0]["accents_off"]))
 
 
 def _setting(row: Row) -> Setting:

@@ -38,7 +38,7 @@ SEARCH_TEXT = (
     "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
     # Who and what, as it is written, where the language stems it or takes it for a stop word.
     "setweight(ts_delete("
-    "to_tsvector(recall.configuration('simple'), "
+    "to_tsvector('recall.simple'::regconfig, "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
     "tsvector_to_array(to_tsvector(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "

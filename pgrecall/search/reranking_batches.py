@@ -105,11 +105,11 @@ def rerank_in_batches(
 
 
 def batches(lengths: Sequence[int], group: int, batch: int) -> Iterator[list[int]]:
-    """The places of the texts of each batch, group after group. The longest of a group go first, so
-    that memory runs out at once or never."""
+    """The places of the texts of each batch, group after group. The shortest of a group go first, so that
+    a deadline that comes early finds some read."""
     for start in range(0, len(lengths), group):
         places = range(start, min(start + group, len(lengths)))
-        by_length = sorted(places, key=lengths.__getitem__, reverse=True)
+        by_length = sorted(places, key=lengths.__getitem__)
         for first in range(0, len(by_length), batch):
             yield by_length[first : first + batch]
 

@@ -1,10 +1,10 @@
-"""A cross-encoder of torch becomes one of ONNX Runtime, its weights in 8-bit integers."""
+"""A cross-encoder of torch becomes one of ONNX Runtime, its weights in 8-bit integers or as they were."""
 
 from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +12,13 @@ from typing import Any
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.loading import first_line, places, quiet, require_package
-
-_SAMPLES = (
-    ("who signs the contract?", "Mira signs the harbour contract on Friday."),
-    ("who signs the contract?", "The ferry was late, so we missed half of the concert."),
-    ("how do I rotate the keys", "Rotate them on the first Monday; the old ones stay valid for a day."),
-    ("rain", "It rained."),
+from pgrecall.search.reranking_first_token import (
+    CLOSE,
+    SAMPLES,
+    encoded_samples,
+    read_first_token_only,
 )
-_CLOSE = 1e-3
-"""How far an exported graph may be from its model on a logit: inputs that were swapped move it by ones."""
+from pgrecall.search.reranking_rounding import round_weights
 
 _WAY_OUT = "Give the folder of a cross-encoder with one score, as sentence-transformers saves it."
 
@@ -35,11 +33,12 @@ class Exported:
     moved: float
 
 
-def export_int8(folder: str | Path, out: str | Path) -> Exported:
+def export_onnx(folder: str | Path, out: str | Path, *, exact: bool = False) -> Exported:
     """Write the cross-encoder in ``folder`` to ``out`` for an OnnxReranker: model.onnx, tokenizer.json
     and its configuration. ``out`` appears whole or not at all.
 
-    The graph in full precision must answer as the model does, before its weights are rounded.
+    The graph in full precision must answer as the model does, before its weights are rounded to 8-bit
+    integers; ``exact`` leaves them as they are.
 
     Raises:
         InvalidInput: ``out`` exists and is not empty, or lies in a folder that does not exist.
@@ -57,7 +56,7 @@ def export_int8(folder: str | Path, out: str | Path) -> Exported:
     with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as workshop:
         try:
             with _silence():
-                return _export(source, Path(workshop), target)
+                return _export(source, Path(workshop), target, exact)
         except RerankerError:
             raise
         except Exception as error:  # the libraries fail in any way they like
@@ -75,20 +74,21 @@ def _require_free(target: Path) -> None:
         )
 
 
-def _export(source: Path, workshop: Path, target: Path) -> Exported:
+def _export(source: Path, workshop: Path, target: Path, exact: bool) -> Exported:
     import torch
-    from onnxruntime.quantization import QuantType, quantize_dynamic
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     model = AutoModelForSequenceClassification.from_pretrained(source, local_files_only=True).float().eval()
     _require_single_score(model, source)
     tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
-    samples = dict(tokenizer(list(_SAMPLES), padding=True, return_tensors="pt"))
+    samples = encoded_samples(model, tokenizer)
     with torch.inference_mode():
         expected = model(**samples).logits[:, 0].tolist()
+    read_first_token_only(model, tokenizer)
     plain, done = workshop / "plain.onnx", workshop / "done"
     _write_graph(model, samples, plain)
-    if _furthest(plain, samples, expected) > _CLOSE:
+    together = {name: value.numpy() for name, value in samples.items()}
+    if _furthest(plain, [together], expected) > CLOSE:
         raise RerankerError(
             f"The graph of the cross-encoder {source} does not answer as the model does.", hint=_WAY_OUT
         )
@@ -96,17 +96,20 @@ def _export(source: Path, workshop: Path, target: Path) -> Exported:
     model.config.save_pretrained(done)
     if not (done / "tokenizer.json").is_file():
         raise RerankerError(f"The tokenizer of {source} has no fast form.", hint=_WAY_OUT)
-    quantize_dynamic(
-        plain,
-        done / "model.onnx",
-        per_channel=True,
-        reduce_range=True,  # a CPU without VNNI overflows on 8 bits times 8 bits
-        weight_type=QuantType.QInt8,
-    )
-    moved = _furthest(done / "model.onnx", samples, expected)
-    sizes = plain.stat().st_size, (done / "model.onnx").stat().st_size
+    size = plain.stat().st_size
+    limit = places(model.config.to_dict())
+    alone = [
+        dict(tokenizer(*pair, truncation=True, max_length=limit, return_tensors="np")) for pair in SAMPLES
+    ]
+    graph = done / "model.onnx"
+    if exact:
+        plain.replace(graph)
+    else:
+        round_weights(plain, graph, alone)
+    moved = _furthest(graph, alone, expected)
+    size_after = graph.stat().st_size
     done.replace(target)
-    return Exported(target, *sizes, moved)
+    return Exported(target, size, size_after, moved)
 
 
 def _require_single_score(model: Any, source: Path) -> None:
@@ -141,13 +144,14 @@ def _write_graph(model: Any, samples: Mapping[str, Any], file: Path) -> None:
     onnx.save(graph, file)
 
 
-def _furthest(file: Path, samples: Mapping[str, Any], expected: list[float]) -> float:
+def _furthest(file: Path, samples: Sequence[Mapping[str, Any]], expected: list[float]) -> float:
     """How far the graph's logits are from those expected, at most."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    fed = {item.name: samples[item.name].numpy() for item in session.get_inputs()}
-    logits: list[float] = session.run(None, fed)[0][:, 0].tolist()
+    taken = [item.name for item in session.get_inputs()]
+    answers = [session.run(None, {name: fed[name] for name in taken})[0] for fed in samples]
+    logits: list[float] = [logit for answer in answers for logit in answer[:, 0].tolist()]
     return max(abs(logit - due) for logit, due in zip(logits, expected, strict=True))
 
 

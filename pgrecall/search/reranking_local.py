@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.loading import HUB_NAME, first_line, places, quiet, readable, require_package
 from pgrecall.search.reranking_batches import MOST_PAIRS, Rules, Scorer, rerank_in_batches
+from pgrecall.search.reranking_first_token import read_first_token_only
 from pgrecall.search.reranking_scores import RerankCandidate, RerankOutcome, Scale
 
 DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
@@ -143,6 +144,7 @@ def _load(recipe: _Recipe) -> _Model:
     import torch
 
     model = _cross_encoder(recipe)
+    read_first_token_only(model.model, model.tokenizer)
     limit = min(recipe.tokens, places(model.config.to_dict()), model.tokenizer.model_max_length)
     # The name of the limit in sentence-transformers 6, and the one before.
     setattr(model, "max_seq_length" if hasattr(model, "max_seq_length") else "max_length", limit)

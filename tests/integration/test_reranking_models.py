@@ -85,9 +85,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def exported(folder: Path) -> Path:
-    from pgrecall.search.reranking_export import export_int8
+    from pgrecall.search.reranking_export import export_onnx
 
-    return export_int8(folder, folder.parent / "tiny-onnx").folder
+    return export_onnx(folder, folder.parent / "tiny-onnx").folder
 
 
 def candidates(texts: Sequence[str] = TEXTS) -> list[RerankCandidate]:
@@ -342,35 +342,58 @@ def test_a_graph_with_several_classes_is_refused(exported: Path, tmp_path: Path)
 
 @with_onnx
 def test_an_export_appears_whole_or_not_at_all(folder: Path, exported: Path, tmp_path: Path) -> None:
-    from pgrecall.search.reranking_export import export_int8
+    from pgrecall.search.reranking_export import export_onnx
 
     before = (exported / "model.onnx").read_bytes()
     with pytest.raises(InvalidInput, match="cannot be written"):
-        export_int8(folder, exported)
+        export_onnx(folder, exported)
     assert (exported / "model.onnx").read_bytes() == before
     with pytest.raises(InvalidInput, match="cannot be written"):
-        export_int8(folder, tmp_path / "no" / "such" / "place")
+        export_onnx(folder, tmp_path / "no" / "such" / "place")
     bare = save_tiny(tmp_path / "bare", kind="BertModel")
     with pytest.raises(RerankerError, match="is not a cross-encoder with one score but a BertModel"):
-        export_int8(bare, tmp_path / "out")
+        export_onnx(bare, tmp_path / "out")
     with pytest.raises(RerankerError, match="holds no cross-encoder"):
-        export_int8(tmp_path, tmp_path / "out")
+        export_onnx(tmp_path, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["bare"]
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command ``pgrecall`` in a process of its own, as a shell runs it."""
+    return subprocess.run(
+        [sys.executable, "-c", "from pgrecall.faces.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @with_onnx
 def test_the_command_exports_and_says_what_it_did(folder: Path, tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from pgrecall.faces.cli_models import model_commands
-
     out = tmp_path / "by-command"
-    done = CliRunner().invoke(model_commands, ["export-onnx", str(folder), str(out)])
-    assert done.exit_code == 0, done.output
+    done = command("model", "export-onnx", folder, out)
+    assert done.returncode == 0, done.stderr
     assert str(out) in done.stdout.replace("\n", "")
     assert "logit moved by" in done.stdout
     assert "PGRECALL_RERANKER=onnx" in done.stderr.replace("\n", "")
+    assert "Warning" not in done.stderr, "what the libraries say is theirs"
     assert len(scores(OnnxReranker(out))) == len(TEXTS)
+
+
+@with_onnx
+def test_the_command_refuses_in_one_sentence(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").write_text("mine")
+    for given, out, fault in [
+        (folder, tmp_path / "taken", "cannot be written"),
+        (tmp_path, tmp_path / "out", "holds no cross-encoder"),
+        (tmp_path / "absent", tmp_path / "out", "holds no cross-encoder"),
+    ]:
+        done = command("model", "export-onnx", given, out)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert fault in done.stderr.replace("\n", " ")
+        assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 @with_onnx

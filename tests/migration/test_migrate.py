@@ -263,6 +263,7 @@ def test_what_alembic_does_not_compare_is_as_described_too(database_url: str, em
     fetch(
         empty_database,
         "CREATE SCHEMA recall; CREATE EXTENSION vector; CREATE EXTENSION pg_trgm; "
+        "CREATE TEXT SEARCH CONFIGURATION recall.simple (COPY = pg_catalog.simple); "
         "CREATE FUNCTION recall.joined(p_words text[]) RETURNS text LANGUAGE sql IMMUTABLE RETURN ''; "
         "CREATE FUNCTION recall.configuration(p_language text) RETURNS regconfig LANGUAGE sql IMMUTABLE "
         "RETURN 'pg_catalog.simple'::regconfig; "

@@ -124,7 +124,7 @@ def test_batches_and_their_order_do_not_change_the_outcome(
 
 
 @given(st.lists(st.integers(0, 1000), max_size=80), st.integers(1, 30), st.integers(1, 30))
-def test_batches_hold_each_place_once_group_after_group_the_longest_first(
+def test_batches_hold_each_place_once_group_after_group_the_shortest_first(
     lengths: list[int], group: int, batch: int
 ) -> None:
     made = list(batches(lengths, group, batch))
@@ -133,7 +133,7 @@ def test_batches_hold_each_place_once_group_after_group_the_longest_first(
     assert [place // group for place in places] == sorted(place // group for place in places)
     for start in range(0, len(places), group):
         read = [lengths[place] for place in places[start : start + group]]
-        assert read == sorted(read, reverse=True)
+        assert read == sorted(read)
     assert all(len(part) <= batch for part in made)
 
 

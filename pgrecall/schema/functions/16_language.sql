@@ -10,14 +10,6 @@ SET search_path FROM CURRENT AS $$
         WHERE d.dictnamespace = 'recall'::regnamespace AND d.dictname = 'unaccent' AND t.tmplname = 'unaccent')
 $$;
 
--- languages: the languages a tenant can have, by name, and whether they tell a word by its letters without accents.
-CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, accents_off boolean)
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT c.cfgname::text, recall.takes_accents_off()
-    FROM pg_ts_config c WHERE c.cfgnamespace = 'recall'::regnamespace ORDER BY 1
-$$;
-
 -- language: the name of this tenant's language: its own, else the database's, else english.
 CREATE OR REPLACE FUNCTION recall.language(p_tenant text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -25,6 +17,16 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN coalesce(recall.setting_of(p_tenant, 'language') #>> '{}', 'english');
 END $$;
+
+-- languages: the languages a tenant can have, by name; which of them is this tenant's; and whether accents are taken
+-- off, which is the same for all.
+CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, current boolean, accents_off boolean)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT c.cfgname::text, c.cfgname = x.language, recall.takes_accents_off()
+    FROM pg_ts_config c CROSS JOIN (SELECT recall.language(recall.current_tenant()) AS language OFFSET 0) x
+    WHERE c.cfgnamespace = 'recall'::regnamespace ORDER BY 1
+$$;
 
 -- language_of: the text search configuration of this tenant's language.
 CREATE OR REPLACE FUNCTION recall.language_of(p_tenant text) RETURNS regconfig

@@ -62,41 +62,78 @@ BEGIN
     RETURN v_phrases;
 END $$;
 
--- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author) and
--- how like the name the phrase is (1 = exactly); `whole` when the question is nothing but this name. The whole
--- question may be the title or alias of any memory, however long and whatever its characters; inside a
--- question, stop words ("will", "the") and roles ("user") are no names. Misspelt names are looked for only
--- where the question is short or has a word (a lexeme of p_unknown) that no memory holds.
+-- keys_in: the words of a question that look like somebody's own key: they hold a digit or one of - _ / . : # @,
+-- and are no mere number or time. Only the first 60 words are looked at.
+CREATE OR REPLACE FUNCTION recall.keys_in(p_query text) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(array_agg(DISTINCT k.word) FILTER (
+        WHERE k.word ~ '[0-9_/.:#@-]' AND k.word !~ '^[0-9.,:]*$'), '{}')
+    FROM (
+        SELECT btrim(w.word, '.,:;!?"()[]') AS word
+        FROM regexp_split_to_table(p_query, '\s+') WITH ORDINALITY w(word, place)
+        WHERE w.word <> '' ORDER BY w.place LIMIT 60) k
+$$;
+
+-- exact_names: what names_in finds by the letter.
+CREATE OR REPLACE FUNCTION recall.exact_names(p_tenant text, p_query text, p_phrases text[])
+RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
+LANGUAGE plpgsql STABLE ROWS 5
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_language regconfig := recall.language_of(p_tenant);
+    v_question text := recall.name_form(p_query);
+    v_whole text := recall.plain(v_question);
+BEGIN
+    RETURN QUERY
+    SELECT v_question, n.name, n.memory_id, 1::double precision, true
+    FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = v_whole
+    UNION ALL
+    SELECT p.phrase, n.name, n.memory_id, 1, false
+    FROM unnest(p_phrases) p(phrase)
+    JOIN recall.name n ON n.tenant = p_tenant AND n.plain = recall.plain(p.phrase)
+    WHERE n.entity AND n.plain <> v_whole AND to_tsvector(v_language, n.name) <> ''
+    UNION ALL
+    SELECT lower(k.key), k.key, m.id, 1, k.key = btrim(p_query)
+    FROM unnest(recall.keys_in(p_query)) k(key) JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key;
+
+    RETURN QUERY
+    SELECT DISTINCT p.phrase, x.plain, NULL::bigint, 1::double precision, p.phrase = v_question
+    FROM unnest(p_phrases) p(phrase)
+    CROSS JOIN LATERAL (SELECT recall.plain(p.phrase) AS plain OFFSET 0) x
+    WHERE to_tsvector(v_language, p.phrase) <> '' AND p.phrase NOT IN ('user', 'assistant', 'system', 'tool')
+      AND (
+        EXISTS (  -- the whole name; each way apart, for each is then one look into the index
+            SELECT FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.author IS NOT NULL
+              AND recall.plain(lower(m.author)) COLLATE "C" = x.plain)
+        OR EXISTS (  -- the name by which it begins
+            SELECT FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.author IS NOT NULL
+              AND recall.plain(lower(m.author)) COLLATE "C" > x.plain || ' '
+              AND recall.plain(lower(m.author)) COLLATE "C" < x.plain || '!'));
+END $$;
+
+-- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author, whose
+-- `name` is then without accents) and how like the name the phrase is (1 = exactly, accents aside); `whole` when
+-- the question is nothing but this name. The whole question may be the title or alias of any memory, however long
+-- and whatever its characters; inside a question, stop words ("will", "the") and roles ("user") are no names, and
+-- a word that is the key of a memory names it. Misspelt names are looked for only where the question is short or
+-- has a word (a lexeme of p_unknown) that no memory holds.
 CREATE OR REPLACE FUNCTION recall.names_in(p_tenant text, p_query text, p_unknown text[] DEFAULT '{}')
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
-SET pg_trgm.similarity_threshold = 0.4 AS $$
+SET plan_cache_mode = force_generic_plan
+SET pg_trgm.similarity_threshold = 0.3 AS $$
 DECLARE
     v_language regconfig := recall.language_of(p_tenant);
     v_phrases text[] := recall.phrases_of(p_query);
-    v_plain_phrases text[] := ARRAY(SELECT recall.plain(p) FROM unnest(v_phrases) p);
     v_question text := recall.name_form(p_query);
-    v_plain text := recall.plain(v_question);
     v_doubtful text[];
 BEGIN
-    RETURN QUERY
-    SELECT n.name, n.name, n.memory_id, 1::double precision, n.plain = v_plain
-    FROM recall.name n
-    WHERE n.tenant = p_tenant
-      AND (n.plain = v_plain
-           OR n.plain = ANY (v_plain_phrases) AND n.entity AND to_tsvector(v_language, n.name) <> '');
-
-    RETURN QUERY
-    SELECT DISTINCT p.phrase, p.phrase, NULL::bigint, 1::double precision, p.phrase = v_question
-    FROM unnest(v_phrases) p(phrase)
-    WHERE to_tsvector(v_language, p.phrase) <> '' AND p.phrase NOT IN ('user', 'assistant', 'system', 'tool')
-      AND EXISTS (
-        SELECT FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND (
-            recall.plain(lower(m.author)) COLLATE "C" = recall.plain(p.phrase)
-            OR recall.plain(lower(m.author)) COLLATE "C" > recall.plain(p.phrase) || ' '
-               AND recall.plain(lower(m.author)) COLLATE "C" < recall.plain(p.phrase) || '!'));
+    RETURN QUERY SELECT * FROM recall.exact_names(p_tenant, p_query, v_phrases);
 
     IF cardinality(v_phrases) <= 6 THEN  -- up to three words
         v_doubtful := v_phrases;
@@ -108,43 +145,64 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.plain, recall.plain(p.phrase)))::double precision,
+    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.plain, p.plain))::double precision,
            p.phrase = v_question
-    FROM unnest(v_doubtful) p(phrase)
-    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.plain % recall.plain(p.phrase)
-        AND n.plain <> recall.plain(p.phrase)
+    FROM (SELECT d.phrase, recall.plain(d.phrase) AS plain FROM unnest(v_doubtful) d(phrase) OFFSET 0) p
+    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.plain % p.plain AND n.plain <> p.plain
     WHERE length(p.phrase) >= 4
     GROUP BY p.phrase, n.name, n.memory_id
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;
 
--- question_without_names: the question to embed: known names taken out, since they pull the vector towards
--- whoever is named; the whole question where nothing else would be left. Also the names taken out.
-CREATE OR REPLACE FUNCTION recall.question_without_names(p_query text)
-RETURNS TABLE (question text, names text[])
-LANGUAGE plpgsql STABLE
+-- without_names: a question with these phrases taken out, whatever their case and with a possessive.
+CREATE OR REPLACE FUNCTION recall.without_names(p_query text, p_names text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_tenant text := recall.current_tenant();
-    v_phrase text;
+    v_rest text := p_query;
+    v_name text;
 BEGIN
-    PERFORM recall.check_query(p_query);
-    question := p_query;
-    names := ARRAY(
-        SELECT n.phrase FROM recall.names_in(v_tenant, p_query) n
-        WHERE n.similarity = 1
-        GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
-    FOREACH v_phrase IN ARRAY names LOOP
-        question := regexp_replace(
-            question,
-            '\m' || regexp_replace(regexp_replace(v_phrase, '([.\\+*?\[\]^$(){}|-])', '\\\1', 'g'), ' ', '\\s+', 'g')
+    FOREACH v_name IN ARRAY p_names LOOP
+        v_rest := regexp_replace(
+            v_rest,
+            '\m' || regexp_replace(regexp_replace(v_name, '([.\\+*?\[\]^$(){}|-])', '\\\1', 'g'), ' ', '\\s+', 'g')
                  || '(''s|’s)?(?!\w)',
             '', 'gi');
     END LOOP;
-    question := btrim(regexp_replace(question, '\s+', ' ', 'g'));
-    IF to_tsvector(recall.language_of(v_tenant), question) = '' THEN
-        question := p_query;
-        names := '{}';
-    END IF;
-    RETURN NEXT;
+    RETURN btrim(regexp_replace(v_rest, '\s+', ' ', 'g'));
 END $$;
+
+-- questions_without_names: the questions to embed, in their places (from 1): known names taken out, since they pull
+-- the vector towards whoever is named; the whole question where nothing else would be left. Also the names taken out.
+CREATE OR REPLACE FUNCTION recall.questions_without_names(p_queries text[])
+RETURNS TABLE (place int, question text, names text[])
+LANGUAGE plpgsql STABLE ROWS 1
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_language regconfig := recall.language_of(v_tenant);
+    v_query text;
+BEGIN
+    place := 0;
+    FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
+        PERFORM recall.check_query(v_query);
+        place := place + 1;
+        names := ARRAY(
+            SELECT n.phrase FROM recall.exact_names(v_tenant, v_query, recall.phrases_of(v_query)) n
+            GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
+        question := recall.without_names(v_query, names);
+        IF to_tsvector(v_language, question) = '' THEN
+            question := v_query;
+            names := '{}';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- question_without_names: the same for one question.
+CREATE OR REPLACE FUNCTION recall.question_without_names(p_query text)
+RETURNS TABLE (question text, names text[])
+LANGUAGE sql STABLE ROWS 1
+SET search_path FROM CURRENT AS $$
+    SELECT q.question, q.names FROM recall.questions_without_names(ARRAY[p_query]) q
+$$;

@@ -110,7 +110,7 @@ BEGIN
         WHERE v_cues <> '{}' AND v_arm[5] * v_model.cue > 0 AND NOT v_alone
     ), path AS MATERIALIZED (
         SELECT p.* FROM (SELECT array_agg(DISTINCT g.id) AS ids FROM gathered g
-              WHERE g.semantic_rank <= 5 OR g.lexical_rank <= 5 OR g.likeness = 1) s
+                         WHERE g.semantic_rank <= 5 OR g.lexical_rank <= 5 OR g.likeness = 1) s
         CROSS JOIN LATERAL recall.graph_arm(v_tenant, s.ids, 64) p
         WHERE v_arm[6] * v_model.graph > 0 AND s.ids IS NOT NULL
     ), candidate AS MATERIALIZED (
@@ -187,11 +187,13 @@ BEGIN
         CROSS JOIN LATERAL (SELECT CASE
             WHEN v_alone THEN recall.logit(1)
             WHEN v_model.form = 'seed' THEN recall.logit(least(1,
-                0.3 * v_arm[2] * coalesce(r.coverage, 0) + 0.5 * v_arm[1] * greatest(coalesce(r.similarity, 0), 0)
-                + 0.2 * v_arm[3] * r.likeness))
+                v_model.coverage * v_arm[2] * coalesce(r.coverage, 0)
+                + v_model.similarity * v_arm[1] * greatest(coalesce(r.similarity, 0), 0)
+                + v_model.name * v_arm[3] * r.likeness))
             WHEN v_model.form = 'rrf' THEN recall.logit(61.0 / 3 * (
-                coalesce(v_arm[1] / (60 + r.semantic_rank), 0) + coalesce(v_arm[2] / (60 + r.lexical_rank), 0)
-                + coalesce(v_arm[3] / (60 + r.name_rank), 0)))
+                coalesce(v_model.similarity * v_arm[1] / (60 + r.semantic_rank), 0)
+                + coalesce(v_model.coverage * v_arm[2] / (60 + r.lexical_rank), 0)
+                + coalesce(v_model.name * v_arm[3] / (60 + r.name_rank), 0)))
             ELSE v_model.intercept + r.by_similarity + r.by_coverage + r.by_information + r.by_phrase + r.by_name
                 + r.by_author + r.by_cue END AS logit OFFSET 0) o
         ORDER BY r.id, o.logit DESC, r.place
@@ -247,9 +249,8 @@ BEGIN
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT b.id, m.key, b.layer, m.title, m.body, m.role, m.author, m.tags, m.happened_at,
-               recall.logistic(b.placed), b.probability, b.vital,
-               recall.zone_of(recall.retention_of(
-                   b.vital, (w.a).protected OR m.pinned AND p_as_of IS NULL, v_weights), l), b.rank,
+               recall.logistic(b.placed), b.probability, b.vital, recall.zone_of(
+                   recall.retention_of(b.vital, (w.a).protected OR m.pinned AND p_as_of IS NULL, v_weights), l), b.rank,
                m.superseded_by,
                ARRAY(SELECT o.id FROM recall.memory o
                      WHERE o.tenant = v_tenant AND o.superseded_by = b.id ORDER BY o.id LIMIT 100),
@@ -292,8 +293,7 @@ BEGIN
             SELECT r AS a FROM recall.activation r
             WHERE p_as_of IS NULL AND r.tenant = v_tenant AND r.memory_id = b.id
             UNION ALL SELECT p.was FROM past p WHERE (p.was).memory_id = b.id OFFSET 0) w
-        JOIN recall.layers_of(v_tenant) l ON l.name = m.layer
-        LEFT JOIN question q ON q.place = b.place
+        JOIN recall.layers_of(v_tenant) l ON l.name = m.layer LEFT JOIN question q ON q.place = b.place
         WHERE b.rank <= p_k OR b.relevance_rank <= p_pool
     ) t ON true
     ORDER BY t.rank;

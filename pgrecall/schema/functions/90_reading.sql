@@ -58,6 +58,7 @@ BEGIN
             'links_pending', recall.pending_count(),
             'embedder', recall.setting_of('*', 'embedding.model'),
             'dimensions', recall.setting_of('*', 'embedding.dimensions'),
+            'language', recall.language(v_tenant), 'accents_off', recall.takes_accents_off(),
             'statistics_at', (SELECT s.value FROM recall.setting s
                               WHERE s.tenant = v_tenant AND s.name = 'statistics_at'))
         FROM recall.health_report(p_now) h);

@@ -9,12 +9,13 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
+# A call with a constant would be made when a dump makes the table, before its configurations.
 SEARCH_TEXT = (
     "setweight(to_tsvector(recall.configuration(language), title || ' ' || recall.joined(aliases)), 'A') || "
     "setweight(to_tsvector(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
     "setweight(ts_delete("
-    "to_tsvector(recall.configuration('simple'), "
+    "to_tsvector('recall.simple'::regconfig, "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
     "tsvector_to_array(to_tsvector(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "

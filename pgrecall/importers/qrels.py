@@ -1,0 +1,153 @@
+"""Judged queries from JSON Lines: a question a line, and which memories answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.checks import INDEXED_BYTES, bad_character
+from pgrecall.importers.dates import parse_time, parse_until
+from pgrecall.importers.files import require_file, show
+from pgrecall.importers.lines import STRICT, Moment, validated_lines
+from pgrecall.models import JudgedQuery, Judgement, Problem, Role, SearchRequest
+
+PROBLEMS_TOLD = 3
+
+
+def _end(value: object) -> datetime:
+    if not isinstance(value, str):
+        raise ValueError("should be a date or time as text, such as 2026-09-30")
+    return parse_until(value, now=parse_time(value))  # which refuses `7d`: a file has no now
+
+
+Text = Annotated[str, Field(min_length=1, max_length=100_000)]
+Key = Annotated[str, Field(min_length=1, max_length=INDEXED_BYTES)]
+Id = Annotated[int, Field(ge=1, lt=2**63)]
+End = Annotated[datetime, BeforeValidator(_end)]
+
+_FILTERS = ("queries", "roles", "authors", "layers", "tags", "hints", "since", "until", "as_of")
+_LISTS = ("queries", "roles", "authors", "layers", "tags", "hints", "cues")
+
+
+class _Judgement(BaseModel):
+    """One memory as judged by whoever saw it. A key goes before an id, which holds in one database alone."""
+
+    model_config = STRICT
+    key: Key | None = None
+    id: Id | None = None
+    relevant: bool
+    propensity: Annotated[float, Field(gt=0, le=1)] = 1.0
+    # Told by `pgrecall feedback export`, and kept for whoever reads the file.
+    rank: int | None = None
+    verdict: str | None = None
+
+    @model_validator(mode="after")
+    def _names_a_memory(self) -> _Judgement:
+        if self.key is None and self.id is None:
+            raise ValueError("give a key or an id")
+        return self
+
+    @property
+    def memory(self) -> str | int:
+        name = self.id if self.key is None else self.key
+        assert name is not None
+        return name
+
+
+class _Question(BaseModel):
+    """A line: ``relevant`` is everything that answers, ``judgements`` what is known of some candidates."""
+
+    model_config = STRICT
+    query: Annotated[str, Field(max_length=100_000)]
+    relevant: tuple[Key | Id, ...] | None = None
+    judgements: tuple[_Judgement, ...] | None = None
+    queries: tuple[Text, ...] | None = None
+    roles: tuple[Role, ...] | None = None
+    authors: tuple[Text, ...] | None = None
+    layers: tuple[Text, ...] | None = None
+    tags: tuple[Text, ...] | None = None
+    hints: tuple[Text, ...] | None = None
+    cues: tuple[Key | Id, ...] | None = None
+    since: Moment | None = None
+    until: End | None = None
+    as_of: Moment | None = None
+    sample_id: Text | None = None
+    # Not used here, and kept for whoever reads the file.
+    id: str | int | None = None
+    kind: str | None = None
+    asked: str | None = None
+    outdated: tuple[Key | Id, ...] | None = None
+    search_id: int | None = None
+    at: Moment | None = None
+
+    @field_validator("query", *_LISTS)
+    @classmethod
+    def _can_be_sent(cls, value: str | tuple[str | int, ...] | None) -> str | tuple[str | int, ...] | None:
+        if value == ():
+            raise ValueError("is empty")
+        for text in (value,) if isinstance(value, str) else value or ():
+            if isinstance(text, str) and (fault := bad_character(text)):
+                raise ValueError(fault)
+        return value
+
+    @model_validator(mode="after")
+    def _is_a_judged_question(self) -> _Question:
+        if not (self.query.strip() or self.queries or self.since or self.until):
+            raise ValueError("query: is empty, and neither queries nor a time window is given")
+        if (self.relevant is None) == (self.judgements is None):
+            raise ValueError("give either relevant or judgements")
+        if self.since and self.until and self.since >= self.until:
+            raise ValueError("since is not before until")
+        names = [entry.memory for entry in self.judgements or ()]
+        if len(set(names)) < len(names):
+            raise ValueError("judgements names a memory twice")
+        return self
+
+    def judged(self) -> JudgedQuery:
+        judgements = [Judgement(self._named(name), True) for name in dict.fromkeys(self.relevant or ())]
+        for entry in self.judgements or ():
+            judgements.append(Judgement(self._named(entry.memory), entry.relevant, entry.propensity))
+        given: dict[str, Any] = {name: getattr(self, name) for name in _FILTERS}
+        if self.cues is not None:
+            given["cues"] = tuple(self._named(cue) for cue in self.cues)
+        return JudgedQuery(SearchRequest(self.query, **given), tuple(judgements), self.relevant is not None)
+
+    def _named(self, memory: str | int) -> str | int:
+        return f"{self.sample_id}/{memory}" if self.sample_id and isinstance(memory, str) else memory
+
+
+def read_qrels(path: Path) -> tuple[JudgedQuery, ...]:
+    """The judged queries of a file, in its order; times without a zone are UTC.
+
+    A line is ``{"query": ..., "relevant": [key or id, ...]}``: every other memory does not answer, and an
+    empty list says that nothing does. Or it is ``{"query": ..., "judgements": [{"key" or "id", "relevant":
+    true or false, "propensity": 0.2}]}``: nothing is known of others. The filters of a search may stand
+    beside it: ``queries``, ``roles``, ``authors``, ``layers``, ``tags``, ``hints``, ``cues``, ``as_of``,
+    ``since`` and ``until`` (a mere date includes that day). ``sample_id`` stands before each key, as in chats
+    that were imported. What `pgrecall feedback export` writes is read as it is.
+
+    Raises:
+        InvalidInput: there is no such file, it has no judged query, or a line cannot be used; all that is
+            wrong is found before anything is searched.
+    """
+    require_file(path)
+    lines = list(validated_lines(path, _Question))
+    problems = [line for line in lines if isinstance(line, Problem)]
+    if problems:
+        raise InvalidInput(
+            f"{show(path)} cannot be used: {_told(problems)}.", hint="Correct it; nothing was done."
+        )
+    if not lines:
+        raise InvalidInput(f"{show(path)} has no judged queries.", hint="Give one a line, as JSON.")
+    return tuple(line[1].judged() for line in lines if not isinstance(line, Problem))
+
+
+def _told(problems: Sequence[Problem]) -> str:
+    told = "; ".join(problem.reason.rstrip(".") for problem in problems[:PROBLEMS_TOLD])
+    more = len(problems) - PROBLEMS_TOLD
+    return f"{told}; and {more} more lines" if more > 1 else f"{told}; and 1 more line" if more == 1 else told

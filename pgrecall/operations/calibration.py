@@ -1,0 +1,81 @@
+"""The coefficients of relevance and of rerankers: listed, stored, and taken back to those that ship."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pgrecall.encoding import require_text, to_json
+from pgrecall.models import RelevanceModel, RerankModel
+from pgrecall.operations.base import Operation
+
+
+def relevance_models(profile: str | None = None) -> Operation[tuple[RelevanceModel, ...]]:
+    """The models of relevance the tenant can use, all or a profile's; by profile, the one in force first."""
+    require_text(profile or "", "The profile")
+    return Operation(
+        "SELECT * FROM recall.relevance_models(%(profile)s)",
+        {"profile": profile},
+        lambda rows: tuple(RelevanceModel(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def store_relevance_model(
+    profile: str, embedder: str | None, coefficients: Mapping[str, float], fitted_on: str
+) -> Operation[None]:
+    """Puts the tenant's own coefficients of a profile in force."""
+    model = {
+        "profile": profile,
+        "embedder": embedder,
+        "coefficients": dict(coefficients),
+        "fitted_on": fitted_on,
+    }
+    return Operation(
+        "SELECT recall.store_relevance_model(%(model)s::jsonb)",
+        {"model": to_json(model)},
+        lambda _: None,
+        repeatable=True,
+    )
+
+
+def reset_relevance_model(profile: str) -> Operation[bool]:
+    """Takes the tenant's own coefficients of a profile away; the result says whether there were any."""
+    require_text(profile, "The profile")
+    return Operation(
+        "SELECT recall.reset_relevance_model(%(profile)s) AS reset",
+        {"profile": profile},
+        lambda rows: bool(rows[0]["reset"]),
+    )
+
+
+def rerank_models() -> Operation[tuple[RerankModel, ...]]:
+    """How the tenant's searches read the scores of rerankers; of each the one in force first."""
+    return Operation(
+        "SELECT * FROM recall.rerank_models()",
+        {},
+        lambda rows: tuple(RerankModel(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def store_rerank_model(
+    reranker: str, coefficients: Mapping[str, float], fitted_on: str
+) -> Operation[None]:
+    """Puts the tenant's own reading of a reranker's scores in force."""
+    model = {"reranker": reranker, "coefficients": dict(coefficients), "fitted_on": fitted_on}
+    return Operation(
+        "SELECT recall.store_rerank_model(%(model)s::jsonb)",
+        {"model": to_json(model)},
+        lambda _: None,
+        repeatable=True,
+    )
+
+
+def reset_rerank_model(reranker: str) -> Operation[bool]:
+    """Takes the tenant's own reading of a reranker's scores away; the result says whether there was one."""
+    require_text(reranker, "The name of the reranker")
+    return Operation(
+        "SELECT recall.reset_rerank_model(%(reranker)s) AS reset",
+        {"reranker": reranker},
+        lambda rows: bool(rows[0]["reset"]),
+    )

@@ -1,0 +1,360 @@
+"""Coefficients fitted to judged queries in a real database: what is stored, what is refused, what changes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from psycopg.errors import InvalidParameterValue
+
+from pgrecall.client import Memory
+from pgrecall.errors import EmbedderError, InvalidInput
+from pgrecall.models import (
+    FEATURES,
+    Calibration,
+    Draft,
+    Hit,
+    JudgedQuery,
+    Judgement,
+    RelevanceModel,
+    SearchRequest,
+)
+from pgrecall.search.calibration import relevance_row, relevance_terms
+from pgrecall.search.embedding import HashEmbedder, Vectors
+from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, Query
+from tests.integration.calibration_world import TOPICS, fill, judged, question, words, write_qrels
+
+
+@pytest.fixture
+def world(memory: Memory) -> Memory:
+    fill(memory)
+    return memory
+
+
+def model(memory: Memory, profile: str = "balanced") -> RelevanceModel:
+    """The one in force."""
+    first, *others = memory.relevance_models(profile)
+    assert first.in_force
+    assert not any(other.in_force for other in others)
+    return first
+
+
+def rerun(memory: Memory, **options: Any) -> Calibration:
+    return memory.calibrate(judged(), **options)
+
+
+# What it does
+
+
+def log_odds(hits: Sequence[Hit], coefficients: Mapping[str, float], author: float = 1.0) -> list[float]:
+    """What coefficients say of what search explains."""
+    terms, graph = relevance_terms(coefficients), coefficients["graph"]
+    design = [relevance_row(hit.explanation["relevance"], graph, author) for hit in hits]
+    return [float(value) for value in terms.log_odds(np.array(design), terms.values(coefficients))]
+
+
+@pytest.mark.parametrize("believed", [1.0, 2.5])
+def test_what_search_explains_recomputes_its_log_odds(world: Memory, believed: float) -> None:
+    world.configure("search.author_weight", believed)
+    world.remember("Mira Okafor was seen at the amber anchor", key="mira", author="Mira Okafor")
+    for topic in range(0, TOPICS, 7):
+        world.link(f"topic/{topic}", f"thing/{(topic + 1) % TOPICS}")
+        world.link(f"thing/{topic}", f"colour/{(topic + 1) % TOPICS}", "next")
+    seen: dict[str, float] = dict.fromkeys(FEATURES, 0.0)
+    for topic in range(0, TOPICS, 7):
+        asked = f"Mira, {question(topic)}"
+        hits = world.search(asked, k=50, log=False, profile="episodic").hits
+        told = [hit.explanation["relevance"]["logit"] for hit in hits]
+        values = model(world, "episodic").coefficients
+        assert log_odds(hits, values, believed) == pytest.approx(told, abs=1e-6)
+        for hit in hits:
+            for name, value in hit.explanation["relevance"]["features"].items():
+                seen[name] = max(seen[name], value or 0.0)
+    assert all(value > 0 for name, value in seen.items() if name not in ("name", "cue", "phrase"))
+
+
+def test_calibrating_makes_probabilities_of_relevances(world: Memory) -> None:
+    shipped = model(world)
+    done = rerun(world)
+    assert (done.queries, done.relevant, done.missed, done.left_out) == (TOPICS, TOPICS, 0, 0)
+    assert (done.fitted, done.name, done.stored, done.better) == ("relevance", "balanced", True, True)
+    assert done.after.log_loss < done.before.log_loss
+    assert done.gain == pytest.approx(done.before.log_loss - done.after.log_loss)
+    assert done.current == {name: shipped.coefficients[name] for name in done.current}
+    assert set(done.coefficients) == set(shipped.coefficients)
+    assert min(done.coefficients[name] for name in FEATURES) >= 0
+
+    stored = model(world)
+    assert (stored.source, stored.form, stored.coefficients) == ("tenant", "logistic", done.coefficients)
+    assert stored.fitted_on.startswith(f"{TOPICS} judged queries")
+    assert (stored.vitality_weight, stored.vitality_mode) == (shipped.vitality_weight, shipped.vitality_mode)
+
+    hits = world.search(question(3), k=1, vitality_mode="off", log=False).hits
+    (value,) = log_odds(hits, done.coefficients)
+    assert hits[0].relevance == pytest.approx(1 / (1 + math.exp(-value)))
+
+
+def test_what_is_no_better_is_not_stored_unless_forced(world: Memory) -> None:
+    first = rerun(world)
+    second = rerun(world)  # today's coefficients have seen these very questions
+    assert (second.better, second.stored) == (False, False)
+    assert second.coefficients == pytest.approx(first.coefficients, abs=1e-3)
+    assert model(world).coefficients == first.coefficients
+
+    forced = world.calibrate(judged(32), force=True)
+    assert forced.stored
+    assert model(world).coefficients == forced.coefficients != first.coefficients
+
+
+
+
+def test_a_dry_run_stores_nothing(world: Memory) -> None:
+    before = world.relevance_models()
+    done = rerun(world, dry_run=True)
+    assert (done.better, done.stored) == (True, False)
+    assert world.relevance_models() == before
+
+
+def test_reset_goes_back_to_what_ships(world: Memory) -> None:
+    before = world.relevance_models()
+    rerun(world)
+    assert world.reset_calibration()
+    assert world.relevance_models() == before
+    assert not world.reset_calibration()
+
+
+def test_coefficients_are_one_tenants(world: Memory, settings: Settings) -> None:
+    rerun(world)
+    other = settings.model_copy(update={"tenant": "other"})
+    with Memory(settings=other, embedder=HashEmbedder(DIMENSIONS)) as stranger:
+        assert model(stranger).source == "database"
+
+
+def test_nothing_searched_counts_as_shown(world: Memory, query: Query) -> None:
+    before = query("SELECT count(*) FROM recall.access")
+    rerun(world, dry_run=True)
+    assert query("SELECT count(*) FROM recall.access") == before
+    assert query("SELECT count(*) FROM recall.search_log") == [{"count": 0}]
+
+
+def test_progress_counts_every_question(world: Memory) -> None:
+    steps: list[int] = []
+    rerun(world, dry_run=True, progress=steps.append)
+    assert steps == [1] * TOPICS
+
+
+# How judgements are read
+
+
+def test_a_file_says_the_same(world: Memory, tmp_path: Path) -> None:
+    qrels = write_qrels(tmp_path / "qrels.jsonl")
+    assert world.calibrate(qrels, dry_run=True) == world.calibrate(str(qrels), dry_run=True)
+    assert world.calibrate(qrels, dry_run=True) == rerun(world, dry_run=True)
+
+
+def test_ids_name_memories_as_keys_do(world: Memory) -> None:
+    by_id = [
+        replace(entry, judgements=(Judgement(world.get(f"topic/{topic}").id, True),))
+        for topic, entry in enumerate(judged())
+    ]
+    assert world.calibrate(by_id, dry_run=True) == rerun(world, dry_run=True)
+
+
+def test_only_what_was_judged_counts_where_not_all_was(world: Memory) -> None:
+    some = [
+        replace(
+            entry,
+            complete=False,
+            judgements=(*entry.judgements, Judgement(f"thing/{topic}", False, propensity=0.5)),
+        )
+        for topic, entry in enumerate(judged())
+    ]
+    done = world.calibrate(some, dry_run=True)
+    assert (done.candidates, done.relevant) == (2 * TOPICS, TOPICS)
+
+
+def test_the_key_of_a_note_names_its_sections(world: Memory) -> None:
+    whole = rerun(world, dry_run=True)
+    world.remember_many(
+        [Draft(world.get(f"topic/{topic}").body, key=f"note/{topic}#part") for topic in range(TOPICS)]
+    )
+    notes = [
+        replace(entry, judgements=(*entry.judgements, Judgement(f"note/{topic}", True)))
+        for topic, entry in enumerate(judged())
+    ]
+    done = world.calibrate(notes, dry_run=True)
+    assert (done.relevant, done.missed) == (2 * whole.relevant, 0)
+
+
+def test_what_search_does_not_find_is_counted(world: Memory) -> None:
+    lost = [
+        replace(entry, judgements=(*entry.judgements, Judgement("nowhere", True))) for entry in judged()
+    ]
+    assert world.calibrate(lost, dry_run=True).missed == TOPICS
+
+
+def test_nothing_to_find_teaches_too(world: Memory) -> None:
+    empty = [JudgedQuery(SearchRequest(f"the {words(topic)[0]} moon"), ()) for topic in range(TOPICS)]
+    with_empty = world.calibrate([*judged(), *empty], dry_run=True)
+    assert with_empty.relevant == TOPICS
+    assert with_empty.candidates > rerun(world, dry_run=True).candidates
+
+
+def test_a_question_that_comes_twice_is_one_query(world: Memory) -> None:
+    assert world.calibrate([*judged(), *judged()], dry_run=True).queries == TOPICS
+
+
+def test_filters_are_given_to_search(world: Memory) -> None:
+    nobody = [replace(entry, question=replace(entry.question, authors=("Nobody",))) for entry in judged()]
+    with pytest.raises(InvalidInput, match="Search finds none of the judged memories"):
+        world.calibrate(nobody)
+
+
+# What is refused
+
+
+def test_too_few_are_refused(world: Memory) -> None:
+    with pytest.raises(InvalidInput, match=r"^Too little to calibrate with: 29 judged queries have"):
+        world.calibrate(judged(29))
+    assert model(world).source == "database"
+
+
+def test_an_unknown_profile_is_refused(world: Memory) -> None:
+    with pytest.raises(InvalidInput, match=r"^There is no profile 'nothing'\."):
+        rerun(world, profile="nothing")
+    with pytest.raises(InvalidInput, match=r"^There is no profile 'nothing'\. There are: .*balanced"):
+        world.reset_calibration("nothing")
+
+
+def test_a_bad_line_is_refused_before_anything_is_searched(world: Memory, tmp_path: Path) -> None:
+    qrels = write_qrels(tmp_path / "qrels.jsonl")
+    qrels.write_text(qrels.read_text() + '\n{"query": "boats"}')
+    steps: list[int] = []
+    with pytest.raises(InvalidInput, match=f"line {TOPICS + 1}: give either relevant or judgements"):
+        world.calibrate(qrels, progress=steps.append)
+    assert steps == []
+
+
+def test_a_dry_run_that_forces_is_refused(world: Memory) -> None:
+    with pytest.raises(InvalidInput, match=r"^A dry run stores nothing, and force stores\."):
+        rerun(world, dry_run=True, force=True)
+
+
+def test_another_embedder_than_that_of_the_memories_is_refused(world: Memory, settings: Settings) -> None:
+    with (
+        Memory(settings=settings.model_copy(update={"embedder": "none"})) as wordy,
+        pytest.raises(InvalidInput, match=r"embedded with .*hash.*, and questions with nothing"),
+    ):
+        rerun(wordy)
+
+
+class Failing(HashEmbedder):
+    """Fails from the tenth question on."""
+
+    calls = 0
+
+    def embed(self, texts: Any) -> Vectors:
+        self.calls += 1
+        if self.calls > 10:
+            raise EmbedderError("out of order")
+        return super().embed(texts)
+
+
+def test_an_embedder_that_fails_stops_it(world: Memory, settings: Settings) -> None:
+    with (
+        Memory(settings=settings, embedder=Failing(DIMENSIONS)) as memory,
+        pytest.raises(EmbedderError, match=r"was not embedded .*out of order.*Nothing was stored"),
+    ):
+        rerun(memory)
+    assert model(world).source == "database"
+
+
+# From SQL
+
+
+def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
+    document = {"profile": "balanced", "embedder": None, "fitted_on": "a test", "coefficients": coefficients}
+    return {"model": json.dumps(document | fields)}
+
+
+SOUND = dict.fromkeys(("coverage", "information", "name", "author", "phrase", "cue", "graph"), 1)
+SOUND |= {"intercept": -5, "no_similarity": 2.5, "similarity": 7}
+STORE = "SELECT recall.store_relevance_model(%(model)s::jsonb)"
+
+
+def test_sql_stores_and_resets(query: Query) -> None:
+    query(STORE, fitted(SOUND))
+    query(STORE, fitted(SOUND | {"intercept": -6}))
+    first = query("SELECT * FROM recall.relevance_models('balanced')")[0]
+    assert (first["source"], first["coefficients"]) == ("tenant", SOUND | {"intercept": -6})
+    assert query("SELECT recall.reset_relevance_model('balanced') AS r") == [{"r": True}]
+    assert query("SELECT source FROM recall.relevance_models('balanced')") == [{"source": "database"}]
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (fitted(SOUND, profile="nothing"), "There is no profile 'nothing'."),
+        (fitted(SOUND, profile=None), "There is no profile NULL."),
+        (fitted(SOUND, embedder="another"), "fitted with the embedder another, and this database has none."),
+        (fitted(SOUND, fitted_on=""), "The model does not say what it was fitted on."),
+        (fitted(SOUND, fitted_on=None), "The model does not say what it was fitted on."),
+        (fitted(None), "The coefficients are no JSON object."),
+        (fitted([1]), "The coefficients are no JSON object."),
+        (fitted(SOUND | {"zeal": 1}), "There is no coefficient 'zeal'."),
+        (fitted(SOUND | {"name": -0.1}), "The coefficient name is -0.1."),
+        (fitted(SOUND | {"name": "1"}), 'The coefficient name is "1".'),
+        (fitted(SOUND | {"name": None}), "The coefficient name is null."),
+        (fitted(SOUND | {"intercept": 1e300}), "The coefficient intercept is "),
+        (fitted({"intercept": 1}), "The coefficient author is not given."),
+        ({"model": "[]"}, "There is no profile NULL."),
+    ],
+)
+def test_sql_refuses_coefficients_that_cannot_be(sql: Query, call: dict[str, str], sentence: str) -> None:
+    with pytest.raises(InvalidParameterValue, match=re.escape(sentence)):
+        sql(STORE, call)
+
+
+READING = {"intercept": -1, "rerank": 0.8, "fused": 0.4}
+STORE_READING = "SELECT recall.store_rerank_model(%(model)s::jsonb)"
+
+
+def reading(**fields: Any) -> dict[str, str]:
+    document = {"reranker": "a model", "coefficients": READING, "fitted_on": "a test"}
+    return {"model": json.dumps(document | fields)}
+
+
+def test_sql_stores_and_resets_how_a_reranker_is_read(query: Query) -> None:
+    query(STORE_READING, reading())
+    query(STORE_READING, reading(fitted_on="another test"))
+    mine, *shipped = query("SELECT * FROM recall.rerank_models()")
+    assert mine == {
+        "reranker": "a model", "source": "tenant", "in_force": True, "coefficients": READING,
+        "fitted_on": "another test",
+    }  # fmt: skip
+    assert [(row["reranker"], row["source"]) for row in shipped] == [("*", "database")]
+    assert query("SELECT recall.reset_rerank_model('a model') AS r") == [{"r": True}]
+    assert query("SELECT recall.reset_rerank_model('a model') AS r") == [{"r": False}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"reranker": "*"}, "The name of the reranker is missing, too long or *."),
+        ({"reranker": None}, "The name of the reranker is missing, too long or *."),
+        ({"coefficients": READING | {"rerank": -1}}, "The coefficient rerank is -1."),
+        ({"coefficients": {}}, "The coefficient fused is not given."),
+        ({"fitted_on": "x" * 501}, "The model does not say what it was fitted on."),
+    ],
+)
+def test_sql_refuses_a_reading_that_cannot_be(sql: Query, fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidParameterValue, match=re.escape(sentence)):
+        sql(STORE_READING, reading(**fields))

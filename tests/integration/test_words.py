@@ -1,0 +1,244 @@
+"""The words of a question: how rare each is, what stands in for a misspelt one, and what must occur."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from tests.conftest import Query
+
+Words = dict[str, dict[str, Any]]
+
+
+def remember(sql: Query, body: str, *, tenant: str = "acme", **fields: Any) -> int:
+    values = {"body": body, **fields}
+    call = ", ".join(f"p_{name} => %({name})s" for name in values)
+    return int(sql(f"SELECT recall.remember({call}) AS id", values, tenant=tenant)[0]["id"])
+
+
+def count(sql: Query, tenant: str = "acme") -> None:
+    sql("SELECT recall.refresh_lexemes()", tenant=tenant)
+
+
+def words(sql: Query, question: str) -> Words:
+    """By word, rarest first."""
+    rows = sql("SELECT * FROM recall.words_of('acme', %s)", (question,))
+    assert [row["documents"] for row in rows] == sorted(row["documents"] for row in rows)
+    return {row["word"]: row for row in rows}
+
+
+def steps(found: Words) -> dict[str, str]:
+    return {word: row["step"] for word, row in found.items()}
+
+
+def matching(sql: Query, tsquery: str) -> set[int]:
+    return {
+        row["id"]
+        for row in sql(
+            "SELECT id FROM recall.memory WHERE tenant = 'acme' AND search_text @@ %s::tsquery", (tsquery,)
+        )
+    }
+
+
+def found(sql: Query, question: str, **options: Any) -> list[int]:
+    call = "".join(f", p_{name} => %({name})s" for name in options)
+    values = {"question": question, **options}
+    rows = sql(f"SELECT id FROM recall.search(%(question)s{call}) ORDER BY rank", values)
+    return [row["id"] for row in rows]
+
+
+@pytest.fixture
+def harbour(sql: Query) -> dict[str, int]:
+    made = {
+        "contract": remember(sql, "The harbour contract was signed by the pilots"),
+        "pump": remember(sql, "The harbour pump was mended", author="Will Hurst", tags=["IT", "deployments"]),
+        "plant": remember(sql, "Photosynthesis in the harbour pond", title="Universal joints"),
+    }
+    count(sql)
+    return made
+
+
+# Words that memories hold
+
+
+def test_words_come_rarest_first_with_their_counts(sql: Query, harbour: dict[str, int]) -> None:
+    rows = words(sql, "Is the harbour pump mended?")
+    assert list(rows) == ["mend", "pump", "harbour"]
+    assert [row["documents"] for row in rows.values()] == [1, 1, 3]
+    assert {(row["total"], row["share"], row["step"]) for row in rows.values()} == {(3, 1.0, "word")}
+    assert rows["pump"]["query"] == "'pump'"
+
+
+TEXTS = st.lists(
+    st.sampled_from(["harbour", "pump", "running", "IT", "Will", "news", "universal", "the", "café", "x-1"]),
+    min_size=1,
+    max_size=5,
+)
+
+
+@hypothesis_settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    drafts=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=6),
+    question=TEXTS,
+    counted=st.booleans(),
+)
+def test_a_word_is_in_as_many_memories_as_its_count_says(
+    sql: Query, drafts: list[tuple[list[str], list[str], list[str]]], question: list[str], counted: bool
+) -> None:
+    sql("DELETE FROM recall.memory")
+    sql("DELETE FROM recall.lexeme")
+    for body, tags, author in drafts:
+        remember(sql, " ".join(body), tags=tags, author=" ".join(author))
+    if counted:
+        count(sql)
+    rows = words(sql, "about " + " ".join(question))
+    for row in rows.values():
+        if row["step"] != "similar" and row["word"] != "about":
+            assert row["documents"] == len(matching(sql, row["query"]))
+        assert row["total"] == len(drafts)
+
+
+def test_at_most_sixteen_words_are_asked_for(sql: Query) -> None:
+    held = [f"w{number}x" for number in range(40)]
+    remember(sql, " ".join(held))
+    count(sql)
+    rows = words(sql, " ".join([*held, *(f"q{number}z" for number in range(40))]))
+    assert len(rows) == 16
+    assert sum(row["documents"] == 0 for row in rows.values()) == 8
+
+
+def test_stop_words_alone_are_no_words(sql: Query, harbour: dict[str, int]) -> None:
+    assert words(sql, "what is the") == {}
+    assert words(sql, "?!") == {}
+
+
+# What is written like a name
+
+
+def test_a_stop_word_that_is_a_name_is_a_word(sql: Query, harbour: dict[str, int]) -> None:
+    assert steps(words(sql, "what did Will mend")) == {"mend": "word", "will": "word"}
+    assert steps(words(sql, "the IT people")) == {"peopl": "unknown", "it": "word"}
+    assert steps(words(sql, "it")) == {"it": "word"}
+
+
+@pytest.mark.parametrize("question", ["will it rain", "Will it rain", "WILL IT RAIN"])
+def test_a_stop_word_that_is_no_name_stays_one(sql: Query, harbour: dict[str, int], question: str) -> None:
+    assert set(words(sql, question)) == {"rain"}
+
+
+def test_a_name_that_no_memory_has_is_no_word(sql: Query, harbour: dict[str, int]) -> None:
+    assert set(words(sql, "what did Who mend")) == {"mend"}
+
+
+def test_an_identifier_is_found_as_it_is_written_and_by_its_stem(sql: Query, harbour: dict[str, int]) -> None:
+    for question in ("deployments", "deployment", "IT", "people of IT"):
+        assert found(sql, question) == [harbour["pump"]], question
+
+
+# What stands in for a word that no memory holds
+
+
+def test_the_beginning_of_a_word_stands_in_for_it(sql: Query, harbour: dict[str, int]) -> None:
+    row = words(sql, "photosyn")["photosyn"]
+    assert (row["step"], row["share"], row["documents"]) == ("prefix", 0.7, 1)
+    assert row["query"] == "'photosynthesi'"
+    assert found(sql, "photosyn") == [harbour["plant"]]
+
+
+def test_a_word_spelt_alike_stands_in_for_a_misspelt_one(sql: Query, harbour: dict[str, int]) -> None:
+    row = words(sql, "photosinthesis")["photosinthesi"]
+    assert (row["step"], row["documents"], row["query"]) == ("similar", 1, "'photosynthesi'")
+    assert 0.5 <= row["share"] < 1
+    assert found(sql, "photosinthesis") == [harbour["plant"]]
+
+
+def test_at_most_five_beginnings_stand_in_and_their_counts_add_up(sql: Query) -> None:
+    for ending in ("ab", "ac", "ad", "af", "ag", "ah", "ak"):
+        remember(sql, f"quay{ending}")
+    count(sql)
+    row = words(sql, "quaya")["quaya"]
+    assert (row["step"], row["documents"]) == ("prefix", 5)
+    assert len(matching(sql, row["query"])) == 5
+
+
+@pytest.mark.parametrize("word", ["1234", "pum", "zzzzzz", "x-99"])
+def test_numbers_and_short_words_are_not_bent(sql: Query, harbour: dict[str, int], word: str) -> None:
+    remember(sql, "the bill of 12345 for pumps x-991")
+    count(sql)
+    assert {row["step"] for row in words(sql, word).values()} <= {"unknown", "word"}
+    assert all(row["documents"] == 0 for row in words(sql, word).values() if row["step"] == "unknown")
+
+
+def test_words_of_other_tenants_never_stand_in(sql: Query, harbour: dict[str, int]) -> None:
+    remember(sql, "lighthouse lighthouses lightning", tenant="other")
+    count(sql, tenant="other")
+    assert steps(words(sql, "lighthous lighthouze lightn")) == dict.fromkeys(
+        ("lighthous", "lighthouz", "lightn"), "unknown"
+    )
+
+
+def test_before_words_are_counted_beginnings_are_looked_for_in_the_memories(sql: Query) -> None:
+    plant = remember(sql, "Photosynthesis in the harbour pond")
+    remember(sql, "photosynthesis elsewhere", tenant="other")
+    row = words(sql, "photosyn")["photosyn"]
+    assert (row["step"], row["share"], row["documents"], row["total"]) == ("prefix", 0.7, 1, 1)
+    assert steps(words(sql, "photosinthesis pond")) == {"photosinthesi": "unknown", "pond": "word"}
+    assert found(sql, "photosyn") == [plant]
+
+
+def test_awkward_characters_are_only_characters(sql: Query) -> None:
+    remember(sql, r"C:\temp\o'brien 'quoted' a&b|c !x:*")
+    count(sql)
+    for question in (r"o'brien c:\temp", "'quoted", "a&b|c", "!x:*", "zzzz' | 'harbour", r"zzzz\ ", "zzzz:*"):
+        words(sql, question)
+        found(sql, question + " pump")
+
+
+# Phrases and hints
+
+
+def test_a_phrase_is_of_the_tenants_language(sql: Query) -> None:
+    [row] = sql("SELECT recall.phrase_of('acme', 'the harbours of contract') AS phrase")
+    assert row["phrase"] == "'harbour' <2> 'contract'"
+
+
+def hint_query(sql: Query, hints: Sequence[str | None] | None) -> str | None:
+    [row] = sql("SELECT recall.hint_query('acme', %s::text[])::text AS query", (hints,))
+    return None if row["query"] is None else str(row["query"])
+
+
+def test_every_hint_must_occur(sql: Query, harbour: dict[str, int]) -> None:
+    assert found(sql, "harbour", hints=["pump"]) == [harbour["pump"]]
+    assert found(sql, "harbour", hints=["harbour contract", "pilot"]) == [harbour["contract"]]
+    assert found(sql, "harbour", hints=["contract harbour"]) == []
+    assert found(sql, "harbour", hints=["IT"]) == [harbour["pump"]]
+    assert found(sql, "harbour", hints=["pump", "contract"]) == []
+    assert hint_query(sql, None) is None
+
+
+@pytest.mark.parametrize(
+    ("hints", "sentence"),
+    [
+        ([], "There are 0 hints; give 1 to 32, or none at all."),
+        (["pump"] * 33, "There are 33 hints; give 1 to 32, or none at all."),
+        (["pump", None], "A hint is empty."),
+        ([" \n"], "A hint is empty."),
+        (["the"], "The hint 'the' holds only stop words or punctuation."),
+        (["?!"], "The hint '?!' holds only stop words or punctuation."),
+        (["x" * 1001], "A hint has 1001 characters; at most 1,000 can be asked for."),
+    ],
+)
+def test_a_hint_that_says_nothing_is_refused(
+    sql: Query, harbour: dict[str, int], hints: list[str | None], sentence: str
+) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
+        hint_query(sql, hints)
+    assert caught.value.diag.message_primary == sentence

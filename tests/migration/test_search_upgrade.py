@@ -1,0 +1,204 @@
+"""From revision 0003 with data to languages of one's own, and what changes when unaccent arrives later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from alembic import command
+from psycopg.rows import dict_row
+from sqlalchemy import text
+
+from pgrecall.database import connect, server_facts
+from pgrecall.schema import migrate
+from tests.conftest import Query
+
+SETTINGS = (
+    "INSERT INTO recall.setting (tenant, name, value) VALUES "
+    "('*', 'embedding.dimensions', '64'), ('*', 'schema.functions', '\"of 0003\"')"
+)
+MEMORY = (
+    "INSERT INTO recall.memory (tenant, key, layer, title, body, author, tags) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id"
+)
+ACTIVATION = (
+    "INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock) "
+    "VALUES (%s, %s, 1, 1700000000, 1700000000, to_timestamp(1700000000), 0.5, 1)"
+)
+NAME = (
+    "INSERT INTO recall.name (tenant, name, memory_id, entity) VALUES (%s, lower(%s), %s, true) "
+    "ON CONFLICT DO NOTHING"  # where a trigger has been quicker
+)
+
+
+@contextmanager
+def statements(url: str) -> Iterator[Query]:
+    with psycopg.connect(url, row_factory=dict_row, autocommit=True) as connection:
+
+        def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
+            connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
+            cursor = connection.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+        yield run
+
+
+@pytest.fixture
+def old(empty_database: str) -> Iterator[Query]:
+    """A database at revision 0003 without functions; statements run in it, committed, as tenant ``acme``."""
+    with connect(empty_database) as connection:
+        facts = server_facts(connection)
+    with migrate._locked(empty_database) as connection:
+        migrate._prepare(connection, facts)
+        command.upgrade(migrate._config(connection, 64), "0003")
+        connection.execute(text(SETTINGS.replace(":", r"\:")))
+    with statements(empty_database) as run:
+        yield run
+
+
+def store(
+    run: Query, key: str, body: str, *, tenant: str = "acme", title: str = "", author: str | None = None
+) -> int:
+    layer = "entity" if title else "knowledge"
+    [row] = run(MEMORY, (tenant, key, layer, title, body, author, ["IT"]), tenant=tenant)
+    run(ACTIVATION, (tenant, row["id"]), tenant=tenant)
+    if title:
+        run(NAME, (tenant, title, row["id"]), tenant=tenant)
+    return int(row["id"])
+
+
+@pytest.fixture
+def filled(old: Query) -> Query:
+    """Two tenants with memories; the first one's words are counted, as of old."""
+    store(old, "café", "José signed the contracts at the café", author="Zoë Åberg")
+    store(old, "josé", "A pilot", title="José Muñoz")
+    store(old, "theirs", "Their contracts", tenant="other")
+    old("INSERT INTO recall.lexeme VALUES ('acme', '', 2), ('acme', 'josé', 2), ('acme', 'gone', 7)")
+    old(
+        "INSERT INTO recall.relevance_model VALUES "
+        "('acme', '*', 'balanced', -6, 7, 2, 2, 1, 2, 1, 'queries of our own')"
+    )
+    return old
+
+
+def found(run: Query, question: str, *, tenant: str = "acme") -> list[str]:
+    rows = run("SELECT key FROM recall.search(%s) ORDER BY rank", (question,), tenant=tenant)
+    return [row["key"] for row in rows]
+
+
+def test_what_was_stored_is_found_in_the_new_way(empty_database: str, filled: Query) -> None:
+    stored = "SELECT id, tenant, key, title, body, author, tags FROM recall.memory ORDER BY id"
+    before = filled(stored)
+    assert migrate.upgrade(empty_database).after.revision == migrate.head_revision()
+    assert filled(stored) == before
+    assert {row["language"] for row in filled("SELECT language FROM recall.memory")} == {"english"}
+    assert found(filled, "signing a contract at the cafe") == ["café"]
+    assert found(filled, "signing a contract", tenant="other") == ["theirs"]
+    assert found(filled, "jose munoz")[0] == "josé"
+    assert found(filled, "what did Zoe sign") == ["café"]
+    assert set(found(filled, "IT")) == {"café", "josé"}
+
+
+def test_words_that_were_counted_are_counted_again(empty_database: str, filled: Query) -> None:
+    migrate.upgrade(empty_database)
+    counted = filled("SELECT tenant, word, documents FROM recall.lexeme ORDER BY 1, 2")
+    assert {row["tenant"] for row in counted} == {"acme"}
+    for tenant in ("acme", "other"):
+        filled("SELECT recall.refresh_lexemes()", tenant=tenant)
+    fresh = "SELECT tenant, word, documents FROM recall.lexeme WHERE tenant = 'acme' ORDER BY 1, 2"
+    assert filled(fresh) == counted
+    assert {"word": "jose", "documents": 2} in filled("SELECT word, documents FROM recall.lexeme")
+
+
+def test_coefficients_of_ones_own_stay_and_are_logistic(empty_database: str, filled: Query) -> None:
+    migrate.upgrade(empty_database)
+    [model] = filled("SELECT * FROM recall.relevance_model WHERE tenant = 'acme'")
+    assert (model["intercept"], model["fitted_on"], model["form"]) == (-6, "queries of our own", "logistic")
+    assert (model["phrase"], model["cue"], model["graph"]) == (0, 0, 0)
+    assert (model["vitality_weight"], model["vitality_mode"]) == (None, None)
+
+
+def test_a_table_of_ones_own_that_hangs_on_a_column_stops_the_upgrade_unharmed(
+    empty_database: str, filled: Query
+) -> None:
+    filled("CREATE VIEW public.words AS SELECT id, search_text FROM recall.memory")
+    with pytest.raises(Exception, match="other objects depend on it"):
+        migrate.upgrade(empty_database)
+    assert migrate.inspect(empty_database).revision == "0003"
+    assert len(filled("SELECT id FROM public.words")) == 3
+
+
+# A server that does not offer unaccent, until it does
+
+
+@pytest.fixture
+def without_unaccent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.MonkeyPatch]:
+    """As long as this patch holds, nobody asks the server for the extension."""
+    script = migrate._languages_file().read_text()
+    asking, _, rest = script.partition("CREATE EXTENSION unaccent;")
+    copy = tmp_path / "languages.sql"
+    copy.write_text(f"{asking}NULL;{rest}")
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "_languages_file", lambda: copy)
+        yield patch
+
+
+CONFIGURATIONS = (
+    "SELECT cfgname, tokid, array_agg(d.dictname ORDER BY mapseqno) AS dictionaries "
+    "FROM pg_ts_config c JOIN pg_ts_config_map m ON mapcfg = c.oid JOIN pg_ts_dict d ON d.oid = mapdict "
+    "JOIN ts_token_type('default') ON tokid = maptokentype "
+    "WHERE cfgnamespace = 'recall'::regnamespace GROUP BY 1, 2 ORDER BY 1, 2"
+)
+
+
+def likeness(run: Query, name: str) -> float:
+    rows = run("SELECT similarity FROM recall.names_in('acme', %s)", (name,))
+    return max((row["similarity"] for row in rows), default=0.0)
+
+
+def test_accents_count_until_unaccent_arrives(
+    empty_database: str, without_unaccent: pytest.MonkeyPatch
+) -> None:
+    migrate.upgrade(empty_database, dimensions=64)
+    with statements(empty_database) as run:
+        store(run, "café", "José signed the contracts at the café", author="Zoë Åberg")
+        store(run, "josé", "A pilot", title="José Muñoz")
+        run("SELECT recall.refresh_lexemes()")
+        assert run("SELECT recall.takes_accents_off() AS off") == [{"off": False}]
+        assert likeness(run, "jose munoz") < 1
+        assert likeness(run, "José Muñoz") == 1
+        assert found(run, "at the cafe") == []
+        assert found(run, "what did Zoe order") == []
+        assert found(run, "what did Zoë order") == ["café"]
+
+        without_unaccent.undo()
+        assert migrate.upgrade(empty_database).changed
+        assert run("SELECT recall.takes_accents_off() AS off") == [{"off": True}]
+        assert likeness(run, "jose munoz") == 1
+        assert found(run, "at the cafe") == ["café"]
+        assert found(run, "what did Zoe order") == ["café"]
+        assert run("SELECT documents FROM recall.lexeme WHERE word = 'jose'") == [{"documents": 2}]
+        assert run("SELECT documents FROM recall.lexeme WHERE word = 'josé'") == []
+        assert not migrate.upgrade(empty_database).changed
+
+
+def test_configurations_do_not_depend_on_when_unaccent_came(
+    empty_database: str, database_url: str, without_unaccent: pytest.MonkeyPatch
+) -> None:
+    migrate.upgrade(empty_database, dimensions=64)
+    without_unaccent.undo()
+    migrate.upgrade(empty_database)
+    with statements(empty_database) as late, statements(database_url) as early:
+        assert late(CONFIGURATIONS) == early(CONFIGURATIONS)
+
+
+def test_a_configuration_that_was_changed_by_hand_stays_as_it_is(database_url: str) -> None:
+    with statements(database_url) as run:
+        run("ALTER TEXT SEARCH CONFIGURATION recall.english ALTER MAPPING FOR asciiword WITH simple")
+        changed = run(CONFIGURATIONS)
+        migrate.upgrade(database_url)
+        assert run(CONFIGURATIONS) == changed
