@@ -17,8 +17,10 @@ from typer.core import TyperGroup
 from pgrecall import __version__
 from pgrecall.errors import RecallError
 from pgrecall.faces import (
+    cli_calibrate,
     cli_context,
     cli_database,
+    cli_doctor,
     cli_feedback,
     cli_import,
     cli_jobs,
@@ -56,7 +58,6 @@ app = typer.Typer(
     help="Agent memory in your own Postgres, ranked by what matters now.",
     epilog="Exit codes: 0 found or done, 1 nothing found, 2 bad input, 3 no usable database.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -72,8 +73,11 @@ app.command("forget")(cli_memories.forget)
 app.add_typer(cli_feedback.feedback_commands, name="feedback")
 app.command("pin")(cli_settings.pin)
 app.command("status")(cli_database.status)
+app.command("doctor")(cli_doctor.doctor)
 app.add_typer(cli_layers.layer_commands, name="layers")
 app.add_typer(cli_settings.setting_commands, name="setting")
+app.command("calibrate")(cli_calibrate.calibrate)
+app.command("language")(cli_settings.language)
 app.add_typer(cli_prune.prune_commands, name="prune")
 app.add_typer(cli_plot.plot_commands, name="plot")
 app.command("worker")(cli_jobs.worker)

@@ -23,15 +23,18 @@ def _models() -> None:
 def export_onnx(
     folder: Annotated[Path, typer.Argument(help="A cross-encoder as sentence-transformers saves it.")],
     out: Annotated[Path, typer.Argument(help="The folder to write: new, or empty.")],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Keep full precision: the same scores, four times the size.")
+    ] = False,
 ) -> None:
     """Write a cross-encoder for ONNX Runtime, in 8-bit integers: on a CPU it reads pairs faster.
 
-    Scores move a little by it, so compare a few real questions before and after.
+    Scores move a little by it, so compare a few real questions before and after, or give --exact.
     """
-    from pgrecall.search.reranking_export import export_int8
+    from pgrecall.search.reranking_export import export_onnx as export
 
     notes().print("Exporting takes a minute or so.")
-    done = export_int8(folder, out)
+    done = export(folder, out, exact=exact)
     output().print(
         f"Wrote {done.folder}: {done.bytes_after / MEGABYTE:.0f} MB in place of "
         f"{done.bytes_before / MEGABYTE:.0f}; a sample's logit moved by {done.moved:.2f} at most.",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pgrecall.client import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli_base import NOTHING_FOUND, globals_of, notes
 from pgrecall.faces.plots_style import drawing, require_drawable, theme_of, write
 from pgrecall.faces.values import clock, parse_moment, parse_reference, parse_since
+
+if TYPE_CHECKING:
+    from pgrecall.client import Memory
 
 MOST_INSTANTS = 100
 _YEAR = timedelta(days=365)

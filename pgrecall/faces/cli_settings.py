@@ -1,4 +1,4 @@
-"""Commands about what can be tuned: setting list, set, reset; and pin."""
+"""Commands about what can be tuned: setting list, set, reset; language; and pin."""
 
 from __future__ import annotations
 
@@ -49,6 +49,28 @@ def reset(context: typer.Context, name: Name) -> None:
         memory.configure(text(name, "The name of the setting"), None)
         value = next(setting.value for setting in memory.tuning() if setting.name == name)
     output().print(f"{name} is {value:g} now.", soft_wrap=True)
+
+
+def language(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Of the language; without it, tell which it is.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Tell or choose the language this tenant's memories and questions are read in."""
+    with globals_of(context).opened() as memory:
+        changed = None if name is None else memory.set_language(text(name, "The name of the language"))
+        known = memory.languages()
+    if as_json:
+        output().out(to_text(known))
+        return
+    accents = "accents are taken off" if known.accents_off else "accents count, for unaccent is missing"
+    output().print(f"{known.language}; {accents}.", soft_wrap=True)
+    if changed is None:
+        output().print(f"There are: {', '.join(known.available)}.", soft_wrap=True)
+    else:
+        output().print(f"{changed:,} memories were read anew.", soft_wrap=True)
 
 
 def pin(

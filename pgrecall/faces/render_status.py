@@ -29,7 +29,8 @@ def show_status(console: Console, state: Status, where: str) -> None:
 def _lines(state: Status, where: str) -> Iterator[str]:
     yield where
     embedder = f"embedder {state.embedder or 'none yet'} ({state.dimensions} dimensions)"
-    yield f"schema {state.revision}, {embedder}, tenant {state.tenant}"
+    language = f"language {state.language}{'' if state.accents_off else ' (without unaccent)'}"
+    yield f"schema {state.revision}, {embedder}, {language}, tenant {state.tenant}"
     bare = f"{state.awaiting_embedding:,} without embedding"
     yield f"{state.memories:,} memories, {state.archived:,} archived, {bare}"
     yield f"{state.accesses:,} accesses, {state.links:,} links, {state.links_pending:,} links pending"

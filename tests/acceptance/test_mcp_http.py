@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import httpx
 import pytest
@@ -80,6 +80,24 @@ def test_a_search_whose_client_gives_up_is_cancelled_in_postgres(
 
     with served_over_http(database_url) as address:
         run(scenario(address))
+
+
+def test_what_it_was_doing_ends_with_it(database_url: str, query: Query) -> None:
+    called = {"name": "search", "arguments": {"query": "gate"}}
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}
+
+    def search(address: str, session: str) -> None:
+        with suppress(httpx.HTTPError):  # it goes away in the midst
+            post(address, asked, mcp_session_id=session)
+
+    with held_up(database_url):
+        with served_over_http(database_url) as address:
+            session = post(address, INITIALIZE).headers["mcp-session-id"]
+            caller = threading.Thread(target=search, args=(address, session))
+            caller.start()
+            run(eventually(lambda: waiting(query) == 1, "the search waits"))
+        run(eventually(lambda: waiting(query) == 0, "nobody waits"))
+        caller.join()
 
 
 def test_it_serves_this_machine_only(pgrecall: Command) -> None:

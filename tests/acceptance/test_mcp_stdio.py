@@ -132,6 +132,7 @@ def test_what_it_was_doing_ends_with_it(how: str, database_url: str, query: Quer
                 server.process.stdin = None
             else:
                 server.process.send_signal(signal.Signals[how])
+                server.process.wait(timeout=60)  # its standard input is still open
             code, out, err = server.ended()
             run(eventually(lambda: waiting(query) == 0, "nobody waits"))
         assert code == {"standard input ends": 0, "SIGTERM": 143, "SIGINT": 130}[how]

