@@ -70,6 +70,16 @@ class Settings(BaseSettings):
     reranker_scale: Literal["logit", "probability"] | None = Field(
         default=None, description="What the model returns; None is probability for cohere, else logit."
     )
+    http_host: str = Field(default="127.0.0.1", min_length=1, description="Where `serve` listens.")
+    http_port: int = Field(default=8766, ge=0, le=65535, description="0 takes a free one.")
+    http_concurrency: int | None = Field(
+        default=None, ge=1, le=10_000, description="Requests worked on at once; none: as many as pool_size."
+    )
+    http_queue: int = Field(default=64, ge=0, le=100_000, description="Requests that may wait beyond these.")
+    http_body_bytes: int = Field(default=8_388_608, ge=1024, le=2**31, description="Largest request.")
+    http_patience: float = Field(
+        default=10.0, gt=0, le=600, description="Seconds a request may wait, and a client may dawdle."
+    )
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -13,6 +13,7 @@ pruning       prune plans
 jobs          upkeep that runs by itself, and can be asked for
 tuning        layers and settings
 keeping       statistics, the link graph, pins, the past, status
+serving       keys, and what a service tells of itself
 memory        all of them as ``Memory``
 async_memory  and as ``AsyncMemory``
 """

@@ -104,6 +104,9 @@ class AsyncDriver(Driver):
             return await _in_thread(work, step.give_up)
         return await asyncio.to_thread(work)
 
+    def _pool_figures(self) -> dict[str, int]:
+        return {} if self._opened.database is None else self._opened.database.figures()
+
     async def _pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 

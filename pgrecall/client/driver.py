@@ -111,6 +111,13 @@ class Driver(ABC):
         vars(view).update(differing, _is_view=True)
         return view
 
+    def pool_figures(self) -> dict[str, int]:
+        """What the pool of connections tells of itself: its size, how many are free, how many wait."""
+        return self._pool_figures()
+
+    @abstractmethod
+    def _pool_figures(self) -> dict[str, int]: ...
+
     @property
     def _embedder_name(self) -> str | None:
         return self.embedder.name if self.embedder else None

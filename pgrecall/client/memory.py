@@ -14,6 +14,7 @@ from pgrecall.client.picturing import Picturing
 from pgrecall.client.pruning import Pruning
 from pgrecall.client.remembering import Remembering
 from pgrecall.client.searching import Searching
+from pgrecall.client.serving import Serving
 from pgrecall.client.sync_driver import SyncDriver
 from pgrecall.client.tuning import Tuning
 from pgrecall.client.using import Using
@@ -22,17 +23,8 @@ from pgrecall.search.embedding import Embedder
 
 
 class Capabilities(
-    Remembering,
-    Using,
-    Searching,
-    Composing,
-    Judging,
-    Calibrating,
-    Keeping,
-    Working,
-    Pruning,
-    Tuning,
-    Picturing,
+    Remembering, Using, Searching, Composing, Judging, Calibrating, Keeping, Working, Pruning, Tuning,
+    Picturing, Serving
 ):
     """What every client can do, whichever driver performs it."""
 

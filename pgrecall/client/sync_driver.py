@@ -60,6 +60,9 @@ class SyncDriver(Driver):
     async def _aside(self, step: flows.LocalStep) -> Any:
         return self._ground.tools.answer(step)
 
+    def _pool_figures(self) -> dict[str, int]:
+        return self._database.figures()
+
     async def _pause(self, seconds: float) -> None:
         time.sleep(seconds)
 

@@ -70,6 +70,10 @@ class AsyncDatabase:
                 connection.heard_at = time.monotonic()
                 return await cursor.fetchall()
 
+    def figures(self) -> dict[str, int]:
+        """What the pool tells of itself; nothing before it is used."""
+        return {} if self._place is None else self._place.pool.get_stats()
+
     async def _here(self) -> Pool:
         """The pool of this process and loop.
 

@@ -84,6 +84,10 @@ class Database:
         with connect(self._url, timeout=self._limits.connect_timeout) as connection:
             return server_facts(connection)
 
+    def figures(self) -> dict[str, int]:
+        """What the pool tells of itself."""
+        return self._here().get_stats()
+
     def _here(self) -> Pool:
         """The pool of this process."""
         pool = self._pools.get(os.getpid())

@@ -24,6 +24,7 @@ from pgrecall.faces import (
     cli_feedback,
     cli_import,
     cli_jobs,
+    cli_keys,
     cli_layers,
     cli_mcp,
     cli_memories,
@@ -31,6 +32,7 @@ from pgrecall.faces import (
     cli_plot,
     cli_prune,
     cli_search,
+    cli_serve,
     cli_settings,
 )
 from pgrecall.faces.cli_base import INTERRUPTED, Globals, complain, notes, output
@@ -85,6 +87,8 @@ app.add_typer(cli_jobs.job_commands, name="job")
 app.add_typer(cli_models.model_commands, name="model")
 app.command("mcp")(cli_mcp.mcp)
 app.command("tools")(cli_mcp.tools)
+app.command("serve")(cli_serve.serve)
+app.add_typer(cli_keys.key_commands, name="key")
 app.command("postgres")(cli_database.postgres)
 app.command("upgrade")(cli_database.upgrade)
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, output
 from pgrecall.faces.documents import plain, to_text
+from pgrecall.faces.plots_style import LIGHT, drawing, require_drawable, write
 from pgrecall.faces.progress import Progress
 from pgrecall.faces.render_calibration import show_calibration
 from pgrecall.faces.values import text
@@ -30,7 +31,7 @@ def calibrate(
     force: Annotated[bool, typer.Option("--force", help="Store even what does not predict better.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Go back to the coefficients that ship.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Also draw predicted against observed.")
+        Path | None, typer.Option(metavar="FILE", help="Also draw predicted against observed: .png or .svg.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
@@ -45,7 +46,7 @@ def calibrate(
         _reset(context, name, reranker)
     if qrels is None:
         raise InvalidInput("Judged queries are missing.", hint="Give a JSONL file, or --reset.")
-    _require_plottable(plot)
+    form = None if plot is None else require_drawable(plot)
     judged = read_qrels(qrels)
     bar = Progress("searching", "queries", len(judged))
     with globals_of(context).opened(embeds=True) as memory, bar:
@@ -54,8 +55,8 @@ def calibrate(
             judged, name, reranker=reranker, dry_run=dry_run, force=force, progress=count.add
         )
     _report(done, dry_run, as_json)
-    if plot is not None:
-        _draw(done, plot)
+    if plot is not None and form is not None:
+        _draw(done, plot, form)
     raise typer.Exit(DONE if done.stored or done.better else NOTHING_FOUND)
 
 
@@ -99,27 +100,9 @@ def _report(done: Calibration, dry_run: bool, as_json: bool) -> None:
         notes().print("Nothing was stored: on queries it has not seen this predicts no better than now.")
 
 
-def _require_plottable(plot: Path | None) -> None:
-    """Refuses before anything is searched what could not be drawn after it."""
-    if plot is None:
-        return
-    if plot.suffix.lower() != ".png":
-        raise InvalidInput(f"{plot} does not end in .png.", hint="The picture is a PNG file.")
-    if not plot.parent.is_dir():
-        raise InvalidInput(f"There is no folder {plot.parent}.", hint="Make it, or name another file.")
-    from importlib.util import find_spec
+def _draw(done: Calibration, file: Path, form: str) -> None:
+    from pgrecall.faces.plots_reliability import reliability_figure
 
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("matplotlib", "plots")
-
-
-def _draw(done: Calibration, file: Path) -> None:
-    from pgrecall.faces.plots_reliability import draw_reliability  # draws in matplotlib
-
-    try:
-        draw_reliability(done, file)
-    except OSError as error:
-        raise InvalidInput(
-            f"{file} cannot be written: {error.strerror}.", hint="Name another file."
-        ) from error
+    with drawing(LIGHT):
+        write(reliability_figure(done, LIGHT), file, form)
     notes().print(f"The picture is in {file}.")

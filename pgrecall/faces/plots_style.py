@@ -80,7 +80,7 @@ def require_drawable(file: Path) -> str:
     form = file.suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise InvalidInput(
-            f"{str(file)!r} names no kind of picture.", hint="Let --out end in .png or in .svg."
+            f"{str(file)!r} names no kind of picture.", hint="Let its name end in .png or in .svg."
         )
     if not file.parent.is_dir():
         raise InvalidInput(f"There is no folder {str(file.parent)!r}.", hint="Make it, or write elsewhere.")

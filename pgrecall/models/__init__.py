@@ -11,6 +11,8 @@ prune       prune plans and what became of them
 pictures    what pictures are drawn from
 calibration judged queries, coefficients, and how well they fit
 layers      layers, settings and languages
+keys        keys of the HTTP service
+service     figures of a whole database
 jobs        what jobs did, and where they stand
 reports     imports, the link graph, the state of a tenant
 """
@@ -29,6 +31,7 @@ from pgrecall.models.calibration import (
 from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order
 from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
+from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
 from pgrecall.models.layers import Languages, Layer, Setting
 from pgrecall.models.memories import (
     RELATIONS,
@@ -67,6 +70,7 @@ __all__ = [
     "AccessKind",
     "AccessRecord",
     "Agreement",
+    "ApiKey",
     "Calibration",
     "Check",
     "ContextBlock",
@@ -81,6 +85,7 @@ __all__ = [
     "GraphReport",
     "Hit",
     "ImportReport",
+    "IssuedKey",
     "JobOutcome",
     "JobRun",
     "JobStatus",
@@ -88,6 +93,7 @@ __all__ = [
     "JudgedQuery",
     "JudgedSearch",
     "Judgement",
+    "KeyHolder",
     "Languages",
     "Layer",
     "LayerStatus",

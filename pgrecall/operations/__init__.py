@@ -16,6 +16,8 @@ layers      layers and presets
 settings    numbers that can be tuned
 keeping     pins, the past, rebuilding, verifying
 upkeep      the steps of jobs
+keys        keys of the HTTP service
+service     the schema's state, and figures of a whole database
 jobs        runs of jobs, and embeddings made after the fact
 pictures    what pictures are drawn from
 """

@@ -15,7 +15,7 @@ _ELSEWHERE = ("rerank", "deadline", "log")
 
 _CASTS = {"now": NOW, "cues": "recall.ids_of(%(cues)s)"}
 _SEARCH_PARAMETERS = tuple(f.name for f in fields(SearchRequest) if f.name not in _ELSEWHERE)
-_ARGUMENTS = "p_embedding => %(embedding)s, p_embeddings => %(embeddings)s::halfvec[], " + ", ".join(
+_ARGUMENTS = "p_embedding => %(embedding)s, p_embeddings => %(embeddings)s, " + ", ".join(
     f"p_{name} => {_CASTS.get(name, f'%({name})s')}" for name in _SEARCH_PARAMETERS
 )
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
@@ -65,7 +65,7 @@ def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> 
 def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dict[str, object]:
     texts = None if vectors is None else [vector_text(vector) for vector in vectors]
     first = texts.pop(0) if texts and request.query.strip() else None
-    parameters: dict[str, object] = {"embedding": first, "embeddings": texts or None}
+    parameters: dict[str, object] = {"embedding": first, "embeddings": _array(texts)}
     for name in _SEARCH_PARAMETERS:
         value = getattr(request, name)
         parameters[name] = list(value) if isinstance(value, tuple) else value
@@ -73,6 +73,11 @@ def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dic
         if parameters[name] is not None:
             parameters[name] = to_json(parameters[name])
     return parameters
+
+
+def _array(vectors: list[str] | None) -> str | None:
+    """An array of vectors as Postgres reads it; its type is the parameter's, wherever pgvector lives."""
+    return "{" + ",".join(f'"{vector}"' for vector in vectors) + "}" if vectors else None
 
 
 def _found(rows: Sequence[Row]) -> Found:

@@ -19,6 +19,9 @@ _ARMS = {
     "cue": "what was just used",
     "graph": "its links",
 }
+_WORTH_TELLING = 0.1
+"""Log-odds that links must have lent to be named as a reason."""
+
 _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
 _NO_RELEVANCE_TERM = ("logit", "probability")
 _STEPS = {
@@ -36,7 +39,8 @@ def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
     >>> sentence({"arms": {"name": {"likeness": 1}}, "score": {"exempt": True}})
     'Found by its name; asked for by name, so its vitality does not count.'
     """
-    clauses = [_found(explanation.get("arms", {}), words or {}), _answers(explanation.get("relevance", {}))]
+    relevance = explanation.get("relevance", {})
+    clauses = [_found(_telling(explanation.get("arms", {}), relevance), words or {}), _answers(relevance)]
     clauses.append(_reread(explanation.get("rerank", {})))
     clauses.append(_weighed(explanation.get("vitality", {}), explanation.get("score", {})))
     told = "; ".join(clause for clause in clauses if clause)
@@ -68,6 +72,13 @@ def activation_terms(vitality: Part) -> str:
         f"{uses}; B {_number(vitality.get('base', 0))}, "
         f"vitality {vitality.get('vitality', 0):.2f}, {vitality.get('zone', 'unknown')}"
     )
+
+
+def _telling(arms: Mapping[str, Part], relevance: Part) -> Mapping[str, Part]:
+    """The arms in the order people think of them, without links that lent hardly anything."""
+    order = (*_ARMS, *(name for name in arms if name not in _ARMS))
+    silent = "graph" if relevance.get("graph", _WORTH_TELLING) < _WORTH_TELLING else None
+    return {name: arms[name] for name in order if name in arms and name != silent}
 
 
 def _found(arms: Mapping[str, Part], spelt: Mapping[str, str]) -> str:

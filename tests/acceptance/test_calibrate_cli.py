@@ -81,8 +81,8 @@ def test_force_stores_what_is_no_better(pgrecall: Command, qrels: str) -> None:
         (["QRELS", "--profile", ""], "--profile is empty."),
         (["QRELS", "--dry-run", "--force"], "A dry run stores nothing, and force stores."),
         (["QRELS", "--reranker"], "No reranker is configured. Set PGRECALL_RERANKER."),
-        (["QRELS", "--plot", "picture.svg"], "picture.svg does not end in .png."),
-        (["QRELS", "--plot", "nowhere/picture.png"], "There is no folder nowhere."),
+        (["QRELS", "--plot", "picture.bmp"], "'picture.bmp' names no kind of picture."),
+        (["QRELS", "--plot", "nowhere/picture.png"], "There is no folder 'nowhere'."),
         (["--reset", "--profile", "nothing"], "There is no profile 'nothing'."),
     ],
 )

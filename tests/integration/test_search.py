@@ -608,7 +608,7 @@ def test_shown_vitality_is_that_of_the_asked_moment(query: Query) -> None:
 def test_the_score_recomputes_from_its_explanation(ages: Query, mode: str, embedding: str | None) -> None:
     remember(ages, "harbour", title="Ropeworks", key="named", layer="entity", author="Mira Okafor")
     remember(ages, "storm", key="embedded", author="Mira Okafor", embedding=vector((0, 0.6)))
-    (model,) = ages("SELECT * FROM recall.relevance_model")
+    (model,) = ages("SELECT * FROM recall.relevance_model WHERE profile = 'balanced'")
 
     hits = search(
         ages, "Mira, is there a harbour storm at Ropewerks", embedding=embedding, vitality_mode=mode
@@ -631,7 +631,7 @@ def test_the_score_recomputes_from_its_explanation(ages: Query, mode: str, embed
         assert parts["name"] == pytest.approx(
             model["name"] * arms.get("name", {"likeness": 0})["likeness"], abs=TINY
         )
-        terms = ("intercept", "similarity", "coverage", "information", "name", "author")
+        terms = ("intercept", *parts["features"])
         assert parts["logit"] == pytest.approx(sum(parts[term] for term in terms), abs=TINY)
         assert hit["relevance"] == parts["probability"] == pytest.approx(logistic(parts["logit"]), abs=TINY)
         assert score["log_odds"] == pytest.approx(parts["logit"] + score["vitality"], abs=TINY)

@@ -149,13 +149,14 @@ def test_an_identifier_is_found_as_it_is_written_and_by_its_stem(sql: Query, har
 def test_the_beginning_of_a_word_stands_in_for_it(sql: Query, harbour: dict[str, int]) -> None:
     row = words(sql, "photosyn")["photosyn"]
     assert (row["step"], row["share"], row["documents"]) == ("prefix", 0.7, 1)
-    assert row["query"] == "'photosynthesi'"
+    assert row["query"] == "'photosyn' | 'photosynthesi'"  # itself too: it may have come since the count
     assert found(sql, "photosyn") == [harbour["plant"]]
 
 
 def test_a_word_spelt_alike_stands_in_for_a_misspelt_one(sql: Query, harbour: dict[str, int]) -> None:
     row = words(sql, "photosinthesis")["photosinthesi"]
-    assert (row["step"], row["documents"], row["query"]) == ("similar", 1, "'photosynthesi'")
+    assert (row["step"], row["documents"]) == ("similar", 1)
+    assert row["query"] == "'photosinthesi' | 'photosynthesi'"
     assert 0.5 <= row["share"] < 1
     assert found(sql, "photosinthesis") == [harbour["plant"]]
 

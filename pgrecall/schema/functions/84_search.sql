@@ -94,7 +94,6 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_memory recall.memory;
     v_hit record;
-    v_started timestamptz := clock_timestamp();
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
     SELECT f.*, count(*) OVER () AS among INTO v_hit
@@ -108,7 +107,6 @@ BEGIN
     SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
     RETURN v_hit.explanation || jsonb_build_object(
         'memory', p_memory_id, 'found', true, 'rank', v_hit.rank, 'candidates', v_hit.among,
-        'milliseconds', round(1000 * date_part('epoch', clock_timestamp() - v_started)::numeric, 3),
         'sentence', recall.rank_sentence(v_hit.rank, v_hit.among, v_hit.relevance, v_hit.vitality, v_hit.explanation)
                     || recall.hidden_sentence(v_memory, p_now));
 END $$;

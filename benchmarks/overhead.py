@@ -1,0 +1,156 @@
+"""What the client and the service add to the SQL call that answers a search.
+
+    python -m benchmarks.overhead [--memories 5000] [--rounds 200] [--json]
+
+Fills a new database with memories and asks the same questions in three ways, which take turns: the SQL call
+alone on an open connection, ``Memory.search``, and a POST to a `pgrecall serve` of its own over one kept
+connection. None of them reranks, and the embedder hashes words, so that no model's time is counted. The
+figures are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg.rows import dict_row
+from rich.console import Console
+
+from benchmarks.database import fresh_database
+from benchmarks.measure import Goal, Row, interleaved, surroundings, table
+from pgrecall.client import Memory
+from pgrecall.models import Draft, SearchRequest
+from pgrecall.operations import search_and_log
+from pgrecall.search.embedding import HashEmbedder
+from pgrecall.settings import Settings, load_settings
+
+DIMENSIONS = 384
+WORDS = 2000
+QUESTIONS = 50
+CLIENT, SERVICE = Goal(1.3), Goal(2.0)
+
+
+def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[str, Any]]:
+    """The rows, and what they were measured with."""
+    with fresh_database(load_settings(), DIMENSIONS) as url:
+        settings = Settings(database_url=url, embedder="hash", embedder_dimensions=DIMENSIONS)
+        with Memory(settings=settings) as memory, psycopg.connect(url, autocommit=True) as connection:
+            with screen.status("Filling the database"):
+                questions = _filled(memory, chosen.memories)
+                connection.execute("VACUUM ANALYZE")
+            around = surroundings(connection)
+            with screen.status("Searching"), _service(url) as ask:
+                actions = [_by_sql(connection, questions), _by_client(memory, questions), ask(questions)]
+                bare, client, service = interleaved(actions, chosen.rounds)
+    rows = [
+        Row("Memory.search", "the SQL call", client * 1e3, bare * 1e3, "ms", CLIENT),
+        Row("POST /v1/search", "the SQL call", service * 1e3, bare * 1e3, "ms", SERVICE),
+    ]
+    return rows, around
+
+
+def _filled(memory: Memory, count: int) -> list[str]:
+    """Stores memories of words that are rare and common as in a language; returns questions about them."""
+    dice = random.Random(7)
+    words = [f"{dice.choice('bdfgklmnprst')}{dice.choice('aeiou')}{number:x}" for number in range(WORDS)]
+    weights = [1 / (place + 1) for place in range(WORDS)]
+    texts = [" ".join(dice.choices(words, weights, k=40)) for _ in range(count)]
+    for start in range(0, count, 500):
+        memory.remember_many([Draft(text) for text in texts[start : start + 500]])
+    memory.refresh_statistics()
+    return [" ".join(dice.sample(dice.choice(texts).split(), 5)) for _ in range(QUESTIONS)]
+
+
+def _by_sql(connection: psycopg.Connection[Any], questions: Sequence[str]) -> Callable[[], object]:
+    """The statement alone, with what it needs made beforehand."""
+    embedder = HashEmbedder(DIMENSIONS)
+    connection.execute("SELECT set_config('recall.tenant', 'default', false)")
+    connection.execute("SET synchronous_commit = off")  # as the client sets it for a search
+    asked = [
+        search_and_log(SearchRequest(question), [list(embedder.embed([question])[0])])
+        for question in questions
+    ]
+    turns = cycle(asked)
+    cursor = connection.cursor(row_factory=dict_row)
+
+    def search() -> object:
+        operation = next(turns)
+        return cursor.execute(operation.sql, operation.parameters).fetchall()
+
+    return search
+
+
+def _by_client(memory: Memory, questions: Sequence[str]) -> Callable[[], object]:
+    turns = cycle(questions)
+    return lambda: memory.search(next(turns))
+
+
+@contextmanager
+def _service(url: str) -> Iterator[Callable[[Sequence[str]], Callable[[], object]]]:
+    """A service as a process of its own, asked over one connection."""
+    environment = os.environ | {
+        "PGRECALL_DATABASE_URL": url,
+        "PGRECALL_EMBEDDER": "hash",
+        "PGRECALL_EMBEDDER_DIMENSIONS": str(DIMENSIONS),
+    }
+    command = [sys.executable, "-c", "from pgrecall.faces.cli import main; main()", "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            address = urlsplit(process.stdout.readline().strip())
+            connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
+            yield lambda questions: _by_http(connection, questions)
+        finally:
+            process.terminate()
+
+
+def _by_http(connection: http.client.HTTPConnection, questions: Sequence[str]) -> Callable[[], object]:
+    turns = cycle(questions)
+
+    def search() -> object:
+        body = json.dumps({"query": next(turns)})
+        connection.request("POST", "/v1/search", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        return json.loads(answer.read())
+
+    return search
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--memories", type=int, default=5000)
+    parser.add_argument("--rounds", type=int, default=200, help="searches in each way")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    chosen = parser.parse_args(arguments)
+    if chosen.memories < 100 or chosen.rounds < 1:
+        parser.error("at least 100 memories and 1 round")
+    rows, around = run(chosen, Console(stderr=True))
+    if chosen.json:
+        sizes = {"memories": chosen.memories, "rounds": chosen.rounds}
+        print(json.dumps(sizes | around | {"rows": [row.document() for row in rows]}, indent=2))
+        return
+    console = Console(width=130)
+    console.print(table(rows, f"{chosen.memories:,} memories, {chosen.rounds:,} rounds"))
+    for title in ("versions", "settings"):
+        console.print(", ".join(f"{name} {value}" for name, value in around[title].items()), highlight=False)
+    console.print(f"{around['cores']} cores, load {around['load']} at the start", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Commands about the keys of the HTTP service: key create, list, revoke."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from pgrecall.faces.cli_base import globals_of, notes, output
+from pgrecall.faces.documents import plain, to_text
+from pgrecall.faces.snippets import printable
+from pgrecall.faces.values import text
+from pgrecall.models.keys import ApiKey
+
+key_commands = typer.Typer(
+    help="Keys that callers of `pgrecall serve` show; each acts for one tenant.", no_args_is_help=True
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@key_commands.command("create")
+def create(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who will hold it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a key for the tenant of --tenant. It is shown this once: the database keeps only its digest."""
+    with globals_of(context).opened() as memory:
+        issued = memory.create_key(text(name, "The name of the key"))
+        if as_json:
+            output().out(to_text({**plain(issued.key), "secret": issued.secret}))
+        else:
+            output().out(issued.secret)
+        notes().print(f"Key {issued.key.id} of tenant {memory.tenant}. Keep it: it is not shown again.")
+
+
+@key_commands.command("list")
+def list_(context: typer.Context, as_json: AsJson = False) -> None:
+    """The keys of this tenant, newest first: when each was made, last used, revoked."""
+    with globals_of(context).opened() as memory:
+        keys = memory.api_keys()
+    if as_json:
+        output().out(to_text(keys))
+    else:
+        output().print(_table(keys) if keys else "There is no key yet; `pgrecall key create NAME` makes one.")
+
+
+@key_commands.command("revoke")
+def revoke(
+    context: typer.Context, key: Annotated[int, typer.Argument(metavar="ID", help="As in `key list`.")]
+) -> None:
+    """Make a key useless, from this moment on and for good."""
+    with globals_of(context).opened() as memory:
+        changed = memory.revoke_key(key)
+    output().print("Revoked." if changed else "It was revoked before.")
+
+
+def _table(keys: Sequence[ApiKey]) -> Table:
+    shown = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("id", "name", "made", "last used", "state"):
+        shown.add_column(column, justify="right" if column == "id" else "left", overflow="fold")
+    for key in keys:
+        revoked = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
+        last = _minute(key.last_used_at) if key.last_used_at else "never"
+        shown.add_row(str(key.id), printable(key.name), _minute(key.created_at), last, revoked)
+    return shown
+
+
+def _minute(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,104 @@
+"""The command serve: pgrecall as an HTTP service."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.faces.cli_base import announce, globals_of, is_fresh, notes, output
+from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.faces.http.logs import LogForm
+    from pgrecall.faces.http.service import Door
+
+_PACKAGES = {"fastapi": "FastAPI", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
+             "structlog": "structlog"}  # fmt: skip
+
+
+def serve(
+    context: typer.Context,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen at [PGRECALL_HTTP_HOST], 127.0.0.1.")
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port [PGRECALL_HTTP_PORT], 8766; 0 takes a free one."),
+    ] = None,
+    keyless: Annotated[
+        bool, typer.Option("--without-keys", help="Let everybody in who can reach it, as one tenant.")
+    ] = False,
+    json_log: Annotated[
+        bool, typer.Option("--json-log", help="Log JSON lines, also where standard error is a terminal.")
+    ] = False,
+) -> None:
+    """Serve memories over HTTP until SIGTERM or Ctrl-C: JSON at /v1, its description at /openapi.json.
+
+    Callers show a key from `pgrecall key create`, which acts for one tenant. On this machine alone none is
+    needed as long as there is none.
+    """
+    for module, package in _PACKAGES.items():
+        if find_spec(module) is None:
+            raise MissingExtra(package, "http")
+    given = {"http_host": host, "http_port": port}
+    settings = globals_of(context).settings().model_copy(
+        update={name: value for name, value in given.items() if value is not None}
+    )
+    form: LogForm = "json" if json_log or not sys.stderr.isatty() else "console"
+    asyncio.run(_serve(settings, keyless=keyless, form=form))
+
+
+async def _serve(settings: Settings, *, keyless: bool, form: LogForm) -> None:
+    from pgrecall.client import AsyncMemory
+    from pgrecall.faces.http.app import create_app
+    from pgrecall.faces.http.logs import bridged, service_log
+    from pgrecall.faces.http.server import listening_socket, serve
+    from pgrecall.faces.http.service import Service
+
+    fresh = is_fresh(settings)
+    async with AsyncMemory(settings=settings) as memory:
+        if fresh and memory.server is not None:
+            announce(memory.server)
+        door = _door(settings.http_host, keyless=keyless, any_key=await memory.any_key())
+        with listening_socket(settings.http_host, settings.http_port) as listener:
+            log = service_log(form)
+            output().out(_address(settings.http_host, listener.getsockname()[1]))
+            _say_who_gets_in(door, settings.tenant)
+            with bridged(log):
+                await serve(
+                    create_app(Service(memory, door, log)), listener, patience=settings.http_patience
+                )
+    notes().print("stopped")
+
+
+def _door(host: str, *, keyless: bool, any_key: bool) -> Door:
+    """Who is let in: with keys once there are any; without, only callers on this machine, unless told."""
+    from pgrecall.faces.http.local import LOOPBACK
+    from pgrecall.faces.http.service import Door
+
+    local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")
+    if not (local or any_key or keyless):
+        raise InvalidInput(
+            f"There is no key, so everybody who reaches {host} could read and change all memories.",
+            hint="Make one with `pgrecall key create NAME`, listen at 127.0.0.1, or say --without-keys.",
+        )
+    if any_key and not keyless:
+        return Door(needs_key=True)
+    return Door(needs_key=False, hosts=LOOPBACK | {host.lower().strip("[]")} if local else None)
+
+
+def _say_who_gets_in(door: Door, tenant: str) -> None:
+    if door.needs_key:
+        notes().print("Callers need a key: pgrecall key create NAME.")
+    else:
+        notes().print(f"No key is needed: callers act for tenant {tenant}.")
+
+
+def _address(host: str, port: int) -> str:
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"

@@ -1,0 +1,77 @@
+"""What every route of the API goes through: its caller is known, its body bounded, its turn awaited, and its
+work ends when its caller goes away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from pgrecall.faces.http.bearer import memory_of
+from pgrecall.faces.http.caller import Caller, replayed, too_large
+from pgrecall.faces.http.service import Service, service_of
+
+GONE = 499
+"""The status, seen in logs and figures alone, of a request whose caller went away."""
+
+_NOT_DRAINED = (408, 503)
+"""Whoever was too slow would be again; and where too much is asked already, nothing more is read."""
+
+
+class GuardedRoute(APIRoute):
+    """A route of the API."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            service, caller = service_of(request), Caller(request)
+            try:
+                body = await _admitted_body(service, request, caller)
+                again = Request(request.scope, replayed(body))
+                return await caller.while_here(_in_its_turn(service, handle(again)))
+            except ClientDisconnect:
+                return Response(status_code=GONE)
+
+        return guarded
+
+
+async def _in_its_turn(service: Service, answer: Coroutine[Any, Any, Response]) -> Response:
+    try:
+        async with service.admission.place():
+            return await answer
+    finally:
+        answer.close()  # where its turn never came
+
+
+async def _admitted_body(service: Service, request: Request, caller: Caller) -> bytes:
+    """The body of a request of a known caller; of whoever is unknown or sends too much nothing is kept."""
+    limit, patience = service.settings.http_body_bytes, service.settings.http_patience
+    try:
+        if int(request.headers.get("content-length", "0")) > limit:
+            raise too_large(limit)
+        request.state.memory = await caller.while_here(_known(service, request))
+        body = await caller.body(limit, patience)
+    except HTTPException as error:
+        drained = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
+        if not (drained and await caller.hears()):
+            error.headers = {**(error.headers or {}), "Connection": "close"}
+        raise
+    if body:
+        _require_json(request)
+    return body
+
+
+async def _known(service: Service, request: Request) -> object:
+    async with service.admission.place():
+        return await memory_of(service, request.headers)
+
+
+def _require_json(request: Request) -> None:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "The body must be JSON: send `Content-Type: application/json`.")

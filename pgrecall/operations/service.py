@@ -1,0 +1,26 @@
+"""What a service asks of the database as a whole."""
+
+from __future__ import annotations
+
+from pgrecall.models.service import Census, JobCount, SchemaStamp, ZoneCount
+from pgrecall.operations.base import Operation, Row
+
+
+def schema_state() -> Operation[SchemaStamp]:
+    """The schema the database has now."""
+    return Operation(
+        "SELECT * FROM recall.schema_state()", {}, lambda rows: SchemaStamp(**rows[0]), repeatable=True
+    )
+
+
+def census() -> Operation[Census]:
+    """Figures of all tenants together; reads every memory."""
+    return Operation(
+        "SELECT recall.census() AS census", {}, lambda rows: _census(rows[0]["census"]), repeatable=True
+    )
+
+
+def _census(document: Row) -> Census:
+    zones = tuple(ZoneCount(**entry) for entry in document["zones"])
+    jobs = tuple(JobCount(**entry) for entry in document["jobs"])
+    return Census(**{**document, "zones": zones, "jobs": jobs})
