@@ -92,7 +92,7 @@ def test_what_is_sent_to_cohere(endpoint: Endpoint) -> None:
     with HttpReranker(endpoint.url, "rerank-v3.5", key=SecretStr(KEY)) as reranker:
         reranker.rerank("who?", THREE, top_n=1)
     assert endpoint.requests == [
-        {"model": "rerank-v3.5", "query": "who?", "documents": ["seventeen", "three", "one"], "top_n": 3}
+        {"model": "rerank-v3.5", "query": "who?", "documents": ["one", "three", "seventeen"], "top_n": 3}
     ]
     assert endpoint.headers[0]["Authorization"] == f"Bearer {KEY}"
 
@@ -102,7 +102,7 @@ def test_tei_is_asked_for_the_scale_declared(endpoint: Endpoint, scale: Scale | 
     with HttpReranker(endpoint.url, form="tei", scale=scale) as reranker:
         outcome = reranker.rerank("who?", THREE, top_n=3)
     assert endpoint.requests == [
-        {"query": "who?", "texts": ["seventeen", "three", "one"], "raw_scores": raw, "truncate": True}
+        {"query": "who?", "texts": ["one", "three", "seventeen"], "raw_scores": raw, "truncate": True}
     ]
     assert "Authorization" not in endpoint.headers[0]
     assert outcome.scores[0].score == pytest.approx(9.0 if raw else math.log(9))
@@ -110,8 +110,8 @@ def test_tei_is_asked_for_the_scale_declared(endpoint: Endpoint, scale: Scale | 
 
 def test_the_first_version_of_cohere_may_send_the_documents_back(endpoint: Endpoint) -> None:
     items = [
-        {"index": 2, "relevance_score": 0.5, "document": {"text": "one"}},
-        {"index": 0, "relevance_score": 1, "document": {"text": "seventeen"}},
+        {"index": 0, "relevance_score": 0.5, "document": {"text": "one"}},
+        {"index": 2, "relevance_score": 1, "document": {"text": "seventeen"}},
         {"index": 1, "relevance_score": 0.25, "document": {"text": "three"}},
     ]
     endpoint.replies = [Reply(body=cohere(items))]
