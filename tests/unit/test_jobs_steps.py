@@ -48,9 +48,9 @@ def test_fold_goes_on_until_nothing_is_left() -> None:
 
 
 def test_a_smaller_batch_makes_smaller_steps() -> None:
-    asked, progress = drive(job_named("expire").flow(Task(batch=5)), 5, 2, 0)
-    assert asked == ["expire_memories 5"] * 3
-    assert progress.counts == {"archived": 7}
+    asked, progress = drive(job_named("expire").flow(Task(batch=5)), 5, 2, 0, 3, 0)
+    assert asked == ["expire_memories 5"] * 3 + ["expire_searches 5"] * 2
+    assert progress.done == 10
 
 
 def test_vitality_walks_by_id_and_then_takes_the_medians() -> None:
