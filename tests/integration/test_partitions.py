@@ -193,12 +193,16 @@ def test_a_search_waits_for_nobody(database_url: str, query: Query, now: datetim
 def test_a_logged_search_answers_as_a_search_does(query: Query, now: datetime) -> None:
     harbours(query, 6, now)
     plain = query("SELECT * FROM recall.search('harbour', p_k => 4, p_now => %s)", (now,))
-    assert query(SEARCH, (4, None, now)) == plain
+    logged = query(SEARCH, (4, None, now))
+    assert [{name: row[name] for name in plain[0]} for row in logged] == plain
+    assert {row["search_id"] for row in logged} == {query("SELECT id FROM recall.search_log")[0]["id"]}
 
 
-def test_a_search_without_hits_writes_nothing(query: Query, now: datetime) -> None:
+def test_a_search_without_hits_logs_that_nothing_was_shown(query: Query, now: datetime) -> None:
     harbours(query, 1, now)
-    assert query("SELECT * FROM recall.search_and_log('lighthouse', p_now => %s)", (now,)) == []
+    [row] = query("SELECT * FROM recall.search_and_log('lighthouse', p_now => %s)", (now,))
+    assert row["id"] is None
+    assert query("SELECT id, shown FROM recall.search_log") == [{"id": row["search_id"], "shown": []}]
     assert query("SELECT 1 FROM recall.access_queue") == []
     assert query("SELECT 1 FROM recall.access WHERE kind <> 'write'") == []
 
