@@ -79,10 +79,12 @@ def test_import_search_show(pgrecall_process: Command, notes: Path) -> None:
     assert "log-odds" in told.out
 
     answer = pgrecall("search", "tide gauge", "--now", NOW, "--json").json
-    assert set(answer) == {"query", "no_match", "hits", "names", "skipped"}
+    assert set(answer) == {
+        "query", "no_match", "hits", "search_id", "reranked", "arms", "names", "skipped", "timings",
+    }  # fmt: skip
     best = answer["hits"][0]
     assert (best["key"], best["rank"], best["tags"]) == ("tides", 1, ["sea"])
-    assert set(best["explanation"]) == {"arms", "relevance", "vitality", "score"}
+    assert set(best["explanation"]) == {"arms", "relevance", "vitality", "score", "query", "profile"}
 
     shown = pgrecall("show", "tides", "--json", "--now", NOW).json
     assert shown["id"] == best["id"]
