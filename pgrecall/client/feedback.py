@@ -52,9 +52,7 @@ class Judging(Driver):
         """
         return self._run(operations.rejected(search_id, _several(memories), now))
 
-    def feedback(
-        self, *, limit: int = 50, unused: bool = False, since: datetime | None = None
-    ) -> Feedback:
+    def feedback(self, *, limit: int = 50, unused: bool = False, since: datetime | None = None) -> Feedback:
         """How often each memory, and each rank, was shown, used and rejected.
 
         Args:

@@ -23,8 +23,18 @@ from pgrecall.search.embedding import Embedder
 
 
 class Capabilities(
-    Remembering, Using, Searching, Composing, Judging, Calibrating, Keeping, Working, Pruning, Tuning,
-    Picturing, Serving
+    Remembering,
+    Using,
+    Searching,
+    Composing,
+    Judging,
+    Calibrating,
+    Keeping,
+    Working,
+    Pruning,
+    Tuning,
+    Picturing,
+    Serving,
 ):
     """What every client can do, whichever driver performs it."""
 

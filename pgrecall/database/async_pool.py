@@ -99,6 +99,7 @@ class AsyncDatabase:
             self._url,
             connection_class=BoundedAsyncConnection,
             check=self._check,
+            reconnect_failed=_try_on,
             **self._limits.pool_arguments(),
         )
 
@@ -106,3 +107,9 @@ class AsyncDatabase:
         if not is_fresh(connection):
             connection.deadline = self._limits.check_deadline()
             await AsyncConnectionPool.check_connection(connection)
+
+
+async def _try_on(pool: Pool) -> None:
+    """A pool that gave up connecting begins again for those who still wait."""
+    if pool.get_stats().get("requests_waiting"):
+        await pool.check()

@@ -99,10 +99,20 @@ class Database:
 
     def _made(self) -> Pool:
         return ConnectionPool(
-            self._url, connection_class=BoundedConnection, check=self._check, **self._limits.pool_arguments()
+            self._url,
+            connection_class=BoundedConnection,
+            check=self._check,
+            reconnect_failed=_try_on,
+            **self._limits.pool_arguments(),
         )
 
     def _check(self, connection: BoundedConnection) -> None:
         if not is_fresh(connection):
             connection.deadline = self._limits.check_deadline()
             ConnectionPool.check_connection(connection)
+
+
+def _try_on(pool: Pool) -> None:
+    """A pool that gave up connecting begins again for those who still wait."""
+    if pool.get_stats().get("requests_waiting"):
+        pool.check()

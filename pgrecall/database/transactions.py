@@ -44,6 +44,7 @@ class Limits:
             "min_size": 0,
             "max_size": self.pool_size,
             "timeout": self.connect_timeout,
+            "reconnect_timeout": self.connect_timeout,  # its pauses grow with it: from 1 s to minutes
             "open": False,
             "kwargs": {
                 "autocommit": True,

@@ -78,9 +78,7 @@ def zones(
 
 
 @plot_commands.command("memory")
-def memory_(
-    context: typer.Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None
-) -> None:
+def memory_(context: typer.Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
     """A memory's life: its uses, its vitality until now, and when it will leave each zone unused."""
     form, moment, reference = require_drawable(out), _moment(now), parse_reference(memory)
     from pgrecall.faces.plots_memory import MOST_TICKS, Life, future_instants, memory_figure, past_instants

@@ -46,8 +46,10 @@ def serve(
         if find_spec(module) is None:
             raise MissingExtra(package, "http")
     given = {"http_host": host, "http_port": port}
-    settings = globals_of(context).settings().model_copy(
-        update={name: value for name, value in given.items() if value is not None}
+    settings = (
+        globals_of(context)
+        .settings()
+        .model_copy(update={name: value for name, value in given.items() if value is not None})
     )
     form: LogForm = "json" if json_log or not sys.stderr.isatty() else "console"
     asyncio.run(_serve(settings, keyless=keyless, form=form))
@@ -70,9 +72,7 @@ async def _serve(settings: Settings, *, keyless: bool, form: LogForm) -> None:
             output().out(_address(settings.http_host, listener.getsockname()[1]))
             _say_who_gets_in(door, settings.tenant)
             with bridged(log):
-                await serve(
-                    create_app(Service(memory, door, log)), listener, patience=settings.http_patience
-                )
+                await serve(create_app(Service(memory, door, log)), listener, patience=settings.http_patience)
     notes().print("stopped")
 
 

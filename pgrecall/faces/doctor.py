@@ -79,9 +79,7 @@ def on_schema(state: migrate.SchemaState) -> Finding:
         migrate.require_current(state)
     except RecallError as error:
         return refused("schema", error, "" if "newer" in error.message else "pgrecall upgrade")
-    return Finding(
-        "schema", "ok", f"Schema {state.revision}, embeddings of {state.dimensions} dimensions."
-    )
+    return Finding("schema", "ok", f"Schema {state.revision}, embeddings of {state.dimensions} dimensions.")
 
 
 def on_embedder(settings: Settings, dimensions: int | None, known: str | None) -> Iterator[Finding]:

@@ -84,7 +84,7 @@ def memory_figure(life: Life, theme: Theme) -> Figure:
     entitle(
         figure,
         theme,
-        name if len(name) <= _NAME else f"{name[:_NAME - 1]}…",
+        name if len(name) <= _NAME else f"{name[: _NAME - 1]}…",
         about=f"{life.memory.layer}, {_counted(life)}; vitality {life.memory.vitality.vitality:.2f} and "
         f"{life.memory.vitality.zone} on {life.now:%Y-%m-%d %H:%M} UTC.{_floor(life)}",
     )

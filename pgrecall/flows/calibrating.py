@@ -75,9 +75,7 @@ class Subject:
     ask: Ask
 
 
-def calibrate(
-    request: CalibrationRequest, embedder: str | None, abilities: Abilities
-) -> Flow[Calibration]:
+def calibrate(request: CalibrationRequest, embedder: str | None, abilities: Abilities) -> Flow[Calibration]:
     """Fits what the request asks for, and stores it as the request says."""
     if request.dry_run and request.force:
         raise InvalidInput("A dry run stores nothing, and force stores.", hint="Give one of them.")
@@ -112,9 +110,7 @@ def _relevance(profile: str, abilities: Abilities) -> Flow[Subject]:
     """A profile's coefficients. The ridge pulls towards those that ship, which never saw these questions."""
     current, shipped = _models_of(profile, (yield calibration.relevance_models(profile)))
     tuned = {setting.name: setting.value for setting in (yield settings.settings())}
-    row = partial(
-        relevance_row, graph=current.coefficients["graph"], author=tuned["search.author_weight"]
-    )
+    row = partial(relevance_row, graph=current.coefficients["graph"], author=tuned["search.author_weight"])
 
     def ask(question: SearchRequest) -> Flow[list[tuple[Hit, list[float]]]]:
         result = yield from _answers(_plain(question, profile), abilities)

@@ -125,9 +125,7 @@ def _reranked(
     """The best candidates reread, blended, weighed, cut to k and only then logged as shown."""
     began = perf_counter()
     gathered = replace(request, min_relevance=0.0)
-    found: Found = yield operations.find(
-        gathered, vectors, pool=abilities.pairs, reranker=abilities.reranker
-    )
+    found: Found = yield operations.find(gathered, vectors, pool=abilities.pairs, reranker=abilities.reranker)
     progress.timed("database", began)
     began = perf_counter()
     outcome = yield from _outcome(request, found, abilities)

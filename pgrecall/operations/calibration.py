@@ -58,9 +58,7 @@ def rerank_models() -> Operation[tuple[RerankModel, ...]]:
     )
 
 
-def store_rerank_model(
-    reranker: str, coefficients: Mapping[str, float], fitted_on: str
-) -> Operation[None]:
+def store_rerank_model(reranker: str, coefficients: Mapping[str, float], fitted_on: str) -> Operation[None]:
     """Puts the tenant's own reading of a reranker's scores in force."""
     model = {"reranker": reranker, "coefficients": dict(coefficients), "fitted_on": fitted_on}
     return Operation(

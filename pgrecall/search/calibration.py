@@ -88,9 +88,7 @@ class Terms:
         """The same with these coefficients given."""
         given = np.array([name in coefficients for name in self.names])
         value = np.array([coefficients.get(name, 0.0) for name in self.names])
-        prior, least, most = (
-            np.where(given, value, bound) for bound in (self.prior, self.least, self.most)
-        )
+        prior, least, most = (np.where(given, value, bound) for bound in (self.prior, self.least, self.most))
         return replace(self, prior=prior, least=least, most=most)
 
     def log_odds(self, design: Floats, coefficients: Floats) -> Floats:

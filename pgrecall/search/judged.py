@@ -46,9 +46,7 @@ class JudgedCandidates:
                 hint="Check that the keys are those of this tenant's memories, and the filters.",
             )
         design, relevant, propensities, query = zip(*self._rows, strict=True)
-        examples = Examples(
-            np.array(design), np.array(relevant), weights_of(propensities), np.array(query)
-        )
+        examples = Examples(np.array(design), np.array(relevant), weights_of(propensities), np.array(query))
         require_enough(examples, self.missed)
         return examples
 

@@ -74,6 +74,22 @@ CALLS = (
     Call("rejected", (1, ["contract"])),
     Call("feedback"),
     Call("feedback_qrels"),
+    Call("relevance_models"),
+    Call("rerank_models"),
+    Call("reset_calibration"),
+    Call("languages"),
+    Call("set_language", ("german",)),
+    Call("accesses_of", ("harbour",)),
+    Call("vitality_histogram", (4,), {"now": NOW}),
+    Call("vitality_curve", ("harbour", [OLD, NOW]), {"now": NOW}),
+    Call("neighbourhood", ("harbour",), {"now": NOW}, by_the_clock=True),
+    Call("any_key"),
+    Call("create_key", ("editor",), {"now": NOW}, by_the_clock=True),  # its secret is random
+    Call("revoke_key", (1,), {"now": NOW}),
+    Call("api_keys"),
+    Call("key_holder", ("no such secret",)),
+    Call("schema_state"),
+    Call("census", by_the_clock=True),
 )
 
 _OF_THE_CLOCK = {

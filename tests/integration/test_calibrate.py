@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from psycopg.errors import InvalidParameterValue
 
-from pgrecall.client import Memory
+from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.models import (
     FEATURES,
@@ -114,13 +115,19 @@ def test_what_is_no_better_is_not_stored_unless_forced(world: Memory) -> None:
     assert model(world).coefficients == forced.coefficients != first.coefficients
 
 
-
-
 def test_a_dry_run_stores_nothing(world: Memory) -> None:
     before = world.relevance_models()
     done = rerun(world, dry_run=True)
     assert (done.better, done.stored) == (True, False)
     assert world.relevance_models() == before
+
+
+def test_an_event_loop_calibrates_to_the_same(world: Memory, settings: Settings) -> None:
+    async def awaited() -> Calibration:
+        async with AsyncMemory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
+            return await client.calibrate(judged(), dry_run=True)
+
+    assert asyncio.run(awaited()) == rerun(world, dry_run=True)
 
 
 def test_reset_goes_back_to_what_ships(world: Memory) -> None:
@@ -197,9 +204,7 @@ def test_the_key_of_a_note_names_its_sections(world: Memory) -> None:
 
 
 def test_what_search_does_not_find_is_counted(world: Memory) -> None:
-    lost = [
-        replace(entry, judgements=(*entry.judgements, Judgement("nowhere", True))) for entry in judged()
-    ]
+    lost = [replace(entry, judgements=(*entry.judgements, Judgement("nowhere", True))) for entry in judged()]
     assert world.calibrate(lost, dry_run=True).missed == TOPICS
 
 

@@ -105,7 +105,7 @@ def test_a_hint_must_occur(sql: Query) -> None:
         ({"weights": [1]}, "The weights are no object"),
         ({"cues": [1] * 33}, "There are 33 cues; 32 is the most."),
         ({"as_of": NOW + DAY}, "as_of is 2026-06-02 12:00:00+00, which is still to come."),
-    ({"as_of": NOW - DAY, "since": NOW}, "nothing since"),
+        ({"as_of": NOW - DAY, "since": NOW}, "nothing since"),
         ({"since": NOW, "until": NOW - DAY}, "The time window is empty"),
     ],
     ids=str,

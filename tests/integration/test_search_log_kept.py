@@ -114,9 +114,7 @@ def test_archiving_leaves_everything(sql: Query) -> None:
     assert wrong(sql) == 0
 
 
-def test_a_search_that_shows_what_is_just_forgotten_leaves_no_trace(
-    database_url: str, query: Query
-) -> None:
+def test_a_search_that_shows_what_is_just_forgotten_leaves_no_trace(database_url: str, query: Query) -> None:
     a, b = notes(query, 2, at=BIRTH)
     with as_tenant(database_url, autocommit=False) as searching:
         searching.execute("SELECT recall.log_shown(%s, NULL, %s, 'q')", ([a, b], NOW))

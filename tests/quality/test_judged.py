@@ -49,9 +49,7 @@ def test_every_kind_has_enough_queries() -> None:
 def test_what_the_queries_and_links_name_exists() -> None:
     known = keys().keys()
     named = {
-        key
-        for one in JUDGED
-        for key in (*one.relevant, *one.outdated, *(one.options.get("cues") or ()))
+        key for one in JUDGED for key in (*one.relevant, *one.outdated, *(one.options.get("cues") or ()))
     }
     linked = {key for link in read_links() for key in (link.source, link.target)}
 

@@ -54,8 +54,7 @@ def read(*scores: tuple[int, float]) -> RerankOutcome:
     places = {number: place for place, (number, _) in enumerate(scores, 1)}
     return RerankOutcome(
         tuple(
-            RerankScore(number, score, places[number], new)
-            for new, (number, score) in enumerate(ordered, 1)
+            RerankScore(number, score, places[number], new) for new, (number, score) in enumerate(ordered, 1)
         )
     )
 

@@ -75,9 +75,7 @@ _SAID = {
 """What to say where a framework says no more than its status."""
 
 
-def problem(
-    kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None, **more: object
-) -> Response:
+def problem(kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> Response:
     """An answer that says what is wrong; empty members are left out."""
     document = {"type": NAMESPACE + kind.name, "title": kind.title, "status": kind.status, "detail": detail}
     document |= {name: value for name, value in more.items() if value}

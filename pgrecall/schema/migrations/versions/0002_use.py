@@ -223,9 +223,7 @@ def _histories() -> None:
         sa.PrimaryKeyConstraint("tenant", "id", name="floor_change_pkey"),
         schema="recall",
     )
-    op.create_index(
-        "floor_change_memory_idx", "floor_change", ["tenant", "memory_id", "at"], schema="recall"
-    )
+    op.create_index("floor_change_memory_idx", "floor_change", ["tenant", "memory_id", "at"], schema="recall")
     op.execute(
         "INSERT INTO recall.floor_change (tenant, memory_id, at, floored) "
         "SELECT m.tenant, m.id, m.created_at, true FROM recall.memory m "
