@@ -17,14 +17,26 @@ from pgrecall.faces.values import text
 from pgrecall.importers import KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.models import Draft, ImportReport, Problem
 
-_THINGS: dict[KnownKind, str] = {"markdown": "notes", "jsonl": "records", "chat": "turns"}
+_THINGS: dict[KnownKind, str] = {
+    "markdown": "notes",
+    "jsonl": "records",
+    "chat": "turns",
+    "mem0": "memories",
+    "hindsight": "facts",
+}
 
 
 def import_(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A folder of Markdown notes, or a .md, .jsonl or .json file.")],
-    kind: Annotated[str, typer.Option(help="auto, markdown, jsonl or chat.")] = "auto",
-    layer: Annotated[str | None, typer.Option(help="For notes and turns that name none.")] = None,
+    path: Annotated[
+        Path, typer.Argument(help="A folder of Markdown notes, or a .md, .jsonl, .json or .zip file.")
+    ],
+    kind: Annotated[
+        str, typer.Option("--kind", "--format", help="auto, markdown, jsonl, chat, mem0 or hindsight.")
+    ] = "auto",
+    layer: Annotated[
+        str | None, typer.Option(help="For notes and turns that name none, and for all of an export.")
+    ] = None,
     source: Annotated[str | None, typer.Option(help="Remember the import under this name.")] = None,
     prefix: Annotated[str, typer.Option(help="Put before every key.")] = "",
     strict: Annotated[bool, typer.Option(help="Stop at the first problem.")] = False,
@@ -71,10 +83,12 @@ class _Counted:
 
 def _kind(path: Path, given: str) -> KnownKind:
     match given:
-        case "auto" | "markdown" | "jsonl" | "chat":
+        case "auto" | "markdown" | "jsonl" | "chat" | "mem0" | "hindsight":
             return known_kind(path, given)
         case _:
-            raise InvalidInput(f"There is no kind {given!r}.", hint="Use auto, markdown, jsonl or chat.")
+            raise InvalidInput(
+                f"There is no kind {given!r}.", hint="Use auto, markdown, jsonl, chat, mem0 or hindsight."
+            )
 
 
 def _exit_code(report: ImportReport, path: Path) -> int:

@@ -5,8 +5,10 @@ keys of a source are held.
 """
 
 from pgrecall.importers.detect import KnownKind, SourceKind, count_items, known_kind, open_source, source_name
+from pgrecall.importers.hindsight import read_hindsight
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
 from pgrecall.importers.markdown import read_markdown, read_note_file
+from pgrecall.importers.mem0 import read_mem0
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.importers.transcript import read_transcript
 
@@ -17,8 +19,10 @@ __all__ = [
     "known_kind",
     "open_source",
     "read_accesses",
+    "read_hindsight",
     "read_jsonl",
     "read_markdown",
+    "read_mem0",
     "read_note_file",
     "read_qrels",
     "read_transcript",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +31,16 @@ def _bad_characters(draft: Draft) -> str | None:
     for name, text in _texts(draft):
         if fault := bad_character(text):
             return f"{name} {fault}"
-    return None
+    return None if finite(draft.metadata) else "metadata holds NaN or Infinity, which are not JSON"
+
+
+def finite(value: Any) -> bool:
+    """Whether a value is JSON through and through: NaN and Infinity, which Python reads, are not."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(finite(item) for item in value.values())
+    return all(finite(item) for item in value) if isinstance(value, list) else True
 
 
 def bad_character(text: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
-from pgrecall.importers.checks import INDEXED_BYTES, checked
+from pgrecall.importers.checks import INDEXED_BYTES, checked, finite
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.lines import STRICT, Moment, validated_lines
 from pgrecall.models import Access, AccessKind, Draft, DraftLink, Problem, Role
@@ -55,7 +54,7 @@ class _Memory(_Line):
     @field_validator("metadata")
     @classmethod
     def _is_json(cls, value: dict[str, Any]) -> dict[str, Any]:
-        if not _finite(value):
+        if not finite(value):
             raise ValueError("holds NaN or Infinity, which are not JSON")
         return value
 
@@ -144,11 +143,3 @@ def _prefixed(link: DraftLink, prefix: str, own_keys: frozenset[str]) -> DraftLi
 def _keys(path: Path) -> frozenset[str]:
     lines = validated_lines(path, _Memory)
     return frozenset(line[1].key for line in lines if not isinstance(line, Problem) and line[1].key)
-
-
-def _finite(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(_finite(item) for item in value.values())
-    return all(_finite(item) for item in value) if isinstance(value, list) else True

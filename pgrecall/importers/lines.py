@@ -38,7 +38,7 @@ def validated_lines(path: Path, shape: type[AnyLine]) -> Iterator[tuple[int, Any
             try:
                 yield number, shape.model_validate_json(_utf8(data))
             except ValidationError as error:
-                yield Problem(show(path), f"line {number}: {_sentence(error)}.")
+                yield Problem(show(path), f"line {number}: {sentence(error)}.")
             except ValueError as error:
                 yield Problem(show(path), f"line {number}: {error}.")
 
@@ -50,7 +50,7 @@ def _utf8(line: bytes) -> str:
         raise ValueError(f"byte {error.start} (0x{line[error.start]:02x}) is not UTF-8") from error
 
 
-def _sentence(error: ValidationError) -> str:
+def sentence(error: ValidationError) -> str:
     """All faults of one line, each with the field it is in."""
     faults = (_fault(fault["type"], fault["loc"], fault["msg"]) for fault in error.errors(include_url=False))
     return "; ".join(dict.fromkeys(faults))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,10 +11,12 @@ from typing import Any
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.checks import bad_character, checked
 from pgrecall.importers.dates import parse_spoken
-from pgrecall.importers.files import decode, read_bytes, require_file, show
+from pgrecall.importers.files import require_file, show
+from pgrecall.importers.json_values import load_json
 from pgrecall.importers.turns import Session, Turn, drafts
 from pgrecall.models import Draft, Problem
 
+_HINT = "A transcript is one JSON value; for one record a line name the file .jsonl."
 _SESSION = re.compile(r"session_([0-9]{1,9})")
 
 
@@ -33,23 +34,9 @@ def read_transcript(
     not JSON or holds neither form.
     """
     require_file(path)
-    value = _load(path)
+    value = load_json(path, "a transcript", _HINT)
     sessions = _plain(value, path) if _is_plain(value) else _samples(value, path)
     return _read(sessions, path, source, prefix, layer)
-
-
-def _load(path: Path) -> Any:
-    try:
-        return json.loads(decode(read_bytes(path)))
-    except json.JSONDecodeError as error:
-        raise InvalidInput(
-            f"{show(path)} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}.",
-            hint="A transcript is one JSON value; for one record a line name the file .jsonl.",
-        ) from error
-    except ValueError as error:
-        raise InvalidInput(f"{show(path)} is not JSON: {error}.") from error
-    except RecursionError as error:
-        raise InvalidInput(f"{show(path)} is not a transcript: its JSON is nested too deep.") from error
 
 
 def _read(

@@ -151,6 +151,37 @@ def test_import_of_lines_and_of_a_chat(pgrecall: Command, tmp_path: Path) -> Non
     assert pgrecall("status", "--json").json["memories"] == 190
 
 
+def test_import_of_what_other_memories_exported(pgrecall: Command, tmp_path: Path) -> None:
+    mem0, facts, other = tmp_path / "mem0.json", tmp_path / "bank.json", tmp_path / "other.txt"
+    memory = {"id": "m-1", "memory": "Ann likes green tea.", "user_id": "ann", "categories": ["food"]}
+    mem0.write_text(json.dumps({"results": [memory, {"id": "m-2"}]}))
+    done = pgrecall("import", str(mem0))
+    assert done.out.startswith("1 created")
+    assert f"{mem0}: record 2: memory is required." in done.out
+    assert pgrecall("import", str(mem0)).out.startswith("0 created, 0 updated, 1 unchanged")
+
+    fact = {
+        "id": "f-1",
+        "text": "The tea was sold out.",
+        "fact_type": "experience",
+        "entities": "Ann, Tea Shop",
+    }
+    seen = {"id": "o-1", "text": "Tea runs out.", "fact_type": "observation", "source_memory_ids": ["f-1"]}
+    facts.write_text(json.dumps({"items": [fact, seen], "total": 2, "limit": 100, "offset": 0}))
+    assert pgrecall("import", str(facts)).out.startswith("2 created, 0 updated, 0 unchanged; 0 links wait")
+    stored = pgrecall("show", "hindsight/f-1", "--json").json
+    assert (stored["layer"], stored["tags"]) == ("episodic", ["Ann", "Tea Shop"])
+    assert [(link["relation"], link["other_key"]) for link in stored["links"]] == [
+        ("supports", "hindsight/o-1")
+    ]
+    found = pgrecall("search", "what was sold at the Tea Shop?", "--json").json["hits"]
+    assert found[0]["key"] == "hindsight/f-1"
+
+    other.write_text(mem0.read_text())
+    assert pgrecall("import", str(other), "--format", "mem0", "--prefix", "p/").out.startswith("1 created")
+    assert pgrecall("import", str(other), "--format", "mem1").code == 2
+
+
 def test_access_link_forget_status(pgrecall: Command, notes: Path) -> None:
     pgrecall("import", str(notes))
     used = pgrecall("access", "tides", "--kind", "used", "--at", NOW, "--now", NOW, "--session", "s1")

@@ -61,7 +61,7 @@ def test_arguments_reach_the_importer(folder: Path) -> None:
 def test_what_cannot_be_told_is_refused_with_the_way_out(folder: Path) -> None:
     with pytest.raises(InvalidInput, match="of no known kind") as refused:
         open_source(folder / "m.txt")
-    assert "markdown, jsonl or chat" in refused.value.hint
+    assert "markdown, jsonl, chat, mem0 or hindsight" in refused.value.hint
     with pytest.raises(InvalidInput, match="There is no file"):
         open_source(folder / "none")
     with pytest.raises(InvalidInput, match="There is no file"):
