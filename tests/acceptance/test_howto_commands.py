@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,9 +16,10 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.embedded import EmbeddedServer
 from tests.acceptance.command_tools import RUN, Command, environment
+from tests.acceptance.doc_blocks import ROOT, blocks_of
 from tests.conftest import Query
 
-HOWTO = Path(__file__).resolve().parents[2] / "docs" / "howto"
+HOWTO = ROOT / "docs" / "howto"
 COUNTS = (
     "SELECT (SELECT count(*) FROM recall.memory), (SELECT count(*) FROM recall.access), "
     "(SELECT count(*) FROM recall.link)"
@@ -27,9 +27,8 @@ COUNTS = (
 
 
 def commands(page: str) -> list[str]:
-    """What stands behind a $ in the page's console blocks, each block one script, without its comments."""
-    blocks = re.findall(r"^```console\n(.*?)^```", (HOWTO / page).read_text(encoding="utf-8"), re.S | re.M)
-    typed = [re.findall(r"^\$ (.*?)(?:\s+# .*)?$", block, re.M) for block in blocks]
+    """What one types by the page, each block one script."""
+    typed = (block.commands for block in blocks_of(HOWTO / page) if block.language == "console")
     return ["\n".join(lines) for lines in typed if lines]
 
 

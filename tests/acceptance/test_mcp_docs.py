@@ -12,21 +12,21 @@ import pytest
 from mcp import StdioServerParameters
 
 from tests.acceptance.command_tools import RUN, environment
+from tests.acceptance.doc_blocks import ROOT, blocks_of
 from tests.acceptance.mcp_tools import TOOLS, command, connected, run, served_over_http
-from tests.acceptance.test_docs import ROOT, blocks
 
 PAGE = ROOT / "docs" / "howto" / "mcp.md"
 
 
 def entries() -> Iterator[dict[str, Any]]:
     """What each snippet says of the server: a command with arguments, or an address."""
-    for block in blocks(PAGE, "json"):
-        [servers] = json.loads(block).values()
-        [(name, entry)] = servers.items()
-        assert name == "pgrecall"
-        yield entry
-    for block in blocks(PAGE, "sh"):
-        for line in block.splitlines():
+    for block in blocks_of(PAGE):
+        if block.language == "json":
+            [servers] = json.loads(block.text).values()
+            [(name, entry)] = servers.items()
+            assert name == "pgrecall"
+            yield entry
+        for line in block.commands if block.language == "sh" else ():
             given = shlex.split(line)
             head, *rest = given[given.index("--") + 1 :]
             yield {"command": head, "args": rest}
