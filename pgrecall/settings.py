@@ -33,9 +33,17 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         default_factory=_default_data_dir, description="Where the embedded server keeps its data."
     )
-    tenant: str = Field(default="default", min_length=1, max_length=200, pattern=r"^[^\x00*]+$")
+    tenant: str = Field(
+        default="default",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^\x00*]+$",
+        description="Whose memories these are.",
+    )
     pool_size: int = Field(default=8, ge=1, le=1000, description="Connections a client may hold.")
-    connect_timeout: float = Field(default=10.0, gt=0, le=600, description="Seconds.")
+    connect_timeout: float = Field(
+        default=10.0, gt=0, le=600, description="Seconds until a connection must stand."
+    )
     timeout: float | None = Field(
         default=None, gt=0, le=86400, description="Seconds one call may take in Postgres; none: any."
     )
@@ -49,7 +57,9 @@ class Settings(BaseSettings):
     )
     embedder_url: str | None = Field(default=None, description="Base URL of the HTTP embedder.")
     embedder_key: SecretStr | None = Field(default=None, description="Bearer key of the HTTP embedder.")
-    embedder_dimensions: int | None = Field(default=None, ge=1, le=4000)
+    embedder_dimensions: int | None = Field(
+        default=None, ge=1, le=4000, description="Of its vectors; without it what the embedder says itself."
+    )
     embedder_timeout: float = Field(default=30.0, gt=0, le=600, description="Seconds a request may take.")
     embedder_batch: int = Field(default=64, ge=1, le=2048, description="Texts in one embedding call.")
     reranker: RerankerKind = Field(
@@ -64,14 +74,18 @@ class Settings(BaseSettings):
     reranker_key: SecretStr | None = Field(default=None, description="Bearer key of the HTTP reranker.")
     reranker_form: Literal["cohere", "tei"] = Field(default="cohere", description="What the endpoint speaks.")
     reranker_pairs: int = Field(default=50, ge=1, le=1000, description="Candidates that are read at most.")
-    reranker_tokens: int = Field(default=512, ge=16, le=32768, description="Read of a pair, locally.")
-    reranker_precision: Literal["auto", "float32", "bfloat16"] = Field(default="auto")
+    reranker_tokens: int = Field(
+        default=512, ge=16, le=32768, description="Tokens of a pair that a local reranker reads."
+    )
+    reranker_precision: Literal["auto", "float32", "bfloat16"] = Field(
+        default="auto", description="Of a local reranker's numbers; auto: what is quicker on this machine."
+    )
     reranker_deadline: float = Field(default=2.0, gt=0, le=600, description="Seconds for all the pairs.")
     reranker_scale: Literal["logit", "probability"] | None = Field(
         default=None, description="What the model returns; None is probability for cohere, else logit."
     )
     http_host: str = Field(default="127.0.0.1", min_length=1, description="Where `serve` listens.")
-    http_port: int = Field(default=8766, ge=0, le=65535, description="0 takes a free one.")
+    http_port: int = Field(default=8766, ge=0, le=65535, description="Its port; 0 takes a free one.")
     http_concurrency: int | None = Field(
         default=None, ge=1, le=10_000, description="Requests worked on at once; none: as many as pool_size."
     )

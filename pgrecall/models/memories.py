@@ -29,6 +29,10 @@ class DraftLink:
 
     A target that does not exist yet is kept and resolved when a memory with that key, title or
     alias arrives.
+
+    Attributes:
+        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts, supersedes.
+        weight: how strong it is, above 0 and at most 100.
     """
 
     target: str
@@ -38,7 +42,27 @@ class DraftLink:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory as its writer gives it; Postgres adds the id, the times and the activation."""
+    """A memory as its writer gives it; Postgres adds the id, the times and the activation.
+
+    Attributes:
+        body: the text itself.
+        title: a line to know it by; names in a question find it.
+        key: a name of your own; a memory with the same key is updated.
+        layer: what kind of memory it is, which says how it ages.
+        role: of whoever said it, in a conversation.
+        author: who wrote or said it.
+        context: words to find it by that are neither shown nor embedded.
+        source: where it came from; an import continues its own.
+        session_id: the conversation or task it belongs to.
+        tags: words to filter by, which are found as they are written too.
+        aliases: other names for it.
+        metadata: whatever else is to be kept, as a JSON object.
+        occurred_at: when it happened; None is when it is stored.
+        valid_from, valid_until: when it holds; outside that default search leaves it out.
+        expires_at: when it is archived.
+        pinned: whether it stays out of every prune plan.
+        links: where it leads to.
+    """
 
     body: str
     title: str = ""
@@ -104,8 +128,17 @@ class StoredMemory:
 class VitalityTerms:
     """Activation S = recent + tail + spread + revival, and what follows from it, at one moment.
 
-    ``base`` is B = ln S; ``vitality`` is S / (1 + S); ``retention`` adds the protection floor and
-    serves zones and pruning only.
+    Attributes:
+        accesses: how many uses were counted.
+        recent: what the eight newest uses add to S.
+        tail: what all earlier uses add.
+        spread: what uses of its neighbours add.
+        revival: what a link it gained lately adds.
+        activation: S.
+        base: B = ln S.
+        vitality: S / (1 + S).
+        retention: vitality with the protection floor; for zones and pruning only.
+        zone: active, stale, fading or archived.
     """
 
     accesses: int

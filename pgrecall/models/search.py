@@ -18,19 +18,27 @@ class SearchRequest:
 
     Attributes:
         query: the question; it may be empty where ``queries``, a window of time or ``cues`` ask instead.
+        k: how many hits at most.
+        layers, roles, authors: only memories of one of these.
+        tags: only memories with all of these.
         queries: sub-queries, gathered together; a memory counts by the one it answers best.
         hints: terms that a memory must hold to be an answer.
         cues: memories, by id or key, whose associates come to mind; with ``session_id`` also those the
             session used last.
         since, until: when it happened, the end excluded. Without words the window is the question.
+        include_archived: also what was archived or forgotten.
+        include_superseded: also what a newer memory replaces.
+        include_invalid: also what is not valid yet, or no more.
+        min_relevance: leave out what answers with less than this probability.
         as_of: a moment before ``now``: what was known then, ranked as it was then.
         now: another moment to rank what is known today at; None is the database's clock.
         profile: which coefficients and weights; None is that of the only layer asked for, else balanced.
         weights: how much an arm counts, 0 to 10, by its name: semantic, lexical, name, author, cue, graph.
         vitality_mode: None is the profile's, else ``odds``.
         vitality_weight: None is the profile's, else the tenant's setting (0.5).
-        rerank: whether a reranker rereads the best candidates, for ``deadline`` seconds at most (None: as
-            configured).
+        explain: whether each hit says why it stands where it does.
+        rerank: whether a reranker rereads the best candidates, for ``deadline`` seconds at most.
+        deadline: seconds a reranker may take; None is as configured.
         session_id: the session this is part of.
         log: whether each hit is logged as shown, which makes it a little livelier.
     """
@@ -83,11 +91,20 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer. ``relevance`` is p(answers the question); ``score`` also weighs vitality.
+    """One answer.
 
-    ``superseded_by`` replaces this memory, which replaces those in ``supersedes``; ``contradicts`` holds the
-    memories it is linked with as contradicting, either way. ``explanation`` is empty unless the request
-    asked for it. ``reranked`` is None where no reranker read it.
+    Attributes:
+        happened_at: when it happened; when it was stored, where nobody said.
+        score: relevance and vitality in one, as a probability; the order of the hits.
+        relevance: the probability that it answers the question.
+        vitality: how alive its use keeps it at this moment, 0 to 1.
+        zone: active, stale, fading or archived, by its vitality.
+        rank: its place, from 1.
+        superseded_by: the memory that replaces this one.
+        supersedes: the memories that this one replaces.
+        contradicts: the memories it is linked with as contradicting, either way.
+        explanation: why it stands where it does; empty unless the request asked for it.
+        reranked: what a reranker made of it; None where none read it.
     """
 
     id: int
@@ -155,12 +172,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first, and what was left out on the way.
+    """Hits, best first, and what was left out on the way; ``no_match`` when nothing was good enough.
 
-    ``names`` are the known names taken out of the embedded question; ``skipped`` says in a sentence each
-    which steps did not run. ``no_match`` holds when nothing was good enough; ``arms`` then says how many
-    memories each arm had found. ``search_id`` names a logged search for ``used`` and ``rejected``.
-    ``timings`` are milliseconds by phase.
+    Attributes:
+        names: the known names that were taken out of the embedded question.
+        skipped: which steps did not run, in a sentence each.
+        search_id: names a logged search for ``used`` and ``rejected``.
+        arms: how many memories each arm found.
+        timings: milliseconds by phase.
     """
 
     hits: tuple[Hit, ...]

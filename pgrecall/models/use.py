@@ -11,7 +11,15 @@ AccessKind = Literal["write", "read", "reference", "used", "retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One use of a memory at one moment. ``at`` None means now, on the database's clock."""
+    """One use of a memory at one moment.
+
+    Attributes:
+        memory: its id or key.
+        kind: how it was used; a ``retrieval`` was merely shown, and counts a tenth.
+        at: None means now, on the database's clock.
+        session_id: memories used in one session are associated.
+        idempotency_key: a key that was seen before makes this no use.
+    """
 
     memory: int | str
     kind: AccessKind = "read"

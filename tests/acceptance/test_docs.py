@@ -218,5 +218,21 @@ def test_what_is_not_run_is_still_shown() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        for target, anchor in re.findall(
+            r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")
+        ):
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} links to {target}"
+            if anchor:
+                assert anchor in _anchors(there), f"{page.name} links to {target}#{anchor}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """The addresses of the headings of a page, as forges make them."""
+    seen: dict[str, int] = {}
+    for heading in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        seen[name] = seen.get(name, -1) + 1
+        if seen[name]:
+            seen[f"{name}-{seen[name]}"] = 0
+    return set(seen)

@@ -16,6 +16,8 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from pgrecall.faces.http.docstrings import attributes_of, summary_of
+
 LONGEST_TEXT = 1_000_000
 """Characters of any text in a request; what a single field may hold is narrower, and SQL says so."""
 
@@ -54,7 +56,7 @@ class Given:
             definitions |= _asked(shape)
         kept = {field: definition for field, definition in definitions.items() if field not in without}
         self.model = pydantic.create_model(
-            name or shapes[0].__name__, __base__=_Given, __doc__=shapes[0].__doc__, **kept
+            name or shapes[0].__name__, __base__=_Given, __doc__=summary_of(shapes[0]), **kept
         )
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -68,14 +70,18 @@ class Given:
 @cache
 def shown(shape: type) -> type[BaseModel]:
     """The model of an answer: the fields of a dataclass and what it computes from them, all the way down."""
-    hints = get_type_hints(shape)
+    hints, told = get_type_hints(shape), attributes_of(shape)
     definitions: dict[str, Any] = {
-        field.name: (_mapped(hints[field.name], _as_shown), ...) for field in fields(shape)
+        field.name: (
+            _mapped(hints[field.name], _as_shown),
+            pydantic.Field(..., description=told.get(field.name)),
+        )
+        for field in fields(shape)
     }
     for name, member in vars(shape).items():
         if isinstance(member, property) and member.fget is not None:
             definitions[name] = (_mapped(get_type_hints(member.fget)["return"], _as_shown), ...)
-    return pydantic.create_model(shape.__name__, __base__=_Shown, __doc__=shape.__doc__, **definitions)
+    return pydantic.create_model(shape.__name__, __base__=_Shown, __doc__=summary_of(shape), **definitions)
 
 
 def shown_many(shape: type) -> Any:
@@ -84,17 +90,23 @@ def shown_many(shape: type) -> Any:
 
 
 def _asked(shape: type) -> dict[str, Any]:
-    hints = get_type_hints(shape)
+    hints, told = get_type_hints(shape), attributes_of(shape)
     if is_typeddict(shape):
-        return {name: (_mapped(kind, _as_asked), None) for name, kind in hints.items()}
-    return {field.name: (_mapped(hints[field.name], _as_asked), _default(field)) for field in fields(shape)}
+        return {
+            name: (_mapped(kind, _as_asked), pydantic.Field(None, description=told.get(name)))
+            for name, kind in hints.items()
+        }
+    return {
+        field.name: (_mapped(hints[field.name], _as_asked), _default(field, told.get(field.name)))
+        for field in fields(shape)
+    }
 
 
-def _default(field: Field[Any]) -> Any:
-    bounds: dict[str, Any] = {**_BOUNDS.get(field.name, {})}
+def _default(field: Field[Any], description: str | None) -> Any:
+    more: dict[str, Any] = {"description": description, **_BOUNDS.get(field.name, {})}
     if field.default_factory is not MISSING:
-        return pydantic.Field(default_factory=field.default_factory, **bounds)
-    return pydantic.Field(**bounds) if field.default is MISSING else pydantic.Field(field.default, **bounds)
+        return pydantic.Field(default_factory=field.default_factory, **more)
+    return pydantic.Field(**more) if field.default is MISSING else pydantic.Field(field.default, **more)
 
 
 def _mapped(kind: Any, change: Callable[[Any], Any]) -> Any:

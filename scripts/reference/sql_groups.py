@@ -1,0 +1,45 @@
+"""Which SQL functions are for people, by what one wants to do. Functions that are not here are internal.
+
+A function is for people when a SQL-only user has a use for it. None of them takes the tenant as an
+argument: it is that of the session.
+"""
+
+from __future__ import annotations
+
+GROUPS: dict[str, str] = {
+    "Tenant and language": "current_tenant languages set_language",
+    "Remember": "remember remember_many get id_of pin forget keys_of_source content_hashes",
+    "Search": "search search_and_log explain find log_shown similarities",
+    "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
+    "feedback_by_rank feedback_qrels",
+    "Links": "link supersede successors associates neighbourhood pending_count",
+    "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of",
+    "Layers": "layers set_layer drop_layer presets use_preset",
+    "Settings": "settings configure",
+    "Relevance and rerankers": "relevance_models store_relevance_model reset_relevance_model rerank_models "
+    "store_rerank_model reset_rerank_model",
+    "Prune": "plan_prune prune_plans prune_plan_of prune_candidates apply_prune undo_prune",
+    "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
+    "link_graph store_cut_sizes unembedded store_embeddings begin_reembedding expire_memories "
+    "expire_searches make_access_partitions rebuild job_states job_runs",
+    "State": "status health_report verify census schema_state tenants",
+    "Keys of the HTTP service": "create_key keys revoke_key holder_of_key any_key",
+}
+
+OF_THE_CLIENT = frozenset(
+    {
+        "begin_job",
+        "due_tenants",
+        "end_job",
+        "ids_of",
+        "job_pace",
+        "questions_without_names",
+        "report_job",
+        "require_memory",
+    }  # fmt: skip
+)
+"""What only our own client and worker call."""
+
+
+def public() -> list[str]:
+    return [name for names in GROUPS.values() for name in names.split()]

@@ -1,0 +1,54 @@
+"""The reference: its pages are what the sources say, and leave nothing unsaid."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import psycopg
+
+import pgrecall
+from pgrecall.settings import Settings
+from scripts.reference import cli_page, sql_page
+from scripts.reference.pages import pages, stale
+from scripts.reference.sql_groups import OF_THE_CLIENT, public
+from tests.acceptance.doc_blocks import PAGES
+
+OPERATIONS = Path(pgrecall.__file__).parent / "operations"
+
+
+def test_the_pages_are_up_to_date(database_url: str) -> None:
+    found = pages(database_url)
+    assert not stale(found), "run python -m scripts.reference"
+    assert all(text.count("\n## ") >= 2 for text in found.values())
+
+
+def test_what_clients_call_and_pages_show_is_told_of() -> None:
+    called = {
+        name for file in OPERATIONS.glob("*.py") for name in re.findall(r"recall\.(\w+)\(", file.read_text())
+    }
+    assert len(called) > 50
+    assert called <= set(public()) | OF_THE_CLIENT
+    shown = {
+        name
+        for page in PAGES
+        if page.parent.name == "howto"
+        for name in re.findall(r"\brecall\.(\w+)\(", page.read_text(encoding="utf-8"))
+    }
+    assert shown <= set(public()) | sql_page.comments().keys()
+    assert len(public()) == len(set(public()))
+
+
+def test_a_public_function_is_explained_and_takes_no_tenant(database_url: str) -> None:
+    said = sql_page.comments()
+    assert not [name for name in public() if len(said[name]) < 20]
+    with psycopg.connect(database_url) as connection:
+        asked = """SELECT proname FROM pg_proc WHERE pronamespace = 'recall'::regnamespace
+                   AND proname = ANY(%s) AND 'p_tenant' = ANY(proargnames)"""
+        assert connection.execute(asked, (public(),)).fetchall() == []
+
+
+def test_every_option_and_variable_is_explained() -> None:
+    assert not [name for name, field in Settings.model_fields.items() if not field.description]
+    empty = re.findall(r"^\| `.*\|\s*\|$", cli_page.cli_page(), re.M)
+    assert not empty
