@@ -36,7 +36,7 @@ OF_THE_CLIENT = frozenset(
         "questions_without_names",
         "report_job",
         "require_memory",
-    }  # fmt: skip
+    }
 )
 """What only our own client and worker call."""
 
