@@ -29,6 +29,7 @@ _GROUPS = {
     "database": "The database",
     "embedder": "The embedder",
     "reranker": "The reranker",
+    "server": "Models of a running service",
     "http": "The HTTP service",
 }
 _TYPES = {
@@ -60,7 +61,7 @@ def _environment() -> str:
             (code(f"PGRECALL_{name.upper()}"), _is(field), _default(field), field.description or "")
         )
     head = ("variable", "is", "default", "meaning")
-    return "\n\n".join(f"### {title}\n\n{table(head, rows)}" for title, rows in groups.items())
+    return "\n\n".join(f"### {title}\n\n{table(head, rows)}" for title, rows in groups.items() if rows)
 
 
 def _is(field: FieldInfo) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-LANGUAGES = ("console", "json", "mermaid", "python", "sh", "sql", "text")
+LANGUAGES = ("console", "js", "json", "mermaid", "python", "sh", "sql", "text")
 
 # A program that a page names and we do not start, and why. Every name must occur in some page.
 PROGRAMS = {
@@ -21,6 +21,7 @@ PROGRAMS = {
     "make": "runs these tests",
     "pg_dump": "of Postgres; test_howto_commands runs the whole of backup.md",
     "pg_restore": "of Postgres; test_howto_commands runs the whole of backup.md",
+    "python": "a benchmark; wants data that is not here, or minutes",
     "pip": "asks a registry; test_wheel installs the wheel",
 }
 
@@ -33,7 +34,7 @@ COMMANDS = {
     "curl -s 'localhost:8888": "asks a Hindsight; its answers are made by test_docs",
 }
 
-# A block that another test runs, by page and first command, and which.
+# A block that another test runs, by page and first command or line, and which.
 ELSEWHERE = {
     ("backup.md", "pg_dump"): "test_howto_commands",
     ("backup.md", "createdb restored"): "test_howto_commands",
@@ -73,7 +74,8 @@ class Block:
     @property
     def elsewhere(self) -> str | None:
         """The test that runs it, where reading the page does not."""
-        first = next(iter(self.commands), "") if self.language in ("console", "sh") else ""
+        lines = self.commands if self.language in ("console", "sh") else self.text.splitlines()
+        first = next(iter(lines), "")
         found = (test for (page, words), test in ELSEWHERE.items()
                  if page == self.page.name and first.startswith(words))  # fmt: skip
         return next(found, None)

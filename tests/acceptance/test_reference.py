@@ -9,6 +9,8 @@ import psycopg
 
 import pgrecall
 from pgrecall.settings import Settings
+from scripts.figures import FIGURES
+from scripts.figures import TARGET as FIGURES_AT
 from scripts.reference import cli_page, sql_page
 from scripts.reference.pages import pages, stale
 from scripts.reference.sql_groups import OF_THE_CLIENT, public
@@ -52,3 +54,10 @@ def test_every_option_and_variable_is_explained() -> None:
     assert not [name for name, field in Settings.model_fields.items() if not field.description]
     empty = re.findall(r"^\| `.*\|\s*\|$", cli_page.cli_page(), re.M)
     assert not empty
+
+
+def test_the_pictures_are_what_the_mathematics_draws() -> None:
+    for name, draw in FIGURES.items():
+        file = FIGURES_AT / name
+        assert file.read_text() == draw(), "run python -m scripts.figures"
+        assert file.stat().st_size < 60_000

@@ -1,0 +1,159 @@
+"""Draws the pictures of docs/explanation from the real mathematics, as small SVG files.
+
+python -m scripts.figures            writes them
+python -m scripts.figures --check    exits with 1 where one is not what it should be
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pgrecall.graph import LinkGraph, articulate, trim
+from pgrecall.vitality import (
+    DEFAULT_ZONES,
+    PRESETS,
+    AccessSummary,
+    LayerRates,
+    activation_terms,
+    optimized_base_level,
+    vitality_of,
+)
+from scripts.svg import Chart, Drawing
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "figures"
+DAY = 86_400.0
+MINUTE = 1 / 1440
+LONG = [(1 / 24, "1 hour"), (1, "1 day"), (7, "1 week"), (30, "1 month"), (365, "1 year"), (3650, "10 years")]
+ZONES = [
+    ("active", DEFAULT_ZONES.active, 1.0),
+    ("stale", DEFAULT_ZONES.stale, DEFAULT_ZONES.active),
+    ("fading", DEFAULT_ZONES.fading, DEFAULT_ZONES.stale),
+    ("archived", 0.0, DEFAULT_ZONES.fading),
+]
+
+
+def vitality(uses: Sequence[float], rates: LayerRates, day: float) -> float:
+    """The vitality on a day of a memory used on these days, the first of which is its birth."""
+    so_far = sorted(use * DAY for use in uses if use <= day)
+    summary = AccessSummary.of(so_far)
+    return vitality_of(activation_terms(summary, rates, day * DAY).activation)
+
+
+def layers() -> str:
+    """How one use fades in each layer."""
+    chart = Chart("Time since the only use", "vitality", (10 * MINUTE, 3650), logarithmic=True, ticks=LONG)
+    chart.bands(ZONES)
+    days = _spaced(10 * MINUTE, 3650)
+    for number, (name, rates) in enumerate(PRESETS["default"].layers.items()):
+        born = [0.0] * round(rates.birth_weight)
+        chart.line(name, [(day, vitality(born, rates, day)) for day in days], number)
+    return chart.svg(
+        "Vitality after one use, by layer: all begin near 1; activity is archived within a month, "
+        "knowledge within three, an entity after nine years."
+    )
+
+
+def life() -> str:
+    """A memory that is used, left alone, and used again; and what the closed form would say."""
+    rates = PRESETS["default"].layers["knowledge"]
+    uses = [0.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 120]
+    days = sorted({*(n / 4 for n in range(1, 160 * 4 + 1)), *(use + 0.01 for use in uses)})
+    ticks = [(float(day), f"day {day}") for day in range(0, 161, 20)]
+    chart = Chart("Ten daily uses, a pause, one more use on day 120", "vitality", (0, 160), ticks=ticks)
+    chart.bands(ZONES, named="end")
+    chart.line("every use counts", [(day, vitality(uses, rates, day)) for day in days], 0)
+    chart.line("closed form", [(day, _closed(uses, rates, day)) for day in days], 3, dashed=True)
+    return chart.svg(
+        "Ten daily uses keep vitality high; it falls to 0.48 by day 120, when one more use lifts it "
+        "near 1 at once. The closed form hardly notices that use."
+    )
+
+
+def _closed(uses: Sequence[float], rates: LayerRates, day: float) -> float:
+    so_far = [use for use in uses if use <= day]
+    base = optimized_base_level(len(so_far), max(day - so_far[0], MINUTE), rates.base_decay)
+    return vitality_of(math.exp(base)) if base is not None else 0.0
+
+
+def weighing() -> str:
+    """What the liveliness of a memory does to its score."""
+    ticks = [(0.01, "1/100"), (0.1, "1/10"), (1.0, "as its layer"), (10.0, "10"), (100.0, "100")]
+    chart = Chart("S over the median S of its layer", "score", (0.01, 100), logarithmic=True, ticks=ticks)
+    for number, relevance in enumerate((0.9, 0.5, 0.2, 0.05)):
+        points = [(ratio, _scored(relevance, ratio)) for ratio in _spaced(0.01, 100)]
+        chart.line(f"relevance {relevance:g}", points, number)
+    return chart.svg(
+        "The score as vitality moves it: at the median of its layer it is the relevance; "
+        "a hundred times as alive is ten times the odds."
+    )
+
+
+def _scored(relevance: float, ratio: float) -> float:
+    odds = relevance / (1 - relevance) * ratio**0.5
+    return odds / (1 + odds)
+
+
+def _spaced(low: float, high: float, steps: int = 160) -> list[float]:
+    return [low * (high / low) ** (n / steps) for n in range(steps + 1)]
+
+
+LINKS = [
+    (1, 2),
+    (2, 3),
+    (3, 1),
+    (3, 4),
+    (4, 5),
+    (5, 6),
+    (6, 7),
+    (7, 5),
+    (6, 8),
+    (8, 5),
+    (4, 9),
+    (9, 10),
+    (10, 11),
+]
+PLACES = {1: (50, 60), 2: (50, 180), 3: (140, 120), 4: (240, 120), 5: (340, 75), 6: (445, 85), 7: (400, 140),
+          8: (420, 25), 9: (250, 200), 10: (340, 215), 11: (430, 215)}  # fmt: skip
+FADED = [4, 7, 9, 10, 11]
+
+
+def protection() -> str:
+    """A graph of eleven memories: which of them hold it together, and which faded ones may go."""
+    graph = LinkGraph.of(LINKS)
+    cuts = articulate(graph).points()
+    kept = {each.id for each in trim(graph, FADED).kept_back}
+    drawing = Drawing(480, 250)
+    for source, target in LINKS:
+        drawing.stroke(PLACES[source], PLACES[target])
+    for node, place in PLACES.items():
+        fate = "kept" if node in kept else "goes" if node in FADED else "stays"
+        drawing.node(place, str(cuts.get(node, "")), fate)
+    return drawing.svg(
+        "A graph of eleven memories. Articulation points carry how many others they would cut off. "
+        "Of five faded memories one is kept back, since without it the others would fall apart."
+    )
+
+
+FIGURES: dict[str, Callable[[], str]] = {
+    "layers.svg": layers, "life.svg": life, "weighing.svg": weighing, "protection.svg": protection,
+}  # fmt: skip
+
+
+def main() -> None:
+    drawn = {name: draw() for name, draw in FIGURES.items()}
+    if "--check" in sys.argv[1:]:
+        there = {name: TARGET / name for name in drawn}
+        wrong = [name for name, file in there.items() if not file.exists() or file.read_text() != drawn[name]]
+        if wrong:
+            sys.exit(f"Out of date: {', '.join(wrong)}. Run python -m scripts.figures.")
+        return
+    TARGET.mkdir(exist_ok=True)
+    for name, text in drawn.items():
+        (TARGET / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
