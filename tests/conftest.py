@@ -105,17 +105,27 @@ Query = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.fixture
-def query(database_url: str) -> Iterator[Query]:
-    """Runs one SQL statement as tenant ``acme`` (or ``tenant=``), committed; returns its rows."""
-    with psycopg.connect(database_url, row_factory=dict_row) as connection:
+def query(request: pytest.FixtureRequest) -> Iterator[Query]:
+    """Runs one SQL statement as tenant ``acme`` (or ``tenant=``); returns its rows.
 
-        def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
-            with connection.transaction():
-                connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
-                cursor = connection.execute(sql, parameters)
-                return cursor.fetchall() if cursor.description is not None else []
+    Committed, in a database of the test's own, where anything else of the test connects to it (whatever wants
+    ``database_url``); else as ``sql``, which spares the clone and the first plans of a connection.
+    """
+    if "database_url" in request.fixturenames:
+        with psycopg.connect(request.getfixturevalue("database_url"), row_factory=dict_row) as connection:
+            yield _runner(connection)
+    else:
+        yield request.getfixturevalue("sql")
 
-        yield run
+
+def _runner(connection: psycopg.Connection[Any]) -> Query:
+    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
+        with connection.transaction():  # a savepoint where one has begun
+            connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+            cursor = connection.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description is not None else []
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -128,16 +138,9 @@ def shared_connection(server: EmbeddedServer, template: str) -> Iterator[psycopg
 
 @pytest.fixture
 def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
-    """Like ``query``, in the file's shared database: each test's work is rolled back."""
-
-    def run(sql: str, parameters: Any = None, *, tenant: str = "acme") -> list[dict[str, Any]]:
-        with shared_connection.transaction():  # a savepoint
-            shared_connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
-            cursor = shared_connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description is not None else []
-
+    """Runs statements in the file's shared database; what a test did there is rolled back."""
     with shared_connection.transaction(force_rollback=True):
-        yield run
+        yield _runner(shared_connection)
 
 
 @pytest.fixture
