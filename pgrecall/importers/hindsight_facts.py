@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
 
 from pgrecall.importers.json_values import OPEN, Name, without_nothing
 from pgrecall.importers.lines import Moment
@@ -31,7 +31,12 @@ def _nothing_if_empty(value: object) -> object:
     return None if value == "" else value
 
 
-_Time = Annotated[Moment | None, BeforeValidator(_nothing_if_empty)]
+def _known(moment: datetime | None) -> datetime | None:
+    """Hindsight writes an end that is open as the first or the last year there is."""
+    return None if moment is None or moment.year in (MINYEAR, MAXYEAR) else moment
+
+
+_Time = Annotated[Moment | None, BeforeValidator(_nothing_if_empty), AfterValidator(_known)]
 
 
 class Fact(BaseModel):
@@ -51,6 +56,7 @@ class Fact(BaseModel):
     occurred_end: _Time = None
     mentioned_at: _Time = None
     date: _Time = Field(default=None, validation_alias=AliasChoices("date", "event_date"))
+    created_at: _Time = None
     updated_at: _Time = None
     state: str | None = None
     invalidated_at: _Time = None
@@ -78,7 +84,7 @@ class Placed:
             session_id=fact.document_id,
             tags=unique([*(fact.entities or []), *(fact.tags or [])]),
             metadata={**(fact.metadata or {}), "hindsight": self._provenance()},
-            occurred_at=fact.occurred_start or fact.mentioned_at or fact.date,
+            occurred_at=fact.occurred_start or fact.mentioned_at or fact.date or fact.created_at,
             valid_until=_valid_until(fact),
             links=links,
         )

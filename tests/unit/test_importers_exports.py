@@ -141,7 +141,12 @@ def test_an_archive_of_hindsight(tmp_path: Path) -> None:
             "documents/000000.json": {"id": "talk", "facts": facts},
             "documents/000001.json": b"{",
             "observations.json": [
-                {"text": "Ann is mobile.", "sources": [{"document_id": "talk", "fact_index": 1}]}
+                {
+                    "text": "Ann is mobile.",
+                    "sources": [{"document_id": "talk", "fact_index": 1}],
+                    "occurred_start": "0001-01-01T00:00:00Z",
+                    "created_at": "2026-01-03T00:00:00Z",
+                }
             ],
         },
     )
@@ -155,6 +160,7 @@ def test_an_archive_of_hindsight(tmp_path: Path) -> None:
     assert [draft.key for draft in (observation, first, second)] == [
         "hindsight/observation/1", "hindsight/talk/1", "hindsight/f-9",
     ]  # fmt: skip
+    assert observation.occurred_at == datetime(2026, 1, 3, tzinfo=UTC)
     assert second.links == (
         DraftLink("hindsight/observation/1", "supports"),
         DraftLink("hindsight/talk/1"),
