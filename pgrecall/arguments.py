@@ -63,7 +63,16 @@ class SearchOptions(TypedDict, total=False):
 
 
 class LayerFields(TypedDict, total=False):
-    """What can be set of a layer; None keeps what applies now."""
+    """What can be set of a layer; None keeps what applies now.
+
+    Attributes:
+        metabolic_rate: how much faster than 1 the layer forgets, 0.001 to 1000.
+        reading: what the rate does: run the layer's clock, or multiply its exponent.
+        base_decay: the exponent d by which a use fades.
+        birth_weight: how many uses being stored counts for, in memories stored from then on.
+        active, stale, fading: the retention from which on a memory is in this zone.
+        profile: which relevance coefficients its memories are judged by.
+    """
 
     metabolic_rate: float | None
     reading: Reading | None

@@ -52,8 +52,9 @@ class ContextSource:
 class LeftOut:
     """A memory that was found and is not in the block.
 
-    ``other`` is the id of the memory that supersedes it or that it nearly repeats; ``detail`` says why in a
-    clause: ``over budget: it needs 412 tokens, 96 were left``.
+    Attributes:
+        other: the memory that supersedes it or that it nearly repeats.
+        detail: why, in a clause: ``over budget: it needs 412 tokens, 96 were left``.
     """
 
     id: int
@@ -68,9 +69,14 @@ class LeftOut:
 class ContextBlock:
     """Text to put into a prompt, and what it was made of.
 
-    ``tokens`` are those of the whole ``text``; ``hits`` and ``sources`` are in the order shown, ``left_out``
-    best first. ``skipped`` says in a sentence each what did not run as usual. Without any memory the text is
-    empty. ``search_id`` is for ``used`` and ``rejected``; None where the search was not logged.
+    Attributes:
+        text: empty without any memory.
+        tokens: of the whole text.
+        sources: which memory each marker in the text stands for, in the order shown.
+        left_out: what was found and is not in the text, best first.
+        hits: the memories in the text, in the order shown.
+        skipped: what did not run as usual, in a sentence each.
+        search_id: for ``used`` and ``rejected``; None where the search was not logged.
     """
 
     text: str

@@ -31,6 +31,7 @@ class DraftLink:
     alias arrives.
 
     Attributes:
+        target: a key, title or alias.
         relation: one of links_to, next, mentions, part_of, implies, supports, contradicts, supersedes.
         weight: how strong it is, above 0 and at most 100.
     """

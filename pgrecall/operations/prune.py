@@ -20,10 +20,14 @@ _LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class PruneRequest:
-    """What bounds a plan; None takes the tenant's setting, for ``layers`` all of them.
+    """What bounds a plan; None takes the tenant's setting.
 
-    ``max_count`` and ``max_share`` (of the live memories) cap it; nothing stored or used within
-    ``grace_days`` is planned.
+    Attributes:
+        max_count: so many memories at most.
+        max_share: this share of the live memories at most, 0 to 1.
+        grace_days: nothing that was stored or used within so many days.
+        layers: memories of these layers alone; None is all of them.
+        now: the moment to take for now; None is the database's clock.
     """
 
     max_count: int | None = None

@@ -11,7 +11,7 @@ import pgrecall
 from pgrecall.settings import Settings
 from scripts.figures import FIGURES
 from scripts.figures import TARGET as FIGURES_AT
-from scripts.reference import cli_page, sql_page
+from scripts.reference import cli_page, http_page, sql_page
 from scripts.reference.pages import pages, stale
 from scripts.reference.sql_groups import OF_THE_CLIENT, public
 from tests.acceptance.doc_blocks import PAGES
@@ -54,6 +54,14 @@ def test_every_option_and_variable_is_explained() -> None:
     assert not [name for name, field in Settings.model_fields.items() if not field.description]
     empty = re.findall(r"^\| `.*\|\s*\|$", cli_page.cli_page(), re.M)
     assert not empty
+
+
+def test_every_field_of_a_request_is_explained() -> None:
+    shapes = http_page.document()["components"]["schemas"]
+    asked = {name: shape for name, shape in shapes.items() if shape.get("additionalProperties") is False}
+    assert len(asked) > 10
+    for name, shape in asked.items():
+        assert not [field for field, told in shape["properties"].items() if not told.get("description")], name
 
 
 def test_the_pictures_are_what_the_mathematics_draws() -> None:

@@ -13,7 +13,12 @@ Reference = int | str
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """Memories to store together, all of them or none."""
+    """Memories to store together, all of them or none.
+
+    Attributes:
+        drafts: the memories, in their order.
+        now: the moment to take for now; None is the database's clock.
+    """
 
     drafts: tuple[Draft, ...]
     now: datetime | None = None
@@ -21,7 +26,12 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Uses of memories."""
+    """Uses of memories.
+
+    Attributes:
+        accesses: the uses; their order does not matter.
+        now: the moment to take for now; None is the database's clock.
+    """
 
     accesses: tuple[Access, ...]
     now: datetime | None = None
@@ -29,7 +39,15 @@ class Accesses:
 
 @dataclass(frozen=True, slots=True)
 class NewLink:
-    """A link to make between two memories."""
+    """A link to make between two memories.
+
+    Attributes:
+        source: where it begins, an id or key.
+        target: where it leads, an id or key.
+        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts.
+        weight: how strong it is, above 0 and at most 100.
+        now: the moment to take for now; None is the database's clock.
+    """
 
     source: Reference
     target: Reference
@@ -40,7 +58,13 @@ class NewLink:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """A memory and the one that replaces it."""
+    """A memory and the one that replaces it.
+
+    Attributes:
+        old: what is no longer so, an id or key.
+        new: what replaces it, an id or key.
+        now: the moment to take for now; None is the database's clock.
+    """
 
     old: Reference
     new: Reference
@@ -49,7 +73,13 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of memories that a search has shown."""
+    """What became of memories that a search has shown.
+
+    Attributes:
+        search_id: the search that showed them.
+        memories: their ids or keys.
+        now: the moment to take for now; None is the database's clock.
+    """
 
     search_id: int
     memories: tuple[Reference, ...]
@@ -58,14 +88,22 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """A setting's new value for the tenant; null takes the tenant's own away again."""
+    """A setting's new value for the tenant.
+
+    Attributes:
+        value: null takes the tenant's own value away, so that the database's applies again.
+    """
 
     value: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The moment something is done at, where it is not now."""
+    """The moment something is done at, where it is not now.
+
+    Attributes:
+        now: the moment to take for now; None is the database's clock.
+    """
 
     now: datetime | None = None
 
