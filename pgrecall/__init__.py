@@ -47,6 +47,7 @@ from pgrecall.models import (
     JudgedSearch,
     Judgement,
     KeyHolder,
+    Landscape,
     Languages,
     Layer,
     LayerStatus,
@@ -73,6 +74,7 @@ from pgrecall.models import (
     VitalityCounts,
     VitalityPoint,
     VitalityTerms,
+    ZoneShare,
 )
 
 if TYPE_CHECKING:
@@ -120,6 +122,7 @@ __all__ = [
     "JudgedSearch",
     "Judgement",
     "KeyHolder",
+    "Landscape",
     "Languages",
     "Layer",
     "LayerStatus",
@@ -154,6 +157,7 @@ __all__ = [
     "VitalityCounts",
     "VitalityPoint",
     "VitalityTerms",
+    "ZoneShare",
     "__version__",
 ]
 

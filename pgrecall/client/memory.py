@@ -15,6 +15,7 @@ from pgrecall.client.pruning import Pruning
 from pgrecall.client.remembering import Remembering
 from pgrecall.client.searching import Searching
 from pgrecall.client.serving import Serving
+from pgrecall.client.surveying import Surveying
 from pgrecall.client.sync_driver import SyncDriver
 from pgrecall.client.tuning import Tuning
 from pgrecall.client.using import Using
@@ -34,6 +35,7 @@ class Capabilities(
     Pruning,
     Tuning,
     Picturing,
+    Surveying,
     Serving,
 ):
     """What every client can do, whichever driver performs it."""

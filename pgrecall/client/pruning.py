@@ -40,13 +40,13 @@ class Pruning(Driver):
         request = prune.PruneRequest(max_count, max_share, grace_days, layers, now)
         return self._drive(flows.planned_prune(request))
 
-    def prune_plan(self, plan: int) -> PrunePlan:
-        """A stored plan with all its items.
+    def prune_plan(self, plan: int, *, limit: int | None = None) -> PrunePlan:
+        """A stored plan with all its items, or the first ``limit`` of them, the least lively first.
 
         Raises:
-            InvalidInput: this tenant has no such plan.
+            InvalidInput: this tenant has no such plan, or the limit is negative.
         """
-        return self._drive(flows.read_plan(plan))
+        return self._drive(flows.read_plan(plan, limit))
 
     def prune_plans(self, *, limit: int = 20) -> tuple[PlanSummary, ...]:
         """The newest plans, newest first.

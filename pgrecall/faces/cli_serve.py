@@ -33,11 +33,15 @@ def serve(
     keyless: Annotated[
         bool, typer.Option("--without-keys", help="Let everybody in who can reach it, as one tenant.")
     ] = False,
+    no_page: Annotated[
+        bool, typer.Option("--no-page", help="Serve the API alone, without the page for a browser.")
+    ] = False,
     json_log: Annotated[
         bool, typer.Option("--json-log", help="Log JSON lines, also where standard error is a terminal.")
     ] = False,
 ) -> None:
-    """Serve memories over HTTP until SIGTERM or Ctrl-C: JSON at /v1, its description at /openapi.json.
+    """Serve memories over HTTP until SIGTERM or Ctrl-C: JSON at /v1, described at /openapi.json,
+    and at / a page to look at them in a browser.
 
     Callers show a key from `pgrecall key create`, which acts for one tenant. On this machine alone none is
     needed as long as there is none.
@@ -52,15 +56,16 @@ def serve(
         .model_copy(update={name: value for name, value in given.items() if value is not None})
     )
     form: LogForm = "json" if json_log or not sys.stderr.isatty() else "console"
-    asyncio.run(_serve(settings, keyless=keyless, form=form))
+    asyncio.run(_serve(settings, keyless=keyless, with_page=not no_page, form=form))
 
 
-async def _serve(settings: Settings, *, keyless: bool, form: LogForm) -> None:
+async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: LogForm) -> None:
     from pgrecall.client import AsyncMemory
     from pgrecall.faces.http.app import create_app
     from pgrecall.faces.http.logs import bridged, service_log
     from pgrecall.faces.http.server import listening_socket, serve
     from pgrecall.faces.http.service import Service
+    from pgrecall.faces.page.app import create_page
 
     fresh = is_fresh(settings)
     async with AsyncMemory(settings=settings) as memory:
@@ -72,7 +77,9 @@ async def _serve(settings: Settings, *, keyless: bool, form: LogForm) -> None:
             output().out(_address(settings.http_host, listener.getsockname()[1]))
             _say_who_gets_in(door, settings.tenant)
             with bridged(log):
-                await serve(create_app(Service(memory, door, log)), listener, patience=settings.http_patience)
+                service = Service(memory, door, log)
+                page = create_page(service) if with_page else None
+                await serve(create_app(service, page=page), listener, patience=settings.http_patience)
     notes().print("stopped")
 
 

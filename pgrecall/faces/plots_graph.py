@@ -29,10 +29,10 @@ def graph_figure(around: Neighbourhood, theme: Theme) -> Figure:
     """The memory in the middle of its links: colour is the zone, a square holds others connected, a ring
     is protected or pinned."""
     center = around.nodes[0]
-    drawn = _subgraph(around)
+    drawn = subgraph_of(around)
     layout = lay_out(drawn)
     lines = [(layout.places[edge.source], layout.places[edge.target]) for edge in drawn.edges]
-    labels = place_labels(_telling(around, drawn), layout.places, lines, layout.height)
+    labels = place_labels(by_weight(around, drawn), layout.places, lines, layout.height)
     left, right = _extent(layout.places, labels)
     top, bottom = (pick(at.y for at in layout.places.values()) for pick in (min, max))
     top, bottom = top - _ABOVE, bottom + _ABOVE
@@ -49,16 +49,16 @@ def graph_figure(around: Neighbourhood, theme: Theme) -> Figure:
     entitle(
         figure,
         theme,
-        f"Around {_name(center)}",
+        f"Around {node_name(center)}",
         about=f"{others} live {'memory' if others == 1 else 'memories'} up to {HOPS} links away and "
         f"{len(drawn.edges)} links between them.{further}",
     )
     return figure
 
 
-def _subgraph(around: Neighbourhood) -> Subgraph:
+def subgraph_of(around: Neighbourhood) -> Subgraph:
     """What the layout takes: the connected pieces, each pair of memories and direction once."""
-    nodes = {node.id: Node(node.id, _name(node), "other", "") for node in around.nodes}
+    nodes = {node.id: Node(node.id, node_name(node), "other", "") for node in around.nodes}
     pairs = dict.fromkeys((link.source, link.target) for link in around.links)
     beside: dict[int, list[int]] = {number: [] for number in nodes}
     for source, target in pairs:
@@ -126,7 +126,7 @@ def _nodes(axes: Any, nodes: Sequence[GraphNode], places: Mapping[int, Point], t
         )
 
 
-def _telling(around: Neighbourhood, drawn: Subgraph) -> list[Node]:
+def by_weight(around: Neighbourhood, drawn: Subgraph) -> list[Node]:
     """The nodes in the order in which they should have a label: itself, what holds, then what is near."""
     known = {node.id: node for node in around.nodes}
     ends = Counter(end for edge in drawn.edges for end in (edge.source, edge.target))
@@ -175,5 +175,5 @@ def _legend(axes: Any, nodes: Sequence[GraphNode], theme: Theme) -> None:
     axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, handletextpad=0.2)
 
 
-def _name(node: GraphNode) -> str:
+def node_name(node: GraphNode) -> str:
     return " ".join(printable(node.title or node.key or f"memory {node.id}").split())

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_TICKS = 1000
-_GRID, _DETAILED = 80, 150
 _AFTER = tuple(timedelta(seconds=seconds) for seconds in (-1, 0, 86_400))
 _AHEAD, _FIRST_DAYS, _LAST_DAYS = 160, 1 / 24, 100 * 365.25
 _SPANS = ((1 / 24, "1 h"), (1, "1 d"), (7, "1 wk"), (30.44, "1 mo"), (365.25, "1 y"), (3652.5, "10 y"))
@@ -38,11 +37,13 @@ class Life:
     now: datetime
 
 
-def past_instants(born: datetime, accesses: Sequence[AccessRecord], now: datetime) -> list[datetime]:
+def past_instants(
+    born: datetime, accesses: Sequence[AccessRecord], now: datetime, *, grid: int = 80, detailed: int = 150
+) -> list[datetime]:
     """Where the curve is computed until now: evenly, and closely around the newest uses, where it jumps."""
-    span = max((now - born) / _GRID, timedelta(seconds=1))
-    even = [born + step * span for step in range(_GRID)]
-    close = [access.at + after for access in accesses[:_DETAILED] for after in _AFTER]
+    span = max((now - born) / grid, timedelta(seconds=1))
+    even = [born + step * span for step in range(grid)]
+    close = [access.at + after for access in accesses[:detailed] for after in _AFTER]
     return sorted({at for at in (*even, *close, now) if born <= at <= now})
 
 

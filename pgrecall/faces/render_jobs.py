@@ -25,7 +25,7 @@ def show_jobs(console: Console, jobs: Sequence[JobStatus]) -> None:
     for job in jobs:
         last = _moment(job.last.started_at) if job.last else "never"
         following = _moment(job.due_at) if job.due_at else ""
-        table.add_row(job.name, _interval(job.minutes), last, following, _state(job.state), job.about)
+        table.add_row(job.name, interval_words(job.minutes), last, following, _state(job.state), job.about)
     console.print(table)
     for job in jobs:
         if job.state == "failed" and job.last is not None:
@@ -45,7 +45,7 @@ def show_runs(console: Console, runs: Sequence[JobRun]) -> None:
         state = _state(run.state)
         if run.attempt > 1:
             state.append(f" (attempt {run.attempt})", style="dim")
-        did = printable(f"{_counts(run.done, run.counts)} {run.error or ''}".strip())
+        did = printable(f"{counts_words(run.done, run.counts)} {run.error or ''}".strip())
         table.add_row(
             str(run.id), run.job, printable(run.tenant), state, _moment(run.started_at), took, Text(did)
         )
@@ -64,20 +64,20 @@ def show_outcomes(console: Console, outcomes: Sequence[JobOutcome]) -> None:
 def _told(outcome: JobOutcome) -> str:
     match outcome.state:
         case "done":
-            return f"done, {_counts(outcome.done, outcome.counts)}, {outcome.seconds:.2f} s."
+            return f"done, {counts_words(outcome.done, outcome.counts)}, {outcome.seconds:.2f} s."
         case "stopped":
-            return f"stopped, {_counts(outcome.done, outcome.counts)} so far."
+            return f"stopped, {counts_words(outcome.done, outcome.counts)} so far."
         case "skipped":
             return "skipped, another worker is running it."
         case "failed":
             return f"failed at attempt {outcome.attempt}: {outcome.error}"
 
 
-def _counts(done: int, counts: Mapping[str, int]) -> str:
+def counts_words(done: int, counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or f"{done:,} done"
 
 
-def _interval(minutes: float | None) -> str:
+def interval_words(minutes: float | None) -> str:
     if minutes is None:
         return "by hand"
     if minutes == 0:

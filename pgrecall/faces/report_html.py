@@ -24,31 +24,34 @@ _ZONES = ("active", "stale", "fading", "archived")
 def plan_page(plan: PrunePlan) -> str:
     """The plan for the one who reviews it: sentences, the affected links and the distribution of vitality as
     pictures, and tables of at most ``ROWS_MOST`` candidates. The same plan gives the same page."""
+    return _environment().get_template("plan.html.j2").render(plan_values(plan), shapes=SHAPES)
+
+
+def plan_values(plan: PrunePlan) -> dict[str, Any]:
+    """What the templates of a plan are filled with."""
     graph, bars = graph_picture(plan), histogram(plan)
-    template = _environment().get_template("plan.html.j2")
-    return template.render(
-        plan=plan,
-        report=plan.report,
-        state_words=words.state_words(plan),
-        summary=words.summary(plan),
-        remarks=words.remarks(plan),
-        options=words.options_words(plan.options),
-        bounds_words=words.bounds_words(),
-        zones=_zones(plan.report),
-        graph=graph,
-        graph_about=_graph_about(graph, plan),
-        graph_left_out=_left_out(graph, plan),
-        ends_drawn=any(not line.holds for line in graph.lines),
-        holds_drawn=any(line.holds for line in graph.lines),
-        shapes=SHAPES,
-        kind_words=kind_words(plan),
-        links_listed=_links(plan),
-        bars=bars,
-        bars_about=_bars_about(bars, plan),
-        rows_most=ROWS_MOST,
-        kept_most=KEPT_MOST,
-        kept_count=words.kept_count(plan.report),
-    )
+    return {
+        "plan": plan,
+        "report": plan.report,
+        "state_words": words.state_words(plan),
+        "summary": words.summary(plan),
+        "remarks": words.remarks(plan),
+        "options": words.options_words(plan.options),
+        "bounds_words": words.bounds_words(),
+        "zones": _zones(plan.report),
+        "graph": graph,
+        "graph_about": _graph_about(graph, plan),
+        "graph_left_out": _left_out(graph, plan),
+        "ends_drawn": any(not line.holds for line in graph.lines),
+        "holds_drawn": any(line.holds for line in graph.lines),
+        "kind_words": kind_words(plan),
+        "links_listed": _links(plan),
+        "bars": bars,
+        "bars_about": _bars_about(bars, plan),
+        "rows_most": ROWS_MOST,
+        "kept_most": KEPT_MOST,
+        "kept_count": words.kept_count(plan.report),
+    }
 
 
 def _environment() -> Environment:
@@ -61,7 +64,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(_FILTERS)
+    environment.filters.update(FILTERS)
     return environment
 
 
@@ -80,7 +83,7 @@ def _compact(number: int) -> str:
     return f"{number:,}" if number < 1_000_000 else f"{number / 1_000_000:.1f} M"
 
 
-_FILTERS: Mapping[str, Callable[..., str]] = {
+FILTERS: Mapping[str, Callable[..., str]] = {
     "amount": words.amount,
     "compact": _compact,
     "counted": words.counted,

@@ -113,7 +113,7 @@ def graph_picture(plan: PrunePlan) -> GraphPicture:
     telling = sorted(graph.nodes, key=lambda node: (_LABEL_ORDER.index(node.kind), -ends[node.id], node.id))
     lines = []
     for edge in graph.edges:
-        start, end = _between(layout.places[edge.source], layout.places[edge.target])
+        start, end = between(layout.places[edge.source], layout.places[edge.target])
         about = f"{names[edge.source]} → {names[edge.target]}: {edge.about}"
         lines.append(Line(start, end, about, edge.holds))
     drawn_lines = [(line.start, line.end) for line in lines]
@@ -162,7 +162,7 @@ def _top(count: int, unit: float) -> float:
     return round(_FLOOR - max(count * unit, _THINNEST), 1) if count else _FLOOR
 
 
-def _between(start: Point, end: Point) -> tuple[Point, Point]:
+def between(start: Point, end: Point) -> tuple[Point, Point]:
     """The ends of a line that touches neither node, with room for its arrow."""
     length = hypot(end.x - start.x, end.y - start.y)
     if length < 24:

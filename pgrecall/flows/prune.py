@@ -31,15 +31,19 @@ def _kept_back(blob: bytes, candidates: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(node.id for node in trimmed.kept_back)
 
 
-def read_plan(plan: int) -> Flow[PrunePlan]:
-    """A plan with all its items, page by page."""
-    read: PrunePlan = yield prune.prune_plan(plan)
+def read_plan(plan: int, limit: int | None = None) -> Flow[PrunePlan]:
+    """A plan with its items, all of them or the first ``limit``, page by page."""
+    read: PrunePlan = yield prune.prune_plan(plan, 0, _page(limit, 0))
     offset = prune.PAGE
-    while offset < read.report.planned:
-        page: PrunePlan = yield prune.prune_plan(plan, offset)
+    while offset < (read.report.planned if limit is None else min(read.report.planned, limit)):
+        page: PrunePlan = yield prune.prune_plan(plan, offset, _page(limit, offset))
         read = replace(read, items=read.items + page.items)
         offset += prune.PAGE
     return read
+
+
+def _page(limit: int | None, offset: int) -> int:
+    return prune.PAGE if limit is None else min(prune.PAGE, limit - offset)
 
 
 def planned_prune(request: prune.PruneRequest) -> Flow[PrunePlan]:

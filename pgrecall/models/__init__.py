@@ -9,6 +9,7 @@ context     a block of text for a prompt
 feedback    what became of what was shown
 prune       prune plans and what became of them
 pictures    what pictures are drawn from
+landscape   how lively all memories are
 calibration judged queries, coefficients, and how well they fit
 layers      layers, settings and languages
 keys        keys of the HTTP service
@@ -32,6 +33,7 @@ from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource,
 from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
+from pgrecall.models.landscape import Landscape, ZoneShare
 from pgrecall.models.layers import Languages, Layer, Setting
 from pgrecall.models.memories import (
     RELATIONS,
@@ -94,6 +96,7 @@ __all__ = [
     "JudgedSearch",
     "Judgement",
     "KeyHolder",
+    "Landscape",
     "Languages",
     "Layer",
     "LayerStatus",
@@ -124,4 +127,5 @@ __all__ = [
     "VitalityMode",
     "VitalityPoint",
     "VitalityTerms",
+    "ZoneShare",
 ]

@@ -82,6 +82,8 @@ CALLS = (
     Call("accesses_of", ("harbour",)),
     Call("vitality_histogram", (4,), {"now": NOW}),
     Call("vitality_curve", ("harbour", [OLD, NOW]), {"now": NOW}),
+    Call("landscape", (["alive", "unused"],), {"now": NOW, "bins": 4, "limit": 2}),
+    Call("zones_over_time", ([NOW],)),
     Call("neighbourhood", ("harbour",), {"now": NOW}, by_the_clock=True),
     Call("any_key"),
     Call("create_key", ("editor",), {"now": NOW}, by_the_clock=True),  # its secret is random

@@ -24,6 +24,7 @@ from pgrecall.faces.http import (
     routes_tuning,
 )
 from pgrecall.faces.http.bearer import memory_of
+from pgrecall.faces.http.beside import Beside
 from pgrecall.faces.http.contract import Application
 from pgrecall.faces.http.local import LocalOnly
 from pgrecall.faces.http.observed import Observed
@@ -80,7 +81,7 @@ def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
     if agents is not None:
         app.router.routes.append(Route(AGENTS, agents, name="mcp"))
     if page is not None:
-        app.mount("/", page)
+        app.router.routes.append(Beside(page, app.router.routes))
     if service.door.hosts is not None:
         app.add_middleware(LocalOnly, hosts=service.door.hosts)
     app.add_middleware(Observed, service=service)

@@ -3,8 +3,9 @@ work ends when its caller goes away."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -14,6 +15,9 @@ from starlette.responses import Response
 from pgrecall.faces.http.bearer import memory_of
 from pgrecall.faces.http.caller import Caller, replayed, too_large
 from pgrecall.faces.http.service import Service, service_of
+
+if TYPE_CHECKING:
+    from pgrecall.client import AsyncMemory
 
 GONE = 499
 """The status, seen in logs and figures alone, of a request whose caller went away."""
@@ -31,16 +35,21 @@ class GuardedRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             service, caller = service_of(request), Caller(request)
             try:
-                body = await _admitted_body(service, request, caller)
+                whose = partial(memory_of, service, request.headers)
+                limit = service.settings.http_body_bytes
+                body = await admitted_body(service, request, caller, whose, limit)
+                if body:
+                    _require_json(request)
                 again = Request(request.scope, replayed(body))
-                return await caller.while_here(_in_its_turn(service, handle(again)))
+                return await caller.while_here(in_its_turn(service, handle(again)))
             except ClientDisconnect:
                 return Response(status_code=GONE)
 
         return guarded
 
 
-async def _in_its_turn(service: Service, answer: Coroutine[Any, Any, Response]) -> Response:
+async def in_its_turn(service: Service, answer: Coroutine[Any, Any, Response]) -> Response:
+    """The answer, worked out once a place to work at is free."""
     try:
         async with service.admission.place():
             return await answer
@@ -48,27 +57,31 @@ async def _in_its_turn(service: Service, answer: Coroutine[Any, Any, Response]) 
         answer.close()  # where its turn never came
 
 
-async def _admitted_body(service: Service, request: Request, caller: Caller) -> bytes:
-    """The body of a request of a known caller; of whoever is unknown or sends too much nothing is kept."""
-    limit, patience = service.settings.http_body_bytes, service.settings.http_patience
+async def admitted_body(
+    service: Service,
+    request: Request,
+    caller: Caller,
+    whose: Callable[[], Awaitable[AsyncMemory]],
+    limit: int,
+) -> bytes:
+    """The body of a request of a known caller, at most ``limit`` bytes; of whoever is unknown or sends too
+    much nothing is kept. ``request.state.memory`` is the memory of whom it acts for, as ``whose`` says."""
     try:
         if int(request.headers.get("content-length", "0")) > limit:
             raise too_large(limit)
-        request.state.memory = await caller.while_here(_known(service, request))
-        body = await caller.body(limit, patience)
+        request.state.memory = await caller.while_here(_known(service, whose))
+        body = await caller.body(limit, service.settings.http_patience)
     except HTTPException as error:
         drained = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
         if not (drained and await caller.hears()):
             error.headers = {**(error.headers or {}), "Connection": "close"}
         raise
-    if body:
-        _require_json(request)
     return body
 
 
-async def _known(service: Service, request: Request) -> object:
+async def _known(service: Service, whose: Callable[[], Awaitable[AsyncMemory]]) -> AsyncMemory:
     async with service.admission.place():
-        return await memory_of(service, request.headers)
+        return await whose()
 
 
 def _require_json(request: Request) -> None:

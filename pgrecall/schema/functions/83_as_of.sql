@@ -30,10 +30,12 @@ SET search_path FROM CURRENT AS $$
       AND NOT recall.was_archived(p_tenant, l.src, p_as_of)
 $$;
 
--- activations_as_of: the activation rows of these memories (NULL: of all) as they were at p_as_of; only of
--- memories that existed. protected stands for the whole protection floor, pins included.
-CREATE OR REPLACE FUNCTION recall.activations_as_of(p_tenant text, p_ids bigint[], p_as_of timestamptz)
-RETURNS SETOF recall.activation
+-- activations_before: the activation rows of these memories (NULL: of all) as they were at p_as_of; only of
+-- memories that existed. protected stands for the whole protection floor, pins included. Without p_spreads, spread is
+-- left at 0: it is what takes a look at the whole log.
+CREATE OR REPLACE FUNCTION recall.activations_before(
+    p_tenant text, p_ids bigint[], p_as_of timestamptz, p_spreads boolean
+) RETURNS SETOF recall.activation
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -50,7 +52,7 @@ BEGIN
         SELECT r.dst, count(DISTINCT r.src) AS in_degree, recall.epoch(max(r.created_at)) AS last_linked_at
         FROM recall.references_as_of(p_tenant, p_ids, p_as_of) r GROUP BY r.dst
     ), spreading AS (
-        SELECT * FROM recall.spread_as_of(p_tenant, p_ids, p_as_of)
+        SELECT * FROM recall.spread_as_of(p_tenant, p_ids, p_as_of) WHERE p_spreads
     )
     SELECT x.*
     FROM summary s
@@ -68,6 +70,14 @@ BEGIN
         'spread', coalesce(p.boost[1], 0), 'spread_at', p.boost[2],
         'protected', coalesce(f.floored, false))) x;
 END $$;
+
+-- activations_as_of: the same with all that was lent to them.
+CREATE OR REPLACE FUNCTION recall.activations_as_of(p_tenant text, p_ids bigint[], p_as_of timestamptz)
+RETURNS SETOF recall.activation
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT * FROM recall.activations_before(p_tenant, p_ids, p_as_of, true)
+$$;
 
 -- vitality_as_of: every term of a memory's vitality at a past instant, as explain_vitality gave it then; no row
 -- when it did not exist yet.

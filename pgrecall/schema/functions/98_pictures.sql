@@ -67,18 +67,33 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall.weights_of(v_tenant);
     v_layer recall.layer_in_force;
+    v_half_life double precision := recall.setting_number(v_tenant, 'vitality.spread_half_life_days');
+    v_at double precision[];
+    v_amounts double precision[];
+    v_was recall.activation;
 BEGIN
     PERFORM recall.bounded(cardinality(p_instants), 0, 2000, 'The number of p_instants');
     PERFORM recall.finite(u.at) FROM unnest(p_instants || p_now) u(at);
     SELECT l.* INTO v_layer
     FROM recall.memory m JOIN recall.layers_of(v_tenant) l ON l.name = m.layer
     WHERE m.tenant = v_tenant AND m.id = p_memory_id;
+    -- What its neighbours' uses lent it is looked for in the log once, and not at each instant.
+    SELECT array_agg(recall.epoch(e.at) ORDER BY e.id), array_agg(t.amount ORDER BY e.id) INTO v_at, v_amounts
+    FROM recall.access e CROSS JOIN LATERAL unnest(e.spread_to, e.spread_by) t(id, amount)
+    WHERE e.tenant = v_tenant AND e.spread_to && ARRAY[p_memory_id] AND t.id = p_memory_id;
     -- A plan for each instant would take longer than the instant: here they are kept.
     FOR at IN SELECT DISTINCT u.at FROM unnest(p_instants) u(at) WHERE u.at <= p_now ORDER BY u.at LOOP
-        RETURN QUERY
-        SELECT vitality_curve.at, t.vitality, t.retention, t.zone
-        FROM recall.activations_as_of(v_tenant, ARRAY[p_memory_id], vitality_curve.at) a
-        CROSS JOIN LATERAL recall.vitality_terms(a, false, v_layer, v_weights, vitality_curve.at) t;
+        FOR v_was IN
+            SELECT * FROM recall.activations_before(v_tenant, ARRAY[p_memory_id], vitality_curve.at, false)
+        LOOP
+            SELECT coalesce(p.boost[1], 0), p.boost[2] INTO v_was.spread, v_was.spread_at
+            FROM (SELECT recall.spread_sum(u.amount, u.at, v_half_life ORDER BY u.place) AS boost
+                  FROM unnest(v_at, v_amounts) WITH ORDINALITY u(at, amount, place)
+                  WHERE u.at <= recall.epoch(vitality_curve.at)) p;
+            RETURN QUERY
+            SELECT vitality_curve.at, t.vitality, t.retention, t.zone
+            FROM recall.vitality_terms(v_was, false, v_layer, v_weights, vitality_curve.at) t;
+        END LOOP;
     END LOOP;
     RETURN QUERY
     SELECT i.at, t.vitality, t.retention, t.zone
