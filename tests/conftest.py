@@ -129,11 +129,23 @@ def _runner(connection: psycopg.Connection[Any]) -> Query:
 
 
 @pytest.fixture(scope="module")
-def shared_connection(server: EmbeddedServer, template: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection to one database for all tests of a file."""
-    for url in _database(server, template):
-        with psycopg.connect(url, row_factory=dict_row) as connection:
-            yield connection
+def shared_url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """The URL of one migrated database for all tests of a file."""
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def shared_connection(shared_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(shared_url, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def shared_memory(shared_url: str) -> Iterator[Memory]:
+    """A client of tenant ``shared``, for all tests of a file that do not mind what the others left there."""
+    settings = Settings(database_url=shared_url, tenant="shared", embedder="hash")
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
+        yield client
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 from pgrecall.client import Memory
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.search.embedding import HashEmbedder, Vectors
-from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 
 MEGABYTE = "harbour " * 131_072
@@ -72,16 +71,18 @@ def test_sql_refuses_with_a_sentence_that_names_the_value(
 
 
 @pytest.mark.parametrize(("given", "named"), REFUSED, ids=NAMES)
-def test_the_client_refuses_with_the_same_sentence(memory: Memory, given: dict[str, Any], named: str) -> None:
-    memory.remember("harbour")
-    before = memory.status()
+def test_the_client_refuses_with_the_same_sentence(
+    shared_memory: Memory, given: dict[str, Any], named: str
+) -> None:
+    shared_memory.remember("harbour")
+    before = shared_memory.status()
 
     with pytest.raises(InvalidInput) as refused:
-        memory.search(**({"query": "harbour"} | given))
+        shared_memory.search(**({"query": "harbour"} | given))
 
     assert named in refused.value.message
     assert one_sentence(refused.value.message)
-    assert memory.status() == before
+    assert shared_memory.status() == before
 
 
 @pytest.mark.parametrize(
@@ -102,16 +103,16 @@ def test_the_client_refuses_with_the_same_sentence(memory: Memory, given: dict[s
     ids=str,
 )
 def test_what_postgres_could_not_even_read_is_refused_by_the_client(
-    memory: Memory, given: dict[str, Any], named: str
+    shared_memory: Memory, given: dict[str, Any], named: str
 ) -> None:
-    memory.remember("harbour")
+    shared_memory.remember("harbour")
 
     with pytest.raises(InvalidInput) as refused:
-        memory.search(**({"query": "harbour"} | given))
+        shared_memory.search(**({"query": "harbour"} | given))
 
     assert named in refused.value.message
     assert one_sentence(refused.value.message)
-    assert memory.search("harbour").hits  # the connection is still good
+    assert shared_memory.search("harbour").hits  # the connection is still good
 
 
 @pytest.mark.parametrize(
@@ -149,11 +150,14 @@ class Bad(HashEmbedder):
     "vector", [[1.0, 0.0, 0.0], [math.nan] * DIMENSIONS, [math.inf] * DIMENSIONS, [0.0] * DIMENSIONS, []]
 )
 def test_the_client_refuses_what_its_embedder_should_not_have_given(
-    memory: Memory, settings: Settings, vector: list[float]
+    shared_memory: Memory, shared_url: str, vector: list[float]
 ) -> None:
-    memory.remember("harbour")
+    shared_memory.remember("harbour")
 
-    with Memory(settings=settings, embedder=Bad(vector)) as client, pytest.raises(RecallError) as refused:
+    with (
+        Memory(shared_url, tenant="shared", embedder=Bad(vector)) as client,
+        pytest.raises(RecallError) as refused,
+    ):
         client.search("harbour")
 
     assert one_sentence(refused.value.message)
