@@ -161,6 +161,7 @@ def require_enough(examples: Examples, missed: int) -> None:
 def fit(examples: Examples, terms: Terms) -> Floats:
     """The coefficients with the highest posterior."""
     from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
 
     signs = np.where(examples.relevant, 1.0, -1.0)
 
@@ -176,7 +177,8 @@ def fit(examples: Examples, terms: Terms) -> Floats:
         for low, high in zip(terms.least, terms.most, strict=True)
     ]
     start = np.clip(terms.prior, terms.least, terms.most)
-    done: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_EXACT)
+    with threadpool_limits(1, "blas"):  # threads only wait for each other over ten coefficients
+        done: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_EXACT)
     return np.asarray(done.x, dtype=np.float64)
 
 

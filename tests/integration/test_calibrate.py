@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from psycopg.errors import InvalidParameterValue
 
 from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import EmbedderError, InvalidInput
@@ -34,10 +31,20 @@ from tests.conftest import DIMENSIONS, Query
 from tests.integration.calibration_world import TOPICS, fill, judged, question, words, write_qrels
 
 
+@pytest.fixture(scope="module")
+def database_url(shared_url: str) -> str:
+    """One database for the file: its world is filled once, and what was fitted is taken back."""
+    return shared_url
+
+
 @pytest.fixture
-def world(memory: Memory) -> Memory:
-    fill(memory)
-    return memory
+def world(memory: Memory) -> Iterator[Memory]:
+    if not memory.status().memories:
+        fill(memory)
+    yield memory
+    for fitted in memory.relevance_models():
+        if fitted.source == "tenant":
+            memory.reset_calibration(fitted.profile)
 
 
 def model(memory: Memory, profile: str = "balanced") -> RelevanceModel:
@@ -63,7 +70,9 @@ def log_odds(hits: Sequence[Hit], coefficients: Mapping[str, float], author: flo
 
 
 @pytest.mark.parametrize("believed", [1.0, 2.5])
-def test_what_search_explains_recomputes_its_log_odds(world: Memory, believed: float) -> None:
+def test_what_search_explains_recomputes_its_log_odds(memory: Memory, believed: float) -> None:
+    world = memory.for_tenant(f"linked-{believed}")
+    fill(world)
     world.configure("search.author_weight", believed)
     world.remember("Mira Okafor was seen at the amber anchor", key="mira", author="Mira Okafor")
     for topic in range(0, TOPICS, 7):
@@ -282,86 +291,3 @@ def test_an_embedder_that_fails_stops_it(world: Memory, settings: Settings) -> N
     ):
         rerun(memory)
     assert model(world).source == "database"
-
-
-# From SQL
-
-
-def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
-    document = {"profile": "balanced", "embedder": None, "fitted_on": "a test", "coefficients": coefficients}
-    return {"model": json.dumps(document | fields)}
-
-
-SOUND = dict.fromkeys(("coverage", "information", "name", "author", "phrase", "cue", "graph"), 1)
-SOUND |= {"intercept": -5, "no_similarity": 2.5, "similarity": 7}
-STORE = "SELECT recall.store_relevance_model(%(model)s::jsonb)"
-
-
-def test_sql_stores_and_resets(query: Query) -> None:
-    query(STORE, fitted(SOUND))
-    query(STORE, fitted(SOUND | {"intercept": -6}))
-    first = query("SELECT * FROM recall.relevance_models('balanced')")[0]
-    assert (first["source"], first["coefficients"]) == ("tenant", SOUND | {"intercept": -6})
-    assert query("SELECT recall.reset_relevance_model('balanced') AS r") == [{"r": True}]
-    assert query("SELECT source FROM recall.relevance_models('balanced')") == [{"source": "database"}]
-
-
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (fitted(SOUND, profile="nothing"), "There is no profile 'nothing'."),
-        (fitted(SOUND, profile=None), "There is no profile NULL."),
-        (fitted(SOUND, embedder="another"), "fitted with the embedder another, and this database has none."),
-        (fitted(SOUND, fitted_on=""), "The model does not say what it was fitted on."),
-        (fitted(SOUND, fitted_on=None), "The model does not say what it was fitted on."),
-        (fitted(None), "The coefficients are no JSON object."),
-        (fitted([1]), "The coefficients are no JSON object."),
-        (fitted(SOUND | {"zeal": 1}), "There is no coefficient 'zeal'."),
-        (fitted(SOUND | {"name": -0.1}), "The coefficient name is -0.1."),
-        (fitted(SOUND | {"name": "1"}), 'The coefficient name is "1".'),
-        (fitted(SOUND | {"name": None}), "The coefficient name is null."),
-        (fitted(SOUND | {"intercept": 1e300}), "The coefficient intercept is "),
-        (fitted({"intercept": 1}), "The coefficient author is not given."),
-        ({"model": "[]"}, "There is no profile NULL."),
-    ],
-)
-def test_sql_refuses_coefficients_that_cannot_be(sql: Query, call: dict[str, str], sentence: str) -> None:
-    with pytest.raises(InvalidParameterValue, match=re.escape(sentence)):
-        sql(STORE, call)
-
-
-READING = {"intercept": -1, "rerank": 0.8, "fused": 0.4}
-STORE_READING = "SELECT recall.store_rerank_model(%(model)s::jsonb)"
-
-
-def reading(**fields: Any) -> dict[str, str]:
-    document = {"reranker": "a model", "coefficients": READING, "fitted_on": "a test"}
-    return {"model": json.dumps(document | fields)}
-
-
-def test_sql_stores_and_resets_how_a_reranker_is_read(query: Query) -> None:
-    query(STORE_READING, reading())
-    query(STORE_READING, reading(fitted_on="another test"))
-    mine, *shipped = query("SELECT * FROM recall.rerank_models()")
-    assert mine == {
-        "reranker": "a model", "source": "tenant", "in_force": True, "coefficients": READING,
-        "fitted_on": "another test",
-    }  # fmt: skip
-    assert [(row["reranker"], row["source"]) for row in shipped] == [("*", "database")]
-    assert query("SELECT recall.reset_rerank_model('a model') AS r") == [{"r": True}]
-    assert query("SELECT recall.reset_rerank_model('a model') AS r") == [{"r": False}]
-
-
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
-        ({"reranker": "*"}, "The name of the reranker is missing, too long or *."),
-        ({"reranker": None}, "The name of the reranker is missing, too long or *."),
-        ({"coefficients": READING | {"rerank": -1}}, "The coefficient rerank is -1."),
-        ({"coefficients": {}}, "The coefficient fused is not given."),
-        ({"fitted_on": "x" * 501}, "The model does not say what it was fitted on."),
-    ],
-)
-def test_sql_refuses_a_reading_that_cannot_be(sql: Query, fields: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InvalidParameterValue, match=re.escape(sentence)):
-        sql(STORE_READING, reading(**fields))
