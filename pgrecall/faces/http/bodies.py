@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pgrecall.models import Access, Draft
+from pgrecall.search.reranking import Scale
 
 Reference = int | str
 """A memory: a number is an id, a text a key."""
@@ -120,3 +121,62 @@ class Counted:
     """How many it was."""
 
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderOffer:
+    """An embedder that callers may use: equal identities give equal vectors, of so many dimensions."""
+
+    name: str
+    identity: str | None
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerOffer:
+    """A reranker that callers may use; `scale` is what its model returns."""
+
+    name: str
+    identity: str | None
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The models of a service, and whether they are loaded."""
+
+    version: str
+    ready: bool
+    embedder: EmbedderOffer | None
+    reranker: RerankerOffer | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextsToEmbed:
+    """Texts to turn into unit vectors, as Text Embeddings Inference takes them. Long ones are always cut."""
+
+    inputs: str | tuple[str, ...]
+    normalize: bool = True
+    truncate: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TextsToRerank:
+    """A question and texts to judge, in the form of Text Embeddings Inference.
+
+    `raw_scores` asks for logits in place of probabilities; `model`, where given, must be the reranker's.
+    """
+
+    query: str
+    texts: tuple[str, ...]
+    raw_scores: bool = False
+    truncate: bool = True
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextScore:
+    """How well the text at a place answers the question."""
+
+    index: int
+    score: float
