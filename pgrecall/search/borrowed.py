@@ -24,6 +24,7 @@ PATIENCE = 10.0
 """Seconds for an answer, and one more for every so many texts: about as long as loading a model takes."""
 
 _TEXTS_A_SECOND = 8
+_LATER = 0.5  # seconds after a deadline: by then nobody waits for the answer, and nobody hears of it
 _PAIRS = 25  # a request; as many as a local reranker sorts by length together
 
 Tell = Callable[[str], None]
@@ -114,7 +115,9 @@ class BorrowedReranker:
         )
 
         def score(question: str, texts: Sequence[str]) -> object:
-            return self._scores(question, texts, deadline or PATIENCE + len(texts))
+            return self._scores(
+                question, texts, PATIENCE + len(texts) if deadline is None else deadline + _LATER
+            )
 
         return rerank_in_batches(
             rules, lambda: Scorer(score, _PAIRS), query, candidates, top_n=top_n, deadline=deadline
