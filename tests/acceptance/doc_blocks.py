@@ -43,6 +43,7 @@ ELSEWHERE = {
     ("change-embedder.md", "export PGRECALL_EMBEDDER=http"): "test_howto_commands",
     ("language.md", "hf download"): "needs the model; test_multilingual",
     ("mcp.md", "claude mcp add"): "test_mcp_docs",
+    ("node.md", "// memory.cjs"): "test_node",
 }
 
 
