@@ -125,7 +125,13 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderOffer:
-    """An embedder that callers may use: equal identities give equal vectors, of so many dimensions."""
+    """An embedder that callers may use.
+
+    Attributes:
+        name: stored beside each vector.
+        identity: two embedders of one identity give the same vectors; null where there is nothing to lend.
+        dimensions: the length of every vector.
+    """
 
     name: str
     identity: str | None
@@ -134,7 +140,13 @@ class EmbedderOffer:
 
 @dataclass(frozen=True, slots=True)
 class RerankerOffer:
-    """A reranker that callers may use; `scale` is what its model returns."""
+    """A reranker that callers may use.
+
+    Attributes:
+        name: coefficients are fitted for one name.
+        identity: two rerankers of one identity give the same scores; null where there is nothing to lend.
+        scale: what its model returns.
+    """
 
     name: str
     identity: str | None
@@ -143,7 +155,14 @@ class RerankerOffer:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The models of a service, and whether they are loaded."""
+    """The models of a service.
+
+    Attributes:
+        version: of pgrecall.
+        ready: whether they are loaded.
+        embedder: null without one.
+        reranker: null without one.
+    """
 
     version: str
     ready: bool
@@ -153,7 +172,13 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class TextsToEmbed:
-    """Texts to turn into unit vectors, as Text Embeddings Inference takes them. Long ones are always cut."""
+    """Texts to turn into unit vectors, as Text Embeddings Inference takes them.
+
+    Attributes:
+        inputs: one text, or up to 1,000.
+        normalize: vectors have unit length, so only true will do.
+        truncate: long texts are cut either way.
+    """
 
     inputs: str | tuple[str, ...]
     normalize: bool = True
@@ -162,9 +187,14 @@ class TextsToEmbed:
 
 @dataclass(frozen=True, slots=True)
 class TextsToRerank:
-    """A question and texts to judge, in the form of Text Embeddings Inference.
+    """A question and texts to judge, as Text Embeddings Inference takes them.
 
-    `raw_scores` asks for logits in place of probabilities; `model`, where given, must be the reranker's.
+    Attributes:
+        query: the question.
+        texts: up to 1,000.
+        raw_scores: logits in place of probabilities.
+        truncate: long texts are cut either way.
+        model: where given, it must be the reranker's name.
     """
 
     query: str
@@ -176,7 +206,12 @@ class TextsToRerank:
 
 @dataclass(frozen=True, slots=True)
 class TextScore:
-    """How well the text at a place answers the question."""
+    """How well a text answers the question.
+
+    Attributes:
+        index: its place among the texts, from 0.
+        score: a logit or a probability, as asked for.
+    """
 
     index: int
     score: float
