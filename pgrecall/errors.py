@@ -43,7 +43,7 @@ class MemoryNotFound(InvalidInput):
         kind = "id" if isinstance(reference, int) else "key"
         super().__init__(
             f"There is no memory with {kind} {reference!r} in this tenant.",
-            hint="Search for it, or list what is there with `pgrecall status`.",
+            hint="Search for some of its words: hits name their id and key.",
         )
         self.reference = reference
 

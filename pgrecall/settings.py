@@ -84,6 +84,12 @@ class Settings(BaseSettings):
     reranker_scale: Literal["logit", "probability"] | None = Field(
         default=None, description="What the model returns; None is probability for cohere, else logit."
     )
+    server: str | None = Field(
+        default=None,
+        description="Service whose models the command line borrows; off: none; without it one that runs "
+        "over the same data directory.",
+    )
+    server_key: SecretStr | None = Field(default=None, description="Key of a service named by its URL.")
     http_host: str = Field(default="127.0.0.1", min_length=1, description="Where `serve` listens.")
     http_port: int = Field(default=8766, ge=0, le=65535, description="Its port; 0 takes a free one.")
     http_concurrency: int | None = Field(

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.errors import EmbedderMismatch, InvalidInput
 from pgrecall.flows import Tools
-from pgrecall.schema import migrate
+from pgrecall.schema import state as schema
 from pgrecall.search.embedding import Embedder, dimensions_of, make_embedder
 from pgrecall.search.reranking import Reranker, make_reranker
 from pgrecall.settings import Settings, load_settings
@@ -62,10 +62,10 @@ class Ground:
     def _require_usable(self, url: str) -> None:
         embedder, timeout = self.tools.embedder, self.settings.connect_timeout
         if self.server is not None:
-            state = migrate.ensure_current(url, dimensions=dimensions_of(embedder), timeout=timeout)
+            state = schema.ensure_current(url, dimensions=dimensions_of(embedder), timeout=timeout)
         else:
-            state = migrate.inspect(url, timeout=timeout)
-        migrate.require_current(state)
+            state = schema.inspect(url, timeout=timeout)
+        schema.require_current(state)
         if embedder is not None and embedder.dimensions != state.dimensions:
             raise EmbedderMismatch(
                 f"The embedder {embedder.name} gives {embedder.dimensions} dimensions, "

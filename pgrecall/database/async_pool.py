@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from psycopg_pool import AsyncConnectionPool
 
-from pgrecall.database.connections import BoundedAsyncConnection, is_fresh
+from pgrecall.database.connections import BoundedAsyncConnection, is_fresh, read_json_quickly
 from pgrecall.database.server import Row
 from pgrecall.database.transactions import Limits
 from pgrecall.errors import InvalidInput
@@ -64,8 +64,7 @@ class AsyncDatabase:
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
                 async with connection.pipeline():  # what it sends is one transaction
-                    for statement in self._limits.opening(tenant, durable=durable):
-                        await connection.execute(*statement)
+                    await connection.execute(*self._limits.opening(tenant, durable=durable))
                     cursor = await connection.execute(sql, parameters)
                 connection.heard_at = time.monotonic()
                 return await cursor.fetchall()
@@ -98,6 +97,7 @@ class AsyncDatabase:
         return AsyncConnectionPool(
             self._url,
             connection_class=BoundedAsyncConnection,
+            configure=_configure,
             check=self._check,
             reconnect_failed=_try_on,
             **self._limits.pool_arguments(),
@@ -107,6 +107,10 @@ class AsyncDatabase:
         if not is_fresh(connection):
             connection.deadline = self._limits.check_deadline()
             await AsyncConnectionPool.check_connection(connection)
+
+
+async def _configure(connection: BoundedAsyncConnection) -> None:
+    read_json_quickly(connection)
 
 
 async def _try_on(pool: Pool) -> None:

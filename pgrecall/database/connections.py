@@ -12,6 +12,8 @@ from typing import Any
 import psycopg
 from psycopg.abc import RV, PQGen
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
+from pydantic_core import from_json
 
 from pgrecall.database.server import Row
 from pgrecall.database.translation import first_line, sentence, translated
@@ -47,6 +49,11 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
 
     async def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
         return await super().wait(_bounded(gen, self), *rest, **options)
+
+
+def read_json_quickly(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+    """JSON of this connection is read by pydantic's parser: explanations are half of what a search gives."""
+    set_json_loads(from_json, connection)
 
 
 def is_fresh(connection: BoundedConnection | BoundedAsyncConnection) -> bool:

@@ -10,7 +10,13 @@ from contextlib import contextmanager
 import psycopg
 from psycopg_pool import ConnectionPool
 
-from pgrecall.database.connections import BoundedConnection, Session, connect, is_fresh
+from pgrecall.database.connections import (
+    BoundedConnection,
+    Session,
+    connect,
+    is_fresh,
+    read_json_quickly,
+)
 from pgrecall.database.server import Row, ServerFacts, server_facts
 from pgrecall.database.transactions import Limits
 
@@ -55,8 +61,7 @@ class Database:
         with self._limits.our_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
             with connection.transaction():
-                for statement in self._limits.opening(tenant, durable=durable):
-                    connection.execute(*statement)
+                connection.execute(*self._limits.opening(tenant, durable=durable))
                 yield connection
 
     def fetch(
@@ -67,8 +72,7 @@ class Database:
         with self._limits.our_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
             with connection.pipeline():  # what it sends is one transaction, and hardly a wait longer than one
-                for statement in self._limits.opening(tenant, durable=durable):
-                    connection.execute(*statement)
+                connection.execute(*self._limits.opening(tenant, durable=durable))
                 cursor = connection.execute(sql, parameters)
             connection.heard_at = time.monotonic()
             return cursor.fetchall()
@@ -101,6 +105,7 @@ class Database:
         return ConnectionPool(
             self._url,
             connection_class=BoundedConnection,
+            configure=read_json_quickly,
             check=self._check,
             reconnect_failed=_try_on,
             **self._limits.pool_arguments(),

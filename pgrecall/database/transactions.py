@@ -62,14 +62,16 @@ class Limits:
         """Until when a connection may take to show that it still works."""
         return time.monotonic() + self.connect_timeout / 3  # so that another can be tried
 
-    def opening(self, tenant: str, *, durable: bool) -> Iterator[Statement]:
-        """The first statements of a transaction for a tenant."""
-        yield "SELECT set_config('recall.tenant', %(tenant)s, true)", {"tenant": tenant}
+    def opening(self, tenant: str, *, durable: bool) -> Statement:
+        """The first statement of a transaction for a tenant: one, for each costs the client some time."""
+        calls = ["set_config('recall.tenant', %(tenant)s, true)"]
+        values: dict[str, object] = {"tenant": tenant}
         if not durable:
-            yield "SELECT set_config('synchronous_commit', 'off', true)", {}
+            calls.append("set_config('synchronous_commit', 'off', true)")
         if self.timeout is not None:
-            milliseconds = str(max(1, round(self.timeout * 1000)))
-            yield "SELECT set_config('statement_timeout', %(limit)s, true)", {"limit": milliseconds}
+            calls.append("set_config('statement_timeout', %(limit)s, true)")
+            values["limit"] = str(max(1, round(self.timeout * 1000)))
+        return f"SELECT {', '.join(calls)}", values
 
     @contextmanager
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:

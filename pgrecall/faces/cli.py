@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,30 +18,82 @@ from typer.core import TyperGroup
 
 from pgrecall import __version__
 from pgrecall.errors import RecallError
-from pgrecall.faces import (
-    cli_calibrate,
-    cli_context,
-    cli_database,
-    cli_doctor,
-    cli_feedback,
-    cli_import,
-    cli_jobs,
-    cli_keys,
-    cli_layers,
-    cli_mcp,
-    cli_memories,
-    cli_models,
-    cli_plot,
-    cli_prune,
-    cli_search,
-    cli_serve,
-    cli_settings,
-)
 from pgrecall.faces.cli_base import INTERRUPTED, Globals, complain, notes, output
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "init": ("cli_database", "init"),
+    "import": ("cli_import", "import_"),
+    "search": ("cli_search", "search"),
+    "context": ("cli_context", "context"),
+    "show": ("cli_memories", "show"),
+    "access": ("cli_memories", "access"),
+    "link": ("cli_memories", "link"),
+    "supersede": ("cli_memories", "supersede"),
+    "forget": ("cli_memories", "forget"),
+    "feedback": ("cli_feedback", "feedback_commands"),
+    "pin": ("cli_settings", "pin"),
+    "status": ("cli_database", "status"),
+    "doctor": ("cli_doctor", "doctor"),
+    "layers": ("cli_layers", "layer_commands"),
+    "setting": ("cli_settings", "setting_commands"),
+    "calibrate": ("cli_calibrate", "calibrate"),
+    "language": ("cli_settings", "language"),
+    "prune": ("cli_prune", "prune_commands"),
+    "plot": ("cli_plot", "plot_commands"),
+    "worker": ("cli_jobs", "worker"),
+    "job": ("cli_jobs", "job_commands"),
+    "model": ("cli_models", "model_commands"),
+    "mcp": ("cli_mcp", "mcp"),
+    "tools": ("cli_mcp", "tools"),
+    "serve": ("cli_serve", "serve"),
+    "key": ("cli_keys", "key_commands"),
+    "postgres": ("cli_database", "postgres"),
+    "upgrade": ("cli_database", "upgrade"),
+}
+"""Where each command is, in the order one meets them: a module of this package and a name in it."""
+
+
+class _Later(MutableMapping[str, Any]):
+    """Commands by name. Their modules are imported once they are asked for: a search needs only its own."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            module, member = COMMANDS[name]
+            self._made[name] = _made(getattr(import_module(f"pgrecall.faces.{module}"), member))
+            self._made[name].name = name
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def _made(found: Any) -> Any:
+    """The command that a function or a group of functions is."""
+    if isinstance(found, typer.Typer):
+        return typer.main.get_group(found)
+    alone = typer.Typer(add_completion=False)
+    alone.command()(found)
+    return typer.main.get_command(alone)
 
 
 class _Commands(TyperGroup):
     """Turns our errors into a sentence and an exit code; anything else keeps its traceback."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _Later()
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -51,7 +105,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        return list(self.commands)  # in the order one meets them
+        return list(self.commands)
 
 
 app = typer.Typer(
@@ -63,34 +117,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("init")(cli_database.init)
-app.command("import")(cli_import.import_)
-app.command("search")(cli_search.search)
-app.command("context")(cli_context.context)
-app.command("show")(cli_memories.show)
-app.command("access")(cli_memories.access)
-app.command("link")(cli_memories.link)
-app.command("supersede")(cli_memories.supersede)
-app.command("forget")(cli_memories.forget)
-app.add_typer(cli_feedback.feedback_commands, name="feedback")
-app.command("pin")(cli_settings.pin)
-app.command("status")(cli_database.status)
-app.command("doctor")(cli_doctor.doctor)
-app.add_typer(cli_layers.layer_commands, name="layers")
-app.add_typer(cli_settings.setting_commands, name="setting")
-app.command("calibrate")(cli_calibrate.calibrate)
-app.command("language")(cli_settings.language)
-app.add_typer(cli_prune.prune_commands, name="prune")
-app.add_typer(cli_plot.plot_commands, name="plot")
-app.command("worker")(cli_jobs.worker)
-app.add_typer(cli_jobs.job_commands, name="job")
-app.add_typer(cli_models.model_commands, name="model")
-app.command("mcp")(cli_mcp.mcp)
-app.command("tools")(cli_mcp.tools)
-app.command("serve")(cli_serve.serve)
-app.add_typer(cli_keys.key_commands, name="key")
-app.command("postgres")(cli_database.postgres)
-app.command("upgrade")(cli_database.upgrade)
 
 
 def _print_version(asked: bool) -> None:
@@ -110,11 +136,15 @@ def _global_options(
     data_dir: Annotated[
         Path | None, typer.Option(help="Where the embedded Postgres keeps its data [PGRECALL_DATA_DIR].")
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Say whose models are used: a running service's, or its own."),
+    ] = False,
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    context.obj = Globals(database_url, tenant, data_dir)
+    context.obj = Globals(database_url, tenant, data_dir, verbose)
 
 
 def main() -> None:

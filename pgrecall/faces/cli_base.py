@@ -54,6 +54,7 @@ class Globals:
     database_url: str | None = field(default=None, repr=False)
     tenant: str | None = None
     data_dir: Path | None = None
+    verbose: bool = False
 
     def settings(self) -> Settings:
         """The settings of this run. Naming a data directory asks for the server in it."""
@@ -63,17 +64,36 @@ class Globals:
 
     @contextmanager
     def opened(self, *, embeds: bool = False) -> Iterator[Memory]:
-        """The client. Commands that embed nothing have no embedder, so that no model is looked for."""
-        from pgrecall.client import Memory  # draws in psycopg, SQLAlchemy and Alembic: not for --help
+        """The client. Commands that embed nothing have no embedder, so that no model is looked for; others
+        borrow the models of a running service that has the same."""
+        from pgrecall.client import Memory  # draws in psycopg: not for --help
+        from pgrecall.faces.lending import Lent, borrowed_models
 
         settings = self.settings()
         fresh = is_fresh(settings)
         if not embeds and not fresh:  # a fresh database takes its dimensions from the embedder
             settings = settings.model_copy(update={"embedder": "none"})
-        with Memory(settings=settings) as memory:
+        lent = borrowed_models(settings, self._warn) if embeds else Lent()
+        with Memory(settings=settings, embedder=lent.embedder, reranker=lent.reranker) as memory:
             if fresh and memory.server is not None:
                 announce(memory.server)
-            yield memory
+            try:
+                yield memory
+            finally:
+                self._tell(memory, lent.said)
+
+    def _warn(self, sentence: str) -> None:
+        if not self.verbose:  # who asked for more hears it once, at the end
+            notes().print(printable(sentence))
+
+    def _tell(self, memory: Memory, said: list[str]) -> None:
+        """With -v, whose models were used."""
+        if not self.verbose:
+            return
+        for sentence in said:
+            notes().print(printable(sentence))
+        if memory.embedder is not None and not said:
+            notes().print(printable(f"The embedder {memory.embedder.name} is this command's own."))
 
     @contextmanager
     def located(self) -> Iterator[tuple[str, EmbeddedServer | None, Settings]]:

@@ -16,7 +16,7 @@ from pgrecall.faces.values import clock
 
 if TYPE_CHECKING:
     from pgrecall.faces.doctor import Area, Finding
-    from pgrecall.schema.migrate import SchemaState
+    from pgrecall.schema.state import SchemaState
     from pgrecall.settings import Settings
 
 FAILED = 1
@@ -59,7 +59,8 @@ def doctor(
 def _findings(context: typer.Context, areas: Collection[str]) -> Iterator[Finding]:
     """What is found, in the order in which one thing stands on another."""
     from pgrecall.faces import doctor as looks
-    from pgrecall.schema import migrate
+    from pgrecall.faces.lending import Lent, borrowed_models
+    from pgrecall.schema import state as schema
     from pgrecall.schema.examine import examine
 
     given = globals_of(context)
@@ -75,16 +76,19 @@ def _findings(context: typer.Context, areas: Collection[str]) -> Iterator[Findin
         try:
             with given.located() as (url, _, _):
                 yield from looks.on_server(examine(url, timeout=settings.connect_timeout))
-                state = migrate.inspect(url, timeout=settings.connect_timeout)
+                state = schema.inspect(url, timeout=settings.connect_timeout)
                 yield looks.on_schema(state)
         except RecallError as error:
             yield looks.refused("server", error)
     if state is not None and looks.on_schema(state).level == "ok":
         known, upkeep = _upkeep(settings)
+    lent = Lent()
+    if not {"embedder", "reranker"}.isdisjoint(areas):
+        lent = borrowed_models(settings, lambda _: None)
     if "embedder" in areas:
-        yield from looks.on_embedder(settings, state.dimensions if state else None, known)
+        yield from looks.on_embedder(settings, state.dimensions if state else None, known, lent)
     if "reranker" in areas:
-        yield looks.on_reranker(settings)
+        yield looks.on_reranker(settings, lent)
     yield from upkeep
 
 

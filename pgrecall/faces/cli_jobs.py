@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli_base import DONE, INTERRUPTED, globals_of, notes, output
-from pgrecall.faces.documents import to_text
+from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.progress import Progress
-from pgrecall.faces.render_jobs import show_jobs, show_outcomes, show_runs
+from pgrecall.faces.render_jobs import show_checks, show_jobs, show_outcomes, show_runs
 from pgrecall.faces.run_log import run_log
 from pgrecall.faces.stopping import stop_on_signals
 from pgrecall.faces.values import parse_moment
+from pgrecall.models import Check, JobOutcome
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall.client import Memory
     from pgrecall.search.embedding import Embedder
 
 FAILED = 1
@@ -95,10 +99,14 @@ def run(
             bar.reached(sum(done.values()))
 
         outcomes = memory.run_job(name, all_tenants=all_tenants, now=moment, stop=stop, progress=reached)
+        found = _findings(memory, outcomes, moment)
     if as_json:
-        output().out(to_text(outcomes))
+        document = [{**plain(outcome), **_of(found, outcome)} for outcome in outcomes]
+        output().out(to_text(document))
     else:
         show_outcomes(output(), outcomes)
+        for tenant, checks in found.items():
+            show_checks(output(), tenant, checks)
     if stop.is_set():
         notes().print("stopped")
         raise typer.Exit(INTERRUPTED)
@@ -126,6 +134,23 @@ def history(
         output().out(to_text(runs))
     else:
         show_runs(output(), runs)
+
+
+def _findings(
+    memory: Memory, outcomes: Sequence[JobOutcome], now: datetime | None
+) -> dict[str, tuple[Check, ...]]:
+    """What a verification that was not in vain has found, by tenant: the job itself keeps counts alone."""
+    return {
+        outcome.tenant: tuple(
+            check for check in memory.for_tenant(outcome.tenant).verify(now=now) if check.problems
+        )
+        for outcome in outcomes
+        if outcome.job == "verify" and outcome.counts.get("problems")
+    }
+
+
+def _of(found: Mapping[str, tuple[Check, ...]], outcome: JobOutcome) -> dict[str, object]:
+    return {"findings": plain(found.get(outcome.tenant, ()))} if outcome.job == "verify" else {}
 
 
 def _embedder(settings: Settings) -> Embedder | None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pgrecall import __version__
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli_base import announce, globals_of, is_fresh, notes, output
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
-    from pgrecall.faces.http.logs import LogForm
+    from pgrecall.faces.http.logs import Log, LogForm
     from pgrecall.faces.http.service import Door
 
 _PACKAGES = {"fastapi": "FastAPI", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
@@ -73,14 +78,40 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
             announce(memory.server)
         door = _door(settings.http_host, keyless=keyless, any_key=await memory.any_key())
         with listening_socket(settings.http_host, settings.http_port) as listener:
-            log = service_log(form)
-            output().out(_address(settings.http_host, listener.getsockname()[1]))
+            log, port = service_log(form), listener.getsockname()[1]
+            token = f"pgs_{secrets.token_urlsafe(32)}" if door.needs_key else None
+            service = Service(memory, door, log, token=token)
+            app = create_app(service, page=create_page(service) if with_page else None)
+            output().out(_address(settings.http_host, port))
             _say_who_gets_in(door, settings.tenant)
-            with bridged(log):
-                service = Service(memory, door, log)
-                page = create_page(service) if with_page else None
-                await serve(create_app(service, page=page), listener, patience=settings.http_patience)
+            with bridged(log), _announced(settings, port, token, log):
+                await serve(app, listener, patience=settings.http_patience)
     notes().print("stopped")
+
+
+@contextmanager
+def _announced(settings: Settings, port: int, token: str | None, log: Log) -> Iterator[None]:
+    """Meanwhile the command line on this machine finds the service, and borrows its models."""
+    from pgrecall.faces.announcing import Announcement, announced
+    from pgrecall.faces.lending import OFF
+    from pgrecall.search.borrowing import embedder_identity, reranker_identity
+
+    own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.http_host, settings.http_host)
+    announcement = Announcement(
+        _address(own, port),
+        os.getpid(),
+        __version__,
+        embedder_identity(settings),
+        reranker_identity(settings),
+        token,
+    )
+    with ExitStack() as stack:
+        if settings.server != OFF:
+            try:
+                stack.enter_context(announced(settings.data_dir, port, announcement))
+            except OSError as error:
+                log.warning("the command line will not find this service", problem=str(error))
+        yield
 
 
 def _door(host: str, *, keyless: bool, any_key: bool) -> Door:

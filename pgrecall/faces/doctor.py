@@ -8,7 +8,8 @@ from typing import Literal
 
 from pgrecall.database import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
-from pgrecall.schema import migrate
+from pgrecall.faces.lending import Lent
+from pgrecall.schema import state as schema
 from pgrecall.schema.examine import Examination
 from pgrecall.search.embedding import make_embedder
 from pgrecall.search.reranking import make_reranker, warm_up
@@ -71,21 +72,23 @@ def _rights(found: Examination) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def on_schema(state: migrate.SchemaState) -> Finding:
+def on_schema(state: schema.SchemaState) -> Finding:
     """Whether the schema is this version's."""
     if state.revision is None:
         return Finding("schema", "fail", "This database is not initialised.", "pgrecall init")
     try:
-        migrate.require_current(state)
+        schema.require_current(state)
     except RecallError as error:
         return refused("schema", error, "" if "newer" in error.message else "pgrecall upgrade")
     return Finding("schema", "ok", f"Schema {state.revision}, embeddings of {state.dimensions} dimensions.")
 
 
-def on_embedder(settings: Settings, dimensions: int | None, known: str | None) -> Iterator[Finding]:
+def on_embedder(
+    settings: Settings, dimensions: int | None, known: str | None, lent: Lent
+) -> Iterator[Finding]:
     """Whether texts can be embedded, and as the database expects it: ``known`` made what it holds."""
     try:
-        embedder = make_embedder(settings)
+        embedder = lent.embedder or make_embedder(settings)
         if embedder is None:
             yield Finding(
                 "embedder", "warn", "There is none: words and names are searched, meaning is not.",
@@ -109,12 +112,14 @@ def on_embedder(settings: Settings, dimensions: int | None, known: str | None) -
         )  # fmt: skip
     else:
         yield Finding("embedder", "ok", f"{embedder.name} answers with {len(vector)} dimensions.")
+        for sentence in lent.said:
+            yield Finding("embedder", "ok", sentence)
 
 
-def on_reranker(settings: Settings) -> Finding:
-    """Whether the configured one loads."""
+def on_reranker(settings: Settings, lent: Lent) -> Finding:
+    """Whether the configured one loads, or is lent."""
     try:
-        reranker = make_reranker(settings)
+        reranker = lent.reranker or make_reranker(settings)
         if reranker is None:
             return Finding("reranker", "ok", "None is configured; the fused order stands.")
         warm_up(reranker)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall.faces.snippets import printable
-from pgrecall.models import JobOutcome, JobRun, JobStatus
+from pgrecall.models import Check, JobOutcome, JobRun, JobStatus
 
 _STYLES = {
     "done": "green", "waiting": "green", "running": "cyan", "due": "cyan", "never": "yellow",
@@ -59,6 +59,17 @@ def show_outcomes(console: Console, outcomes: Sequence[JobOutcome]) -> None:
     for outcome in outcomes:
         whom = "the database" if outcome.tenant == "*" else outcome.tenant
         console.print(printable(f"{outcome.job} for {whom}: {_told(outcome)}"), soft_wrap=True)
+
+
+def show_checks(console: Console, tenant: str, checks: Sequence[Check]) -> None:
+    """What does not hold of a tenant's data: how often, and some of what breaks it."""
+    for check in checks:
+        some = ", ".join(check.examples)
+        more = ", ..." if check.problems > len(check.examples) else ""
+        console.print(
+            printable(f"  {check.name}: {check.problems:,} of {tenant} ({some}{more}). {check.about}"),
+            soft_wrap=True,
+        )
 
 
 def _told(outcome: JobOutcome) -> str:

@@ -47,7 +47,8 @@ def import_drafts(
 
 
 def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
-    """Stores a batch that came from a source; a key that another source owns is left alone."""
+    """Stores a batch that came from a source; a key that another source owns is left alone, and so is what
+    was forgotten or pruned, as long as the source has nothing new to say of it."""
     known = yield from what_is_known(drafts)
     foreign = [
         Problem(
@@ -60,7 +61,7 @@ def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
     ]
     taken = {problem.where for problem in foreign}
     ours = [draft for draft in drafts if draft.key not in taken]
-    stored = yield from store(ours, known, embedder, strict=False)
+    stored = yield from store(ours, known, embedder, strict=False, revive=False)
     return Stored(stored.remembered, (*foreign, *stored.problems))
 
 
@@ -69,7 +70,7 @@ def _extended(report: ImportReport, stored: Stored, problems: Sequence[Problem])
     return replace(
         report,
         created=report.created + outcomes.count("created"),
-        updated=report.updated + outcomes.count("updated"),
+        updated=report.updated + outcomes.count("updated") + outcomes.count("revived"),
         unchanged=report.unchanged + outcomes.count("unchanged"),
         problems=(*report.problems, *problems, *stored.problems),
     )

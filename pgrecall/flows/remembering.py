@@ -67,9 +67,13 @@ def store(
     embedder: str | None,
     *,
     strict: bool,
+    revive: bool = True,
     now: datetime | None = None,
 ) -> Flow[Stored]:
-    """Embeds those drafts whose text is not ``known`` and embedded, then stores all in one call."""
+    """Embeds those drafts whose text is not ``known`` and embedded, then stores all in one call.
+
+    What is archived and not changed comes back with ``revive`` alone.
+    """
     vectors: list[Vector | None] = [None] * len(drafts)
     if embedder is not None:
         stale = [place for place, draft in enumerate(drafts) if _needs_embedding(draft, known)]
@@ -79,7 +83,9 @@ def store(
             raise made
         for place, vector in zip(stale, made, strict=True):
             vectors[place] = vector
-    outcome = yield operations.remember_many(drafts, vectors, embedder, skip_rejected=not strict, now=now)
+    outcome = yield operations.remember_many(
+        drafts, vectors, embedder, skip_rejected=not strict, revive=revive, now=now
+    )
     rows = cast("list[Remembered | Rejected]", outcome)
     return Stored(
         tuple(row for row in rows if isinstance(row, Remembered)),

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 Role = Literal["user", "assistant", "system", "tool"]
-Outcome = Literal["created", "updated", "unchanged"]
+Outcome = Literal["created", "updated", "revived", "unchanged"]
 
 RELATIONS = (
     "links_to",

@@ -35,16 +35,19 @@ def remember_many(
     embedded_with: str | None,
     *,
     skip_rejected: bool = False,
+    revive: bool = True,
     now: datetime | None = None,
 ) -> Operation[list[Remembered | Rejected]]:
-    """Stores drafts; ``vectors[i]`` embeds ``drafts[i]``, or None leaves what is there."""
+    """Stores drafts; ``vectors[i]`` embeds ``drafts[i]``, or None leaves what is there. Without ``revive``
+    what is archived and not changed stays archived."""
     items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
     return Operation(
-        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW})",
+        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW}, %(revive)s)",
         {
             "items": to_json(items),
             "model": embedded_with if any(v is not None for v in vectors) else None,
             "skip": skip_rejected,
+            "revive": revive,
             "now": now,
         },
         lambda rows: [_remembered(row) for row in rows],

@@ -6,7 +6,6 @@ and an interrupted upgrade leaves the database as it was.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,23 +21,39 @@ from sqlalchemy import Connection, create_engine, exc, pool, text
 from sqlalchemy import inspect as sqlalchemy_inspect
 
 from pgrecall.database import ServerFacts, connect, require_suitable, server_facts, translated
-from pgrecall.errors import InvalidInput, SchemaMismatch
+from pgrecall.errors import InvalidInput
+from pgrecall.schema import state
 from pgrecall.schema.columns import SCHEMA
+from pgrecall.schema.state import (
+    SchemaState,
+    ensure_current,
+    function_files,
+    functions_fingerprint,
+    head_revision,
+    inspect,
+    refuse_newer,
+    require_current,
+)
+
+__all__ = [
+    "LOCK",
+    "MAX_DIMENSIONS",
+    "SchemaState",
+    "Upgrade",
+    "ensure_current",
+    "function_files",
+    "functions_fingerprint",
+    "head_revision",
+    "inspect",
+    "require_current",
+    "upgrade",
+]
 
 MAX_DIMENSIONS = 4000
 """What an HNSW index over halfvec can hold."""
 
 LOCK = 7_310_554_032_001_817_600
 """Advisory lock of whoever changes the schema; any constant nobody else uses."""
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaState:
-    """What is installed: revision, fingerprint of the functions, dimensions; None where absent."""
-
-    revision: str | None
-    functions: str | None
-    dimensions: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +87,7 @@ def upgrade(url: str, *, dimensions: int | None = None, timeout: float = 10.0) -
         facts = server_facts(connection)
     with _locked(url) as connection:
         before = _state(connection)
-        _refuse_newer(before)
+        refuse_newer(before)
         wanted = _dimensions(before, dimensions)
         require_suitable(facts)
         _prepare(connection, facts)
@@ -80,60 +95,6 @@ def upgrade(url: str, *, dimensions: int | None = None, timeout: float = 10.0) -
         _apply_functions(connection)
         _record(connection, wanted)
         return Upgrade(before, _state(connection))
-
-
-def ensure_current(url: str, *, dimensions: int, timeout: float = 10.0) -> SchemaState:
-    """Installs or upgrades when, and only when, the schema is not this version's; keeps its dimensions."""
-    state = inspect(url, timeout=timeout)
-    if state.revision != head_revision() or state.functions != functions_fingerprint():
-        return upgrade(url, dimensions=None if state.dimensions else dimensions, timeout=timeout).after
-    return state
-
-
-def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:
-    """What is installed in a database, changing nothing."""
-    with connect(url, timeout=timeout), _engine_connection(url) as connection:
-        return _state(connection)
-
-
-def require_current(state: SchemaState) -> None:
-    """Refuses a schema that is not exactly this version's.
-
-    Raises:
-        SchemaMismatch: not initialised, older, or newer; says which and the way out.
-    """
-    if state.revision is None:
-        raise SchemaMismatch("This database is not initialised.", hint="Run `pgrecall init`.")
-    _refuse_newer(state)
-    if state.revision != head_revision() or state.functions != functions_fingerprint():
-        raise SchemaMismatch(
-            f"This database has schema {state.revision}, which is not this version's.",
-            hint="Run `pgrecall upgrade`.",
-        )
-
-
-def head_revision() -> str:
-    """The newest revision this package knows."""
-    head = _scripts().get_current_head()
-    assert head is not None
-    return head
-
-
-def functions_fingerprint() -> str:
-    """A digest of every function file, so that a changed function is noticed."""
-    digest = hashlib.sha256()
-    for path in (_languages_file(), *function_files()):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def function_files() -> list[Path]:
-    """The function files in the order they are applied."""
-    return sorted(Path(str(files(__package__) / "functions")).glob("*.sql"))
-
-
-def _languages_file() -> Path:
-    return Path(str(files(__package__) / "languages.sql"))
 
 
 @contextmanager
@@ -182,15 +143,6 @@ def _state(connection: Connection) -> SchemaState:
     )
 
 
-def _refuse_newer(state: SchemaState) -> None:
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if state.revision is not None and state.revision not in known:
-        raise SchemaMismatch(
-            f"This database has schema {state.revision}, which is newer than this pgrecall knows.",
-            hint="Install the newer pgrecall; nothing was changed.",
-        )
-
-
 def _dimensions(before: SchemaState, asked: int | None) -> int:
     if before.dimensions is None:
         if asked is None:
@@ -212,7 +164,7 @@ def _prepare(connection: Connection, facts: ServerFacts) -> None:
     for name, extension in facts.extensions.items():
         if extension.installed is None:
             connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}"))
-    _run_file(connection, _languages_file())
+    _run_file(connection, state.languages_file())
     # Functions keep this path; types and operators of the extensions may live in any schema.
     schemas = connection.execute(
         text(

@@ -6,13 +6,15 @@ import hashlib
 import math
 import re
 from collections.abc import Sequence
-from typing import Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from pgrecall.errors import InvalidInput
-from pgrecall.search.embedding_http import HttpEmbedder
 from pgrecall.search.embedding_local import DEFAULT_DIMENSIONS, LocalEmbedder
 from pgrecall.search.vectors import Vectors, check_vectors
 from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.search.embedding_http import HttpEmbedder
 
 __all__ = [
     "Embedder",
@@ -75,6 +77,8 @@ def make_embedder(settings: Settings) -> Embedder | None:
                 settings.embedder_model, settings.embedder_batch, dimensions=settings.embedder_dimensions
             )
         case "http":
+            from pgrecall.search.embedding_http import HttpEmbedder  # draws in httpx
+
             return HttpEmbedder(
                 _required(settings.embedder_url, "PGRECALL_EMBEDDER_URL"),
                 _required(settings.embedder_model, "PGRECALL_EMBEDDER_MODEL"),
@@ -84,6 +88,14 @@ def make_embedder(settings: Settings) -> Embedder | None:
                 batch=settings.embedder_batch,
             )
     assert_never(settings.embedder)
+
+
+def __getattr__(name: str) -> object:
+    if name != "HttpEmbedder":
+        raise AttributeError(f"module 'pgrecall.search.embedding' has no attribute {name!r}")
+    from pgrecall.search.embedding_http import HttpEmbedder
+
+    return HttpEmbedder
 
 
 def _required(value: str | None, variable: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, assert_never, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
 from pgrecall.search.deadline import GivenUp, run_within
@@ -14,7 +14,6 @@ from pgrecall.search.reranking_batches import (
     require_rerankable,
     rerank_in_batches,
 )
-from pgrecall.search.reranking_http import HttpReranker
 from pgrecall.search.reranking_local import LocalReranker
 from pgrecall.search.reranking_onnx import OnnxReranker
 from pgrecall.search.reranking_scores import (
@@ -26,6 +25,9 @@ from pgrecall.search.reranking_scores import (
     in_new_order,
 )
 from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.search.reranking_http import HttpReranker
 
 __all__ = [
     "CallableReranker",
@@ -104,6 +106,8 @@ def make_reranker(settings: Settings) -> Reranker | None:
                 scale=settings.reranker_scale or "logit",
             )
         case "http":
+            from pgrecall.search.reranking_http import HttpReranker  # draws in httpx
+
             cohere = settings.reranker_form == "cohere"
             return HttpReranker(
                 _required(settings.reranker_url, "http", "URL"),
@@ -114,6 +118,14 @@ def make_reranker(settings: Settings) -> Reranker | None:
                 pairs=settings.reranker_pairs,
             )
     assert_never(settings.reranker)
+
+
+def __getattr__(name: str) -> object:
+    if name != "HttpReranker":
+        raise AttributeError(f"module 'pgrecall.search.reranking' has no attribute {name!r}")
+    from pgrecall.search.reranking_http import HttpReranker
+
+    return HttpReranker
 
 
 def _required(value: str | None, kind: str, setting: str) -> str:

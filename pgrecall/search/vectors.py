@@ -9,6 +9,9 @@ from pgrecall.errors import EmbedderError
 
 Vectors = list[list[float]]
 
+_UNIT = 1e-14
+"""How far from 1 a length may be: that of a vector which was divided by its own in double precision."""
+
 
 def check_vectors(vectors: Sequence[Sequence[float]], count: int, dimensions: int, name: str) -> Vectors:
     """The same vectors at unit length, once they are what the embedder ``name`` promised.
@@ -42,7 +45,8 @@ def _unit(vector: Sequence[float], dimensions: int, name: str) -> list[float]:
             f"The embedder {name} returned a zero vector, which has no direction.",
             hint="Check that the text is not blank and that the model is an embedding model.",
         )
-    return [value / length for value in vector]
+    # Dividing once more would move last digits: what was checked elsewhere comes through as it is.
+    return list(vector) if abs(length - 1.0) < _UNIT else [value / length for value in vector]
 
 
 def _length(vector: Sequence[float]) -> float:

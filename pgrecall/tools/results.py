@@ -118,7 +118,9 @@ class Stored(Result):
 
     id: int
     key: str | None
-    outcome: str = Field(description="created, updated (same key, other content) or unchanged.")
+    outcome: str = Field(
+        description="created, updated (same key, other content), revived (it was forgotten) or unchanged."
+    )
 
 
 class Recorded(Result):

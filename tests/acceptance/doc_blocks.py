@@ -19,6 +19,7 @@ PROGRAMS = {
     "hf": "downloads a model",
     "hindsight-admin": "somebody else's; its archives are made by test_docs",
     "make": "runs these tests",
+    "npm": "asks a registry; test_node does what the page says",
     "pg_dump": "of Postgres; test_howto_commands runs the whole of backup.md",
     "pg_restore": "of Postgres; test_howto_commands runs the whole of backup.md",
     "python": "a benchmark; wants data that is not here, or minutes",
@@ -42,6 +43,7 @@ ELSEWHERE = {
     ("change-embedder.md", "export PGRECALL_EMBEDDER=http"): "test_howto_commands",
     ("language.md", "hf download"): "needs the model; test_multilingual",
     ("mcp.md", "claude mcp add"): "test_mcp_docs",
+    ("node.md", "// memory.cjs"): "test_node",
 }
 
 

@@ -211,3 +211,13 @@ def test_status_tells_alarms_and_where_jobs_stand(
     assert len(state["alarms"]) == 1
     assert (state["never_used"], state["last_access_at"], state["memories"]) == (1, None, 2)
     assert json.dumps(state, allow_nan=False)
+
+
+def test_a_verification_says_what_it_found(pgrecall: Command, query: Query) -> None:
+    query("SELECT recall.remember('the harbour', p_key => 'harbour')", tenant="default")
+    assert "problems" in pgrecall("job", "run", "verify").out
+    query("UPDATE recall.activation SET in_degree = 7", tenant="default")
+    told = pgrecall("job", "run", "verify").out
+    assert "  links: 1 of default (1). In-degrees and newest links are what the links say" in told
+    [document] = pgrecall("job", "run", "verify", "--json").json
+    assert [check["name"] for check in document["findings"]] == ["links"]

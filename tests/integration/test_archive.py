@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall import Draft, Memory
+from pgrecall import Draft, ImportReport, Memory
 from tests.conftest import Query
 from tests.integration.use_tools import (
     Use,
@@ -268,3 +268,40 @@ def test_remembering_anew_brings_back_and_closes_the_archival(sql: Query, now: d
     assert live(sql) == {target, sources[0]}
     assert [row["restored_at"] for row in archivals(sql)] == [now + DAY, None]
     assert state(sql, target)["in_degree"] == 1
+
+
+# Remembered again
+
+
+def test_remembering_what_was_forgotten_brings_it_back(memory: Memory, query: Query) -> None:
+    first = memory.remember("the harbour contract", key="contract")
+    other = memory.remember("the harbour chart", key="chart")
+    memory.link(other.id, first.id)
+    for body in ("the harbour contract", "the signed harbour contract"):
+        memory.forget(first.id)
+        again = memory.remember(body, key="contract")
+        assert (again.id, again.outcome) == (first.id, "revived")
+        assert memory.search("contract", log=False).hits[0].id == first.id
+    assert memory.remember("the signed harbour contract", key="contract").outcome == "unchanged"
+    assert [row["reason"] for row in archivals(query) if row["restored_at"] is None] == []
+    assert [link.other for link in memory.get(first.id).links] == [other.id]
+    assert query("SELECT count(*) FROM recall.access WHERE memory_id = %s", (first.id,)) == [{"count": 3}]
+    assert [check for check in memory.verify() if check.problems] == []
+
+
+def test_a_text_without_a_key_is_remembered_anew(memory: Memory) -> None:
+    first = memory.remember("a lamp by the harbour")
+    memory.forget(first.id)
+    again = memory.remember("a lamp by the harbour")
+    assert again.outcome == "created"
+    assert [hit.id for hit in memory.search("lamp").hits] == [again.id]
+
+
+def test_an_import_leaves_what_was_forgotten_until_its_source_says_more(memory: Memory) -> None:
+    def bring(body: str) -> ImportReport:
+        return memory.import_drafts([Draft(body, key="note", source="notes")], source="notes")
+
+    bring("the harbour contract")
+    memory.forget("note")
+    assert (bring("the harbour contract").unchanged, memory.search("contract").hits) == (1, ())
+    assert (bring("the harbour contract, signed").updated, len(memory.search("contract").hits)) == (1, 1)

@@ -377,3 +377,39 @@ def test_explain_says_why_a_memory_is_not_there(sql: Query) -> None:
     assert hidden["sentence"].endswith("A default search hides it: it is archived.")
     with pytest.raises(psycopg.errors.NoDataFound):
         sql("SELECT recall.explain(987654, 'winch')")
+
+
+def test_explain_is_asked_as_search_is(sql: Query) -> None:
+    def parameters(function: str) -> dict[str, str]:
+        call = "SELECT proargnames AS names, oidvectortypes(proargtypes) AS types, pronargs FROM pg_proc "
+        [row] = sql(call + "WHERE oid = %s::regproc", (function,))
+        return dict(zip(row["names"][: row["pronargs"]], row["types"].split(", "), strict=True))
+
+    asked = parameters("recall.search")
+    del asked["p_k"], asked["p_explain"]
+    assert parameters("recall.explain") == {"p_memory_id": "bigint", **asked}
+
+
+def test_explain_keeps_to_its_filters(sql: Query) -> None:
+    remember(sql, "Winch maintenance plan", key="plan", layer="episodic", author="Mira")
+    grease = remember(sql, "Winch grease", key="grease")
+
+    def told(**options: Any) -> dict[str, Any]:
+        call = "".join(f", p_{name} => %({name})s" for name in options)
+        values = {"memory": grease, **options}
+        return dict(sql(f"SELECT recall.explain(%(memory)s, 'winch'{call}) AS told", values)[0]["told"])
+
+    assert (told()["candidates"], told(layers=["knowledge"])["candidates"]) == (2, 1)
+    for filters in (
+        {"layers": ["episodic"]},
+        {"authors": ["Mira"]},
+        {"hints": ["plan"]},
+        {"min_relevance": 1},
+    ):
+        without = told(**filters)
+        assert (without["found"], without["sentence"].endswith("no arm found it within its filters.")) == (
+            False,
+            True,
+        )
+    sql("SELECT recall.forget(%s)", (grease,))
+    assert (told()["found"], told(include_archived=False)["found"]) == (True, False)

@@ -243,3 +243,37 @@ def test_a_hint_that_says_nothing_is_refused(
     with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
         hint_query(sql, hints)
     assert caught.value.diag.message_primary == sentence
+
+
+# Words that were typed wrongly
+
+
+@pytest.fixture
+def port(sql: Query) -> None:
+    for word in ("boat", "crane", "harbour", "contract", "winch", "photosynthesis", "гавань"):
+        remember(sql, word)
+    count(sql)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("harbuor", "harbour"), ("ahrbour", "harbour"), ("baot", "boat"), ("wicnh", "winch"),  # swapped
+        ("haarbour", "harbour"), ("contrtact", "contract"),  # one too many
+        ("harour", "harbour"), ("contact", "contract"),  # one left out
+        ("harbxur", "harbour"), ("photosynthasis", "photosynthesi"),  # one mistaken
+        ("гваань", "гавань"),
+    ],
+)  # fmt: skip
+def test_a_slip_finds_the_word_that_was_meant(sql: Query, port: None, typed: str, meant: str) -> None:
+    [row] = words(sql, typed).values()
+    assert row["step"] == "similar"
+    assert row["query"].endswith(f" | '{meant}'")
+    assert 0.5 <= row["share"] < 1
+
+
+@pytest.mark.parametrize(
+    "typed", ["coat", "obat", "bolt", "boot", "plane", "carne1", "crate", "barbour", "harbxxr", "b0at"]
+)
+def test_a_word_unlike_them_finds_none(sql: Query, port: None, typed: str) -> None:
+    assert [row["step"] for row in words(sql, typed).values()] == ["unknown"]

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 
 from pgrecall.database import connect, server_facts
-from pgrecall.schema import migrate
+from pgrecall.schema import migrate, state
 from tests.conftest import Query
 
 SETTINGS = (
@@ -138,12 +138,12 @@ def test_a_table_of_ones_own_that_hangs_on_a_column_stops_the_upgrade_unharmed(
 @pytest.fixture
 def without_unaccent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.MonkeyPatch]:
     """As long as this patch holds, nobody asks the server for the extension."""
-    script = migrate._languages_file().read_text()
+    script = state.languages_file().read_text()
     asking, _, rest = script.partition("CREATE EXTENSION unaccent;")
     copy = tmp_path / "languages.sql"
     copy.write_text(f"{asking}NULL;{rest}")
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "_languages_file", lambda: copy)
+        patch.setattr(state, "languages_file", lambda: copy)
         yield patch
 
 

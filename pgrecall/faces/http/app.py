@@ -18,6 +18,7 @@ from pgrecall.faces.http import (
     probes,
     routes_feedback,
     routes_memories,
+    routes_models,
     routes_prune,
     routes_search,
     routes_status,
@@ -40,7 +41,16 @@ ABOUT = "Agent memory in your own Postgres, ranked by what matters now."
 AGENTS = "/mcp"
 """Where agents that speak the Model Context Protocol ask."""
 
-PARTS = (routes_memories, routes_search, routes_feedback, routes_prune, routes_tuning, routes_status, probes)
+PARTS = (
+    routes_memories,
+    routes_search,
+    routes_feedback,
+    routes_prune,
+    routes_tuning,
+    routes_status,
+    routes_models,
+    probes,
+)
 
 
 def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:

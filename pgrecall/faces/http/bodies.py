@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pgrecall.models import Access, Draft
+from pgrecall.search.reranking import Scale
 
 Reference = int | str
 """A memory: a number is an id, a text a key."""
@@ -120,3 +121,97 @@ class Counted:
     """How many it was."""
 
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderOffer:
+    """An embedder that callers may use.
+
+    Attributes:
+        name: stored beside each vector.
+        identity: two embedders of one identity give the same vectors; null where there is nothing to lend.
+        dimensions: the length of every vector.
+    """
+
+    name: str
+    identity: str | None
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerOffer:
+    """A reranker that callers may use.
+
+    Attributes:
+        name: coefficients are fitted for one name.
+        identity: two rerankers of one identity give the same scores; null where there is nothing to lend.
+        scale: what its model returns.
+    """
+
+    name: str
+    identity: str | None
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The models of a service.
+
+    Attributes:
+        version: of pgrecall.
+        ready: whether they are loaded.
+        embedder: null without one.
+        reranker: null without one.
+    """
+
+    version: str
+    ready: bool
+    embedder: EmbedderOffer | None
+    reranker: RerankerOffer | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextsToEmbed:
+    """Texts to turn into unit vectors, as Text Embeddings Inference takes them.
+
+    Attributes:
+        inputs: one text, or up to 1,000.
+        normalize: vectors have unit length, so only true will do.
+        truncate: long texts are cut either way.
+    """
+
+    inputs: str | tuple[str, ...]
+    normalize: bool = True
+    truncate: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TextsToRerank:
+    """A question and texts to judge, as Text Embeddings Inference takes them.
+
+    Attributes:
+        query: the question.
+        texts: up to 1,000.
+        raw_scores: logits in place of probabilities.
+        truncate: long texts are cut either way.
+        model: where given, it must be the reranker's name.
+    """
+
+    query: str
+    texts: tuple[str, ...]
+    raw_scores: bool = False
+    truncate: bool = True
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextScore:
+    """How well a text answers the question.
+
+    Attributes:
+        index: its place among the texts, from 0.
+        score: a logit or a probability, as asked for.
+    """
+
+    index: int
+    score: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
 from fastapi.routing import APIRoute
@@ -29,13 +30,17 @@ _NOT_DRAINED = (408, 503)
 class GuardedRoute(APIRoute):
     """A route of the API."""
 
+    async def whose(self, service: Service, request: Request) -> AsyncMemory:
+        """The memory of whom a request acts for; raises HTTPException 401 where that is nobody."""
+        return await memory_of(service, request.headers)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
             service, caller = service_of(request), Caller(request)
             try:
-                whose = partial(memory_of, service, request.headers)
+                whose = partial(self.whose, service, request)
                 limit = service.settings.http_body_bytes
                 body = await admitted_body(service, request, caller, whose, limit)
                 if body:
@@ -46,6 +51,16 @@ class GuardedRoute(APIRoute):
                 return Response(status_code=GONE)
 
         return guarded
+
+
+class LendingRoute(GuardedRoute):
+    """A route that looks at no memory: whoever reads the service's announcement may come in, too."""
+
+    async def whose(self, service: Service, request: Request) -> AsyncMemory:
+        given = request.headers.get("authorization", "").encode()
+        if service.token is not None and compare_digest(given, f"Bearer {service.token}".encode()):
+            return service.memory
+        return await super().whose(service, request)
 
 
 async def in_its_turn(service: Service, answer: Coroutine[Any, Any, Response]) -> Response:

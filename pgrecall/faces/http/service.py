@@ -13,7 +13,7 @@ from pgrecall.faces.http.admission import Admission
 from pgrecall.faces.http.logs import Log, whereabouts
 from pgrecall.faces.http.metrics import Metrics
 from pgrecall.faces.http.tracing import Tracing
-from pgrecall.schema import migrate
+from pgrecall.schema import state as schema
 from pgrecall.search.reranking import warm_up
 
 if TYPE_CHECKING:
@@ -42,11 +42,23 @@ class Door:
 
 
 class Service:
-    """One service, of one event loop. The memory it is given is open, and closed by whoever opened it."""
+    """One service, of one event loop. The memory it is given is open, and closed by whoever opened it.
 
-    def __init__(self, memory: AsyncMemory, door: Door, log: Log, tracing: Tracing | None = None) -> None:
+    ``token`` lets in whoever knows it, to the models alone.
+    """
+
+    def __init__(
+        self,
+        memory: AsyncMemory,
+        door: Door,
+        log: Log,
+        tracing: Tracing | None = None,
+        *,
+        token: str | None = None,
+    ) -> None:
         self.memory = memory
         self.door = door
+        self.token = token
         self.log = log
         self.tracing = tracing or Tracing()
         self.metrics = Metrics()
@@ -56,13 +68,18 @@ class Service:
             self.settings.http_patience,
         )
         self.metrics.watch(self.admission, memory.pool_figures)
-        self._expected = migrate.head_revision(), migrate.functions_fingerprint()
+        self._expected = schema.head_revision(), schema.functions_fingerprint()
         self._warming: asyncio.Task[None] | None = None
         self._stopping = False
 
     @property
     def settings(self) -> Settings:
         return self.memory.settings
+
+    @property
+    def warm(self) -> bool:
+        """Whether the models are loaded."""
+        return not self._cold()
 
     def start(self) -> None:
         """Loads the models, while requests are answered already."""

@@ -33,8 +33,31 @@ BEGIN
     LIMIT 16;
 END $$;
 
+-- one_edit_away: what somebody may have meant who typed this word: two neighbouring letters swapped; in longer words
+-- one letter too many or one left out, and then one mistaken. A short word of another edit is a word of its own more
+-- often than a slip ("world" is not "word"), and so is one that begins otherwise.
+CREATE OR REPLACE FUNCTION recall.one_edit_away(p_word text) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 400
+SET search_path FROM CURRENT AS $$
+    WITH place AS (
+        SELECT n, left(p_word, n - 1) AS before, substr(p_word, n, 1) AS letter, substr(p_word, n + 1) AS after
+        FROM generate_series(1, length(p_word)) n
+    ), letter AS (
+        SELECT chr(c) AS other
+        FROM (VALUES ('[a-z]', 97, 122), ('[α-ω]', 945, 969), ('[а-я]', 1072, 1103)) script(kind, first, last),
+             generate_series(script.first, script.last) c
+        WHERE p_word ~ script.kind
+    )
+    SELECT before || left(after, 1) || letter || substr(after, 2) FROM place
+    WHERE after <> '' AND (n > 1 OR length(p_word) >= 6)
+    UNION ALL SELECT before || after FROM place WHERE n > 1 AND length(p_word) >= 6
+    UNION ALL SELECT before || letter || other || after FROM place, letter WHERE length(p_word) >= 6
+    UNION ALL SELECT before || other || after FROM place, letter WHERE n > 1 AND length(p_word) >= 7
+$$;
+
 -- relaxed_word: what stands in for a lexeme that no memory holds: the lexemes that begin with it, else those
--- spelt like it; `share` is how much each counts for, `step` how they were found. Without a row for none.
+-- one edit away, else those with many of its trigrams, of which a swap leaves a short word few; `share` is how much
+-- each counts for, `step` how they were found. Without a row for none.
 -- Numbers have no such likeness. Before the words are counted, only beginnings are looked for.
 CREATE OR REPLACE FUNCTION recall.relaxed_word(p_tenant text, p_word text, p_counted boolean, p_similar boolean)
 RETURNS TABLE (documents bigint, query tsquery, share double precision, step text)
@@ -67,6 +90,18 @@ BEGIN
     IF documents > 0 THEN
         RETURN NEXT;
     ELSIF p_counted AND p_similar AND p_word !~ '[0-9]' THEN
+        SELECT sum(f.documents), recall.any_of(array_agg(recall.quoted_query(f.word))), max(f.likeness), 'similar'
+        INTO documents, query, share, step
+        FROM (
+            SELECT l.word, l.documents, greatest(similarity(l.word, p_word), 0.5)::double precision AS likeness
+            FROM recall.lexeme l
+            WHERE l.tenant = p_tenant AND length(p_word) <= 20
+              AND l.word = ANY (ARRAY(SELECT v COLLATE "C" FROM recall.one_edit_away(p_word) v))
+            ORDER BY 3 DESC, 2 DESC, 1 LIMIT 3) f;
+        IF documents > 0 THEN
+            RETURN NEXT;
+            RETURN;
+        END IF;
         -- `tenant || ''` leaves the trigram index as the only way, and the tenant in it keeps others' words out.
         SELECT sum(f.documents), recall.any_of(array_agg(recall.quoted_query(f.word))), max(f.likeness), 'similar'
         INTO documents, query, share, step

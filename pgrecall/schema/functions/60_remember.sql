@@ -1,13 +1,14 @@
 -- Writing: remember, remember_many, forget.
 
 -- remember_many: stores drafts (a JSON array of objects with the fields of a memory), one row each in the
--- order given: `outcome` is created, updated, unchanged or rejected, `problem` says why it was rejected.
+-- order given: `outcome` is created, updated, revived, unchanged or rejected, `problem` says why it was rejected.
 -- A draft whose key exists updates that memory, and brings it back if it was archived; links of the draft
--- replace those an earlier draft gave.
--- Without p_skip_rejected one bad draft refuses the whole call.
+-- replace those an earlier draft gave. Without a key each draft is a memory of its own.
+-- Without p_skip_rejected one bad draft refuses the whole call; without p_revive an archived memory that a draft
+-- would not change stays archived: an import run again must not undo what was forgotten or pruned.
 CREATE OR REPLACE FUNCTION recall.remember_many(
     p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
-    p_now timestamptz DEFAULT now()
+    p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true
 ) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text)
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -27,7 +28,7 @@ BEGIN
     IF jsonb_typeof(p_items) = 'array' THEN
         PERFORM recall.lock_drafts(v_tenant, p_items);
     END IF;
-    v_result := recall.store_drafts(v_tenant, p_items, p_embedded_with, p_now);
+    v_result := recall.store_drafts(v_tenant, p_items, p_embedded_with, p_revive, p_now);
     SELECT r.item, r.problem INTO v_rejected
     FROM jsonb_to_recordset(v_result) AS r(item int, problem text)
     WHERE r.problem IS NOT NULL ORDER BY r.item LIMIT 1;
@@ -35,7 +36,8 @@ BEGIN
         PERFORM recall.reject(format('Draft %s cannot be stored: %s.', v_rejected.item, v_rejected.problem));
     END IF;
     v_updated := ARRAY(
-        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text) WHERE r.outcome = 'updated');
+        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text)
+        WHERE r.outcome IN ('updated', 'revived'));
     PERFORM recall.link_drafts(
         v_tenant, p_items, v_result, recall.note_restored(v_tenant, v_updated, p_now), p_now);
     PERFORM recall.retune(v_tenant, v_updated);
@@ -44,7 +46,7 @@ BEGIN
     PERFORM recall.fold_memories(v_tenant, v_rewritten, array_fill(p_now, ARRAY[cardinality(v_rewritten)]));
     PERFORM recall.note_floors(v_tenant, ARRAY(
         SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text)
-        WHERE r.outcome IN ('created', 'updated')), p_now);
+        WHERE r.outcome IN ('created', 'updated', 'revived')), p_now);
     RETURN QUERY
     SELECT r.item, r.id, r.key, r.outcome, r.problem
     FROM jsonb_to_recordset(v_result) AS r(item int, id bigint, key text, outcome text, problem text)
@@ -52,10 +54,10 @@ BEGIN
 END $$;
 
 -- store_drafts: upserts the drafts that have no problem, gives new ones their activation (creation is the
--- first access), logs a write of those whose text changed, and returns [{item, id, key, outcome, problem,
--- rewritten}].
+-- first access), logs a write of those whose text changed or that come back, and returns [{item, id, key, outcome,
+-- problem, rewritten}].
 CREATE OR REPLACE FUNCTION recall.store_drafts(
-    p_tenant text, p_items jsonb, p_embedded_with text, p_now timestamptz
+    p_tenant text, p_items jsonb, p_embedded_with text, p_revive boolean, p_now timestamptz
 ) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -68,7 +70,8 @@ BEGIN
                     THEN nextval(pg_get_serial_sequence('recall.memory', 'id')) END AS new_id
         FROM recall.parse_drafts(p_tenant, p_items, p_now) d
     ), earlier AS MATERIALIZED (
-        SELECT m.id, m.content_hash FROM draft d JOIN recall.memory m ON m.tenant = p_tenant AND m.key = d.key
+        SELECT m.id, m.content_hash, m.archived_at IS NOT NULL AS archived
+        FROM draft d JOIN recall.memory m ON m.tenant = p_tenant AND m.key = d.key
     ), stored AS (
         INSERT INTO recall.memory AS m (
             tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases,
@@ -103,15 +106,17 @@ BEGIN
                excluded.metadata, excluded.occurred_at, excluded.valid_from, excluded.valid_until,
                excluded.expires_at, m.pinned OR excluded.pinned)
            OR (excluded.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
+           OR (p_revive AND m.archived_at IS NOT NULL)
         RETURNING m.id, m.key, m.layer, m.content_hash, coalesce(m.occurred_at, p_now) AS born_at
     ), placed AS (
         SELECT d.item, d.key, d.problem, coalesce(s.id, k.id) AS id,
                CASE WHEN d.problem IS NOT NULL THEN 'rejected'
                     WHEN s.id IS NOT NULL THEN 'created'
+                    WHEN e.archived THEN 'revived'
                     WHEN k.id IS NOT NULL THEN 'updated'
                     ELSE 'unchanged' END AS outcome,
                coalesce(s.layer, k.layer) AS layer, least(coalesce(s.born_at, p_now), p_now) AS born_at,
-               e.content_hash <> k.content_hash AS rewritten
+               e.archived OR e.content_hash <> k.content_hash AS rewritten
         FROM draft d
         LEFT JOIN stored s ON s.id = d.new_id
         LEFT JOIN stored k ON s.id IS NULL AND k.key = d.key AND d.problem IS NULL
@@ -189,7 +194,8 @@ BEGIN
     END IF;
 END $$;
 
--- remember: stores one memory and returns its id; a memory with the same key is updated.
+-- remember: stores one memory and returns its id; a memory with the same key is updated, and comes back if it was
+-- archived.
 CREATE OR REPLACE FUNCTION recall.remember(
     p_body text, p_title text DEFAULT '', p_key text DEFAULT NULL, p_layer text DEFAULT 'knowledge',
     p_role text DEFAULT NULL, p_author text DEFAULT NULL, p_context text DEFAULT '',
@@ -206,7 +212,7 @@ SET search_path FROM CURRENT AS $$
             'author', p_author, 'context', p_context, 'tags', p_tags, 'aliases', p_aliases,
             'metadata', p_metadata, 'occurred_at', p_occurred_at, 'links', p_links,
             'embedding', p_embedding::text)),
-        CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END, false, p_now) r
+        CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END, false, p_now, true) r
 $$;
 
 -- content_hashes: what is stored under these keys: key, content hash, source, and whether it is embedded.
@@ -241,7 +247,8 @@ BEGIN
     IF v_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory with key %L in this tenant.', p_key),
-            DETAIL = coalesce(p_key, ''), COLUMN = 'key';
+            DETAIL = coalesce(p_key, ''), COLUMN = 'key',
+            HINT = 'Search for some of its words: hits name their id and key.';
     END IF;
     RETURN v_id;
 END $$;
@@ -255,7 +262,8 @@ BEGIN
         SELECT FROM recall.memory m WHERE m.tenant = recall.current_tenant() AND m.id = p_id) THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory with id %s in this tenant.', coalesce(p_id::text, 'NULL')),
-            DETAIL = coalesce(p_id::text, ''), COLUMN = 'id';
+            DETAIL = coalesce(p_id::text, ''), COLUMN = 'id',
+            HINT = 'Search for some of its words: hits name their id and key.';
     END IF;
     RETURN p_id;
 END $$;

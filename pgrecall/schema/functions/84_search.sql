@@ -83,10 +83,18 @@ BEGIN
 END $$;
 
 -- explain: why a memory is where it is among the answers to a question, as JSON: its rank of how many candidates, its
--- explanation as search gives it, and `sentence`, which says it in words; or why it is not among them.
+-- explanation as search gives it, and `sentence`, which says it in words; or why it is not among them. It is asked as
+-- search is; what search hides by itself is explained too, unless p_include_... is false.
 CREATE OR REPLACE FUNCTION recall.explain(
-    p_memory_id bigint, p_query text, p_embedding halfvec DEFAULT NULL, p_profile text DEFAULT NULL,
-    p_now timestamptz DEFAULT now()
+    p_memory_id bigint, p_query text DEFAULT NULL, p_embedding halfvec DEFAULT NULL, p_layers text[] DEFAULT NULL,
+    p_roles text[] DEFAULT NULL, p_authors text[] DEFAULT NULL, p_tags text[] DEFAULT NULL,
+    p_since timestamptz DEFAULT NULL, p_until timestamptz DEFAULT NULL,
+    p_include_archived boolean DEFAULT true, p_include_superseded boolean DEFAULT true,
+    p_include_invalid boolean DEFAULT true, p_min_relevance double precision DEFAULT 0,
+    p_vitality_mode text DEFAULT NULL, p_vitality_weight double precision DEFAULT NULL,
+    p_now timestamptz DEFAULT now(), p_queries text[] DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
+    p_hints text[] DEFAULT NULL, p_cues bigint[] DEFAULT NULL, p_session_id text DEFAULT NULL,
+    p_as_of timestamptz DEFAULT NULL, p_profile text DEFAULT NULL, p_weights jsonb DEFAULT NULL
 ) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -97,18 +105,24 @@ DECLARE
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
     SELECT f.*, count(*) OVER () AS among INTO v_hit
-    FROM recall.find(p_query, p_embedding, 1000, p_include_archived => true, p_include_superseded => true,
-                     p_include_invalid => true, p_profile => p_profile, p_now => p_now) f
+    FROM recall.find(p_query, p_embedding, 1000, p_layers, p_roles, p_authors, p_tags, p_since, p_until,
+        p_include_archived, p_include_superseded, p_include_invalid, p_min_relevance, p_vitality_mode,
+        p_vitality_weight, true, p_now, p_queries, p_embeddings, p_hints, p_cues, p_session_id, p_as_of, p_profile,
+        p_weights) f
     ORDER BY f.id = p_memory_id DESC NULLS LAST LIMIT 1;
     IF v_hit.id IS DISTINCT FROM p_memory_id THEN
         RETURN jsonb_build_object('memory', p_memory_id, 'found', false, 'sentence', format(
-            'Memory %s is no candidate for this question: no arm found it.', p_memory_id));
+            'Memory %s is no candidate for this question: no arm found it%s.', p_memory_id,
+            CASE WHEN num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_hints) > 0
+                      OR p_min_relevance > 0
+                      OR NOT (p_include_archived AND p_include_superseded AND p_include_invalid)
+                 THEN ' within its filters' ELSE '' END));
     END IF;
     SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
     RETURN v_hit.explanation || jsonb_build_object(
         'memory', p_memory_id, 'found', true, 'rank', v_hit.rank, 'candidates', v_hit.among,
         'sentence', recall.rank_sentence(v_hit.rank, v_hit.among, v_hit.relevance, v_hit.vitality, v_hit.explanation)
-                    || recall.hidden_sentence(v_memory, p_now));
+                    || recall.hidden_sentence(v_memory, coalesce(p_as_of, p_now)));
 END $$;
 
 -- rank_sentence: an explanation in words.

@@ -1,0 +1,101 @@
+"""What of the schema is installed, read without SQLAlchemy or Alembic: clients look at every start."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from pgrecall.database import connect
+from pgrecall.errors import SchemaMismatch
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaState:
+    """What is installed: revision, fingerprint of the functions, dimensions; None where absent."""
+
+    revision: str | None
+    functions: str | None
+    dimensions: int | None
+
+
+def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:
+    """What is installed in a database, changing nothing."""
+    with connect(url, timeout=timeout) as connection:
+        there = connection.execute("SELECT to_regclass('recall.setting') IS NOT NULL AS installed").fetchone()
+        assert there is not None
+        if not there["installed"]:
+            return SchemaState(None, None, None)
+        row = connection.execute((files(__package__) / "state.sql").read_bytes()).fetchone()
+        assert row is not None
+        return SchemaState(**row)
+
+
+def require_current(state: SchemaState) -> None:
+    """Refuses a schema that is not exactly this version's.
+
+    Raises:
+        SchemaMismatch: not initialised, older, or newer; says which and the way out.
+    """
+    if state.revision is None:
+        raise SchemaMismatch("This database is not initialised.", hint="Run `pgrecall init`.")
+    refuse_newer(state)
+    if not is_current(state):
+        raise SchemaMismatch(
+            f"This database has schema {state.revision}, which is not this version's.",
+            hint="Run `pgrecall upgrade`.",
+        )
+
+
+def ensure_current(url: str, *, dimensions: int, timeout: float = 10.0) -> SchemaState:
+    """Installs or upgrades when, and only when, the schema is not this version's; keeps its dimensions."""
+    state = inspect(url, timeout=timeout)
+    if is_current(state):
+        return state
+    from pgrecall.schema.migrate import upgrade  # draws in SQLAlchemy and Alembic
+
+    return upgrade(url, dimensions=None if state.dimensions else dimensions, timeout=timeout).after
+
+
+def is_current(state: SchemaState) -> bool:
+    """Whether a schema is exactly this version's."""
+    return state.revision == head_revision() and state.functions == functions_fingerprint()
+
+
+def refuse_newer(state: SchemaState) -> None:
+    """Raises SchemaMismatch for a revision that this version does not know."""
+    if state.revision is not None and state.revision not in _revisions():
+        raise SchemaMismatch(
+            f"This database has schema {state.revision}, which is newer than this pgrecall knows.",
+            hint="Install the newer pgrecall; nothing was changed.",
+        )
+
+
+def head_revision() -> str:
+    """The newest revision this package knows."""
+    return _revisions()[-1]
+
+
+def _revisions() -> list[str]:
+    """Every revision, oldest first: their files begin with their names."""
+    versions = Path(str(files(__package__) / "migrations" / "versions"))
+    return sorted(path.name.partition("_")[0] for path in versions.glob("[0-9]*_*.py"))
+
+
+def functions_fingerprint() -> str:
+    """A digest of every function file, so that a changed function is noticed."""
+    digest = hashlib.sha256()
+    for path in (languages_file(), *function_files()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def function_files() -> list[Path]:
+    """The function files in the order they are applied."""
+    return sorted(Path(str(files(__package__) / "functions")).glob("*.sql"))
+
+
+def languages_file() -> Path:
+    """What is applied before the revisions."""
+    return Path(str(files(__package__) / "languages.sql"))
