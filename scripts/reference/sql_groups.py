@@ -13,7 +13,8 @@ GROUPS: dict[str, str] = {
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
     "feedback_by_rank feedback_qrels",
     "Links": "link supersede successors associates neighbourhood pending_count",
-    "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of",
+    "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of "
+    "zones_over_time landscape",
     "Layers": "layers set_layer drop_layer presets use_preset",
     "Settings": "settings configure",
     "Relevance and rerankers": "relevance_models store_relevance_model reset_relevance_model rerank_models "

@@ -82,7 +82,7 @@ CALLS = (
     Call("accesses_of", ("harbour",)),
     Call("vitality_histogram", (4,), {"now": NOW}),
     Call("vitality_curve", ("harbour", [OLD, NOW]), {"now": NOW}),
-    Call("landscape", (["alive", "unused"],), {"now": NOW, "bins": 4, "limit": 2}),
+    Call("landscape", (["alive", "unused"],), {"now": NOW, "bins": 4, "limit": 2}, by_the_clock=True),
     Call("zones_over_time", ([NOW],)),
     Call("neighbourhood", ("harbour",), {"now": NOW}, by_the_clock=True),
     Call("any_key"),
