@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any
 
 import pytest
@@ -98,6 +98,15 @@ def test_a_cancelled_job_stops(settings: Settings, database_url: str, query: Que
     asyncio.run(use())
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C means what it does in a terminal: who starts the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_cancels_in_postgres(memory: Memory, database_url: str, query: Query) -> None:
     memory.remember("The harbour opens at six", key="harbour")
     with memories_locked(database_url):
