@@ -264,12 +264,6 @@ def test_no_other_site_can_send_a_form(served: Served, headers: dict[str, str], 
     assert served.client.get("/v1/prune/plans").json() == before
 
 
-def test_an_old_browser_shows_where_a_form_is_from(served: Served) -> None:
-    form = shown(served, "/upkeep").form("/upkeep/verify")
-    answer = served.client.post("/upkeep/verify", data=form.fields, headers={"Origin": served.url})
-    assert answer.status_code == 200
-
-
 def test_only_forms_are_read_and_only_small_ones(served: Served) -> None:
     same = {"Sec-Fetch-Site": "same-origin"}
     assert served.client.post("/prune", json={"token": "x"}, headers=same).status_code == 415
