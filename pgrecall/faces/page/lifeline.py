@@ -175,9 +175,10 @@ def _apart(rules: Iterable[Rule]) -> Iterator[Rule]:
     """Those that leave room for each other's names, and for that of now."""
     last = NOW
     for rule in rules:
-        if rule.place - last >= _ROOM:
+        middle = min(rule.place, RIGHT - _ROOM / 2)
+        if middle - last >= _ROOM:
             yield rule
-            last = rule.place
+            last = middle
 
 
 def _told(past: Sequence[VitalityPoint], future: Sequence[VitalityPoint]) -> Iterator[VitalityPoint]:
