@@ -98,7 +98,7 @@ def complaints(page: Page) -> list[str]:
     labels = {element.attributes.get("for") for element in page.all("label")}
     for element in page.elements:
         about, kind = element.attributes, element.attributes.get("type")
-        typed = element.tag in ("input", "select") and kind != "hidden"
+        typed = element.tag in ("input", "select") and kind != "hidden" and "hidden" not in about
         if typed and about.get("id") not in labels and "label" not in element.path:
             found.append(f"{element.tag} {about.get('name')} has no label")
         seen = element.tag == "svg" and about.get("aria-hidden") != "true"

@@ -19,7 +19,7 @@ from pgrecall.models.landscape import LandscapeList
 from pgrecall.vitality.zones import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
-BINS, INSTANTS, SAMPLE = 25, 13, 1000
+BINS, INSTANTS, SAMPLE = 25, 13, 500
 DRAWN_AT_ONCE = 2000
 """Live memories up to which the past is drawn without being asked for."""
 

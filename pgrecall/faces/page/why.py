@@ -25,6 +25,9 @@ _PARTS = {
 }
 _NO_PART = ("logit", "probability")
 _WORTH_DRAWING = 0.005
+_NARROWEST = 1.0
+"""Log-odds that a picture spans at least: what hardly counts is not made to look large."""
+
 _READ = 200_000
 WIDE = 240.0
 """Width of a picture of steps."""
@@ -57,7 +60,7 @@ def reasons(hits: Sequence[Hit]) -> tuple[Why, ...]:
     parts = [tuple(_parts(hit.explanation)) for hit in hits]
     levels = [level for each in parts for level in _levels(each)]
     low, high = min([0.0, *levels]), max([0.0, *levels])
-    unit = WIDE / ((high - low) or 1.0)
+    unit = WIDE / max(high - low, _NARROWEST)
     return tuple(
         Why(_sentence(hit), tuple(_steps(each, low, unit)), round(-low * unit, 1))
         for hit, each in zip(hits, parts, strict=True)
