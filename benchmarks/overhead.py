@@ -135,6 +135,7 @@ def _service(url: str) -> Iterator[Callable[[Sequence[str]], Callable[[], object
         "PGRECALL_EMBEDDER": "hash",
         "PGRECALL_EMBEDDER_DIMENSIONS": str(DIMENSIONS),
         "PGRECALL_SERVER": "off",
+        "PGRECALL_ALLOW_SUPERUSER": "1",
     }
     command = [sys.executable, "-c", "from pgrecall.faces.cli import main; main()", "serve", "--port", "0"]
     with subprocess.Popen(

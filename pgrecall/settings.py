@@ -90,6 +90,12 @@ class Settings(BaseSettings):
         "over the same data directory.",
     )
     server_key: SecretStr | None = Field(default=None, description="Key of a service named by its URL.")
+    role_password: SecretStr | None = Field(
+        default=None, description="The password that `role create` gives a role."
+    )
+    allow_superuser: bool = Field(
+        default=False, description="Let serve, worker and mcp run as a superuser or past row security."
+    )
     http_host: str = Field(default="127.0.0.1", min_length=1, description="Where `serve` listens.")
     http_port: int = Field(default=8766, ge=0, le=65535, description="Its port; 0 takes a free one.")
     http_concurrency: int | None = Field(

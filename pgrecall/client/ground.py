@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
-from pgrecall.embedded import EmbeddedServer
-from pgrecall.errors import EmbedderMismatch, InvalidInput
+from pgrecall.embedded import SERVING_ROLE, EmbeddedServer
+from pgrecall.errors import DatabaseError, EmbedderMismatch, InvalidInput
 from pgrecall.flows import Tools
 from pgrecall.schema import state as schema
 from pgrecall.search.embedding import Embedder, dimensions_of, make_embedder
@@ -49,22 +50,33 @@ class Ground:
         """
         configured = self.settings.database_url
         address = self._url or (configured.get_secret_value() if configured else None)
-        if address is None:
-            self.server = EmbeddedServer.start(self.settings.data_dir)
-            address = self.server.url
+        if address is not None:
+            self._require_usable(schema.inspect(address, timeout=self.settings.connect_timeout))
+            return address
+        self.server = EmbeddedServer.start(self.settings.data_dir)
         try:
-            self._require_usable(address)
+            self._require_usable(self._current(self.server))
         except BaseException:
             self.release_server()
             raise
-        return address
+        return self.server.serving_url
 
-    def _require_usable(self, url: str) -> None:
-        embedder, timeout = self.tools.embedder, self.settings.connect_timeout
-        if self.server is not None:
-            state = schema.ensure_current(url, dimensions=dimensions_of(embedder), timeout=timeout)
-        else:
-            state = schema.inspect(url, timeout=timeout)
+    def _current(self, server: EmbeddedServer) -> schema.SchemaState:
+        """Brings an embedded server up to date, for a role that may use memories and do nothing else."""
+        timeout = self.settings.connect_timeout
+        with suppress(DatabaseError):  # before the first installation there is no such role
+            state = schema.inspect(server.serving_url, timeout=timeout)
+            if schema.is_current(state):
+                return state
+        from pgrecall.schema import roles
+
+        dimensions = dimensions_of(self.tools.embedder)
+        state = schema.ensure_current(server.url, dimensions=dimensions, timeout=timeout)
+        roles.create(server.url, SERVING_ROLE, may="worker", tenant="*", password=None, timeout=timeout)
+        return state
+
+    def _require_usable(self, state: schema.SchemaState) -> None:
+        embedder = self.tools.embedder
         schema.require_current(state)
         if embedder is not None and embedder.dimensions != state.dimensions:
             raise EmbedderMismatch(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pgrecall.client.driver import Driver
 from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
-from pgrecall.models.service import Census, SchemaStamp
+from pgrecall.models.service import Caller, Census, SchemaStamp
 from pgrecall.operations import keys, service
 
 
@@ -44,6 +44,10 @@ class Serving(Driver):
     def schema_state(self) -> SchemaStamp:
         """The schema this database has now; an upgrade may have changed it since this client was opened."""
         return self._run(service.schema_state())
+
+    def caller(self) -> Caller:
+        """The role this client logs in as, whose memories it acts for, and what it may do."""
+        return self._run(service.caller())
 
     def census(self) -> Census:
         """Figures of all tenants together. It reads every memory."""

@@ -42,7 +42,11 @@ def translated(error: psycopg.Error) -> RecallError:
             return SchemaMismatch(message, hint="Run `pgrecall upgrade`.", sqlstate=error.sqlstate)
         case psycopg.errors.InsufficientPrivilege():
             return DatabaseUnsuitable(
-                f"Postgres refused: {message}.", hint="Grant this role the right.", sqlstate=error.sqlstate
+                sentence(message) if hint else f"Postgres refused: {sentence(message)}",
+                hint=hint
+                or "An administrator runs: GRANT recall_app TO this role (recall_worker for jobs); "
+                "`pgrecall doctor` says more.",
+                sqlstate=error.sqlstate,
             )
         case psycopg.DataError() | psycopg.IntegrityError():
             return InvalidInput(sentence(message), hint=hint)

@@ -6,6 +6,6 @@ postmaster  starting, finding and stopping the server
 sharing     which processes use it; the last one stops it
 """
 
-from pgrecall.embedded.sharing import EmbeddedServer
+from pgrecall.embedded.sharing import SERVING_ROLE, EmbeddedServer
 
-__all__ = ["EmbeddedServer"]
+__all__ = ["SERVING_ROLE", "EmbeddedServer"]

@@ -31,6 +31,9 @@ if sys.platform != "win32":
 
 logger = logging.getLogger("pgrecall.embedded")
 
+SERVING_ROLE = "pgrecall"
+"""Whom clients of an embedded server log in as, so that a slip of theirs cannot do what its superuser may."""
+
 
 class EmbeddedServer:
     """One use of the embedded server; the server stops when the last use of the last process is released.
@@ -78,6 +81,11 @@ class EmbeddedServer:
         return f"postgresql://postgres@/postgres?host={directory}&port=5432"
 
     @property
+    def serving_url(self) -> str:
+        """The same as a role that may use memories and do nothing else, once a schema has been made."""
+        return self.url.replace("postgres@", f"{SERVING_ROLE}@", 1)
+
+    @property
     def data_dir(self) -> Path:
         """Where the data really is."""
         return self._place.data_dir
@@ -95,8 +103,8 @@ class EmbeddedServer:
     def describe(self) -> str:
         """One line for status reports: what runs, where the data is, what to use instead."""
         return (
-            f"Embedded Postgres {cluster.MAJOR} at {self.data_dir} (a development default: one superuser, "
-            "trusted through its socket; set PGRECALL_DATABASE_URL to use a Postgres of your own)"
+            f"Embedded Postgres {cluster.MAJOR} at {self.data_dir} (a development default: whoever may open "
+            "its socket is trusted; set PGRECALL_DATABASE_URL to use a Postgres of your own)"
         )
 
     def release(self) -> None:

@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "tools": ("cli_mcp", "tools"),
     "serve": ("cli_serve", "serve"),
     "key": ("cli_keys", "key_commands"),
+    "role": ("cli_roles", "role_commands"),
     "postgres": ("cli_database", "postgres"),
     "upgrade": ("cli_database", "upgrade"),
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 
 import typer
 from rich.console import Console
@@ -20,6 +20,13 @@ from pgrecall.settings import Settings, load_settings
 if TYPE_CHECKING:
     from pgrecall.client import Memory
     from pgrecall.embedded import EmbeddedServer
+
+AllowSuperuser = Annotated[
+    bool,
+    typer.Option(
+        "--allow-superuser", help="Even as a superuser or past row security [PGRECALL_ALLOW_SUPERUSER]"
+    ),
+]
 
 DONE, NOTHING_FOUND, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 

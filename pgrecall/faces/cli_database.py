@@ -99,3 +99,5 @@ def _tell(done: object, server: EmbeddedServer | None) -> None:
         console.print(f"Nothing to do: {kept}.", soft_wrap=True)
     if server is not None:
         console.print(f"{server.describe()}.", soft_wrap=True)
+    for left in done.left:
+        notes().print(f"Note: {left.problem}. An administrator runs: {left.fix}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +16,7 @@ from pgrecall.faces.values import clock
 
 if TYPE_CHECKING:
     from pgrecall.faces.doctor import Area, Finding
+    from pgrecall.schema.ownership import AccessProblem
     from pgrecall.schema.state import SchemaState
     from pgrecall.settings import Settings
 
@@ -28,7 +29,7 @@ def doctor(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="Look at this alone: server, schema, embedder, reranker, jobs or memories. Repeatable."
+            help="This alone: server, schema, roles, embedder, reranker, jobs or memories. Repeatable."
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="A warning counts as a failure.")] = False,
@@ -61,11 +62,12 @@ def _findings(context: typer.Context, areas: Collection[str]) -> Iterator[Findin
     from pgrecall.faces import doctor as looks
     from pgrecall.faces.lending import Lent, borrowed_models
     from pgrecall.schema import state as schema
-    from pgrecall.schema.examine import examine
+    from pgrecall.schema.examine import examine, rights
 
     given = globals_of(context)
     settings = given.settings()
     state: SchemaState | None = None
+    problems: Sequence[AccessProblem] = ()
     known: str | None = None
     upkeep: Iterator[Finding] = iter(())
     if is_fresh(settings):
@@ -78,10 +80,12 @@ def _findings(context: typer.Context, areas: Collection[str]) -> Iterator[Findin
                 yield from looks.on_server(examine(url, timeout=settings.connect_timeout))
                 state = schema.inspect(url, timeout=settings.connect_timeout)
                 yield looks.on_schema(state)
+                if looks.on_schema(state).level == "ok":
+                    problems = rights(url, timeout=settings.connect_timeout)
         except RecallError as error:
             yield looks.refused("server", error)
     if state is not None and looks.on_schema(state).level == "ok":
-        known, upkeep = _upkeep(settings)
+        known, upkeep = _upkeep(settings, problems)
     lent = Lent()
     if not {"embedder", "reranker"}.isdisjoint(areas):
         lent = borrowed_models(settings, lambda _: None)
@@ -92,24 +96,27 @@ def _findings(context: typer.Context, areas: Collection[str]) -> Iterator[Findin
     yield from upkeep
 
 
-def _upkeep(settings: Settings) -> tuple[str | None, Iterator[Finding]]:
-    """The embedder whose vectors are stored, and what is found of jobs and memories."""
+def _upkeep(settings: Settings, problems: Sequence[AccessProblem]) -> tuple[str | None, Iterator[Finding]]:
+    """The embedder whose vectors are stored, and what is found of roles, jobs and memories."""
     from pgrecall.client import Memory
     from pgrecall.faces.doctor import refused
+    from pgrecall.faces.doctor_roles import on_caller, on_rights
     from pgrecall.faces.doctor_upkeep import on_jobs, on_memories
 
     now = clock()
+    who: list[Finding] = []
     try:
         with Memory(settings=settings.model_copy(update={"embedder": "none", "reranker": "none"})) as memory:
+            who += [on_caller(memory.caller(), allowed=settings.allow_superuser), *on_rights(problems)]
             state = memory.status(now=now)
     except RecallError as error:
-        return None, iter((refused("memories", error),))
-    return state.embedder, iter((*on_jobs(state, now), *on_memories(state, now)))
+        return None, iter((*who, refused("memories", error)))
+    return state.embedder, iter((*who, *on_jobs(state, now), *on_memories(state, now)))
 
 
 def _asked(found: Finding, areas: Collection[str]) -> bool:
     """Whether it is of one of these, or keeps one of these from being looked at."""
-    upkeep = not {"jobs", "memories"}.isdisjoint(areas)
+    upkeep = not {"roles", "jobs", "memories"}.isdisjoint(areas)
     blocks = upkeep and found.level == "fail" and found.area in ("server", "schema")
     return found.area in areas or blocks
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli_base import DONE, INTERRUPTED, globals_of, notes, output
+from pgrecall.faces.cli_base import DONE, INTERRUPTED, AllowSuperuser, globals_of, notes, output
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.progress import Progress
 from pgrecall.faces.render_jobs import show_checks, show_jobs, show_outcomes, show_runs
@@ -39,15 +39,19 @@ def worker(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON document for each run, one a line.")
     ] = False,
+    allow_superuser: AllowSuperuser = False,
 ) -> None:
     """Run every job at its interval until SIGTERM or Ctrl-C; any number of workers share the work.
 
     Standard error has a line for each run.
     """
+    from pgrecall.faces.privileges import say_who_serves
     from pgrecall.jobs.worker import Worker
 
     given = globals_of(context)
+    allowed = allow_superuser or given.settings().allow_superuser
     with stop_on_signals() as stop, given.opened() as memory, run_log(as_json):
+        say_who_serves(memory.caller(), allowed=allowed)
         working = Worker(memory.runner(embedder=_embedder(given.settings()), stop=stop))
         if once:
             failed = any(outcome.state == "failed" for outcome in working.once())

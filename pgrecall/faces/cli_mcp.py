@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli_base import Globals, announce, globals_of, is_fresh, notes, output
+from pgrecall.faces.cli_base import AllowSuperuser, Globals, announce, globals_of, is_fresh, notes, output
 from pgrecall.faces.documents import to_text
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def mcp(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="With --http: the port; 0: any free one.")
     ] = 8765,
+    allow_superuser: AllowSuperuser = False,
 ) -> None:
     """Serve the memory to an agent over MCP, the Model Context Protocol.
 
@@ -51,11 +52,12 @@ def mcp(
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     given = globals_of(context)
     if http:
+        _require_unprivileged(given, allowed=allow_superuser)
         _serve_http(given, host, port)
     else:
         from pgrecall.faces.mcp.stdio import serve_stdio
 
-        asyncio.run(serve_stdio(lambda: _open(given)))
+        asyncio.run(serve_stdio(lambda: _open_unprivileged(given, allowed=allow_superuser)))
 
 
 def tools(
@@ -89,7 +91,8 @@ def _serve_http(given: Globals, host: str, port: int) -> None:
         finally:
             await memory.close()
 
-    serve_local(opened, listening)
+    with listening:
+        serve_local(opened, listening)
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -100,6 +103,28 @@ def _listening(host: str, port: int) -> socket.socket:
         raise InvalidInput(
             f"Port {port} of {host} cannot be used: {error.strerror}.", hint="Choose another with --port."
         ) from error
+
+
+def _require_unprivileged(given: Globals, *, allowed: bool) -> None:
+    """Before anything listens; clients of an embedded server are never its superuser."""
+    from pgrecall.faces.privileges import say_who_serves
+
+    settings = given.settings()
+    if settings.database_url:
+        with given.opened() as memory:
+            say_who_serves(memory.caller(), allowed=allowed or settings.allow_superuser)
+
+
+async def _open_unprivileged(given: Globals, *, allowed: bool) -> AsyncMemory:
+    from pgrecall.faces.privileges import say_who_serves
+
+    memory = await _open(given)
+    try:
+        say_who_serves(await memory.caller(), allowed=allowed or memory.settings.allow_superuser)
+    except BaseException:
+        await memory.close()
+        raise
+    return memory
 
 
 async def _open(given: Globals) -> AsyncMemory:

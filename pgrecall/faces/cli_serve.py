@@ -15,7 +15,7 @@ import typer
 
 from pgrecall import __version__
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli_base import announce, globals_of, is_fresh, notes, output
+from pgrecall.faces.cli_base import AllowSuperuser, announce, globals_of, is_fresh, notes, output
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def serve(
     json_log: Annotated[
         bool, typer.Option("--json-log", help="Log JSON lines, also where standard error is a terminal.")
     ] = False,
+    allow_superuser: AllowSuperuser = False,
 ) -> None:
     """Serve memories over HTTP until SIGTERM or Ctrl-C: JSON at /v1, described at /openapi.json,
     and at / a page to look at them in a browser.
@@ -54,7 +55,7 @@ def serve(
     for module, package in _PACKAGES.items():
         if find_spec(module) is None:
             raise MissingExtra(package, "http")
-    given = {"http_host": host, "http_port": port}
+    given = {"http_host": host, "http_port": port, "allow_superuser": allow_superuser or None}
     settings = (
         globals_of(context)
         .settings()
@@ -71,11 +72,13 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
     from pgrecall.faces.http.server import listening_socket, serve
     from pgrecall.faces.http.service import Service
     from pgrecall.faces.page.app import create_page
+    from pgrecall.faces.privileges import say_who_serves
 
     fresh = is_fresh(settings)
     async with AsyncMemory(settings=settings) as memory:
         if fresh and memory.server is not None:
             announce(memory.server)
+        say_who_serves(await memory.caller(), allowed=settings.allow_superuser)
         door = _door(settings.http_host, keyless=keyless, any_key=await memory.any_key())
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]

@@ -16,8 +16,8 @@ from pgrecall.search.reranking import make_reranker, warm_up
 from pgrecall.settings import Settings
 
 Level = Literal["ok", "warn", "fail"]
-Area = Literal["server", "schema", "embedder", "reranker", "jobs", "memories"]
-AREAS: Sequence[Area] = ("server", "schema", "embedder", "reranker", "jobs", "memories")
+Area = Literal["server", "schema", "roles", "embedder", "reranker", "jobs", "memories"]
+AREAS: Sequence[Area] = ("server", "schema", "roles", "embedder", "reranker", "jobs", "memories")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,11 @@ def _rights(found: Examination) -> Iterator[Finding]:
     role = found.facts.role
     if found.usable is False:
         yield Finding(
-            "server", "fail", f"Role {role} may not read and write memories.",
-            f"as the owner: GRANT USAGE ON SCHEMA recall TO {role}; "
-            f"GRANT ALL ON ALL TABLES IN SCHEMA recall TO {role}",
+            "server", "fail", f"Role {role} may not use memories.",
+            f"as an administrator: GRANT recall_app TO {role}; pgrecall role bind {role} TENANT",
         )  # fmt: skip
     elif found.owned is False:
-        yield Finding(
-            "server", "warn", f"Role {role} may use the schema but not upgrade it.",
-            "run pgrecall upgrade as the role that owns the schema recall",
-        )  # fmt: skip
+        yield Finding("server", "ok", f"Role {role} may use the schema; another one upgrades it.")
 
 
 def on_schema(state: schema.SchemaState) -> Finding:

@@ -14,6 +14,27 @@ class SchemaStamp:
 
 
 @dataclass(frozen=True, slots=True)
+class Caller:
+    """The login role of a connection, and what it may do here.
+
+    Attributes:
+        role: the role that logged in; SET ROLE does not change it.
+        superuser, bypasses: whether it is a superuser, or bypasses row security.
+        administers: whether it may act as ``owner``, to whom nothing is closed.
+        tenant: the tenant it acts for, whatever it asks; ``*``: any that it names; None: none.
+        may: reader, app, worker or nothing.
+    """
+
+    role: str
+    superuser: bool
+    bypasses: bool
+    administers: bool
+    tenant: str | None
+    may: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
 class ZoneCount:
     """Live memories of a layer in a zone; ``zone`` is None before the job ``vitality`` has run."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pgrecall.models.service import Census, JobCount, SchemaStamp, ZoneCount
+from pgrecall.models.service import Caller, Census, JobCount, SchemaStamp, ZoneCount
 from pgrecall.operations.base import Operation, Row
 
 
@@ -11,6 +11,11 @@ def schema_state() -> Operation[SchemaStamp]:
     return Operation(
         "SELECT * FROM recall.schema_state()", {}, lambda rows: SchemaStamp(**rows[0]), repeatable=True
     )
+
+
+def caller() -> Operation[Caller]:
+    """The role that speaks, and what it may do."""
+    return Operation("SELECT * FROM recall.caller()", {}, lambda rows: Caller(**rows[0]), repeatable=True)
 
 
 def census() -> Operation[Census]:

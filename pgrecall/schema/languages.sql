@@ -2,16 +2,6 @@
 -- accents are taken off a word before it is stemmed, where the extension unaccent can be had. Applied before the
 -- revisions at every install and upgrade; a configuration that is there is left as it is.
 
--- The extension, if this role may create it. Without it search still works and tells an accent from none.
-DO $$
-BEGIN
-    IF EXISTS (SELECT FROM pg_available_extensions a WHERE a.name = 'unaccent' AND a.installed_version IS NULL) THEN
-        CREATE EXTENSION unaccent;
-    END IF;
-EXCEPTION WHEN insufficient_privilege OR invalid_schema_name OR undefined_file THEN
-    NULL;
-END $$;
-
 -- The dictionary recall.unaccent: that of the extension, or one that lets every word through as it is. An upgrade
 -- after the extension has arrived puts the former in the latter's place.
 DO $$

@@ -10,20 +10,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
+from typing import Any
 
 import psycopg
 from alembic import command
 from alembic.config import Config
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from psycopg.rows import dict_row
 from sqlalchemy import Connection, create_engine, exc, pool, text
-from sqlalchemy import inspect as sqlalchemy_inspect
 
 from pgrecall.database import ServerFacts, connect, require_suitable, server_facts, translated
 from pgrecall.errors import InvalidInput
 from pgrecall.schema import state
-from pgrecall.schema.columns import SCHEMA
+from pgrecall.schema.ownership import (
+    AccessProblem,
+    access_problems,
+    act_as_oneself,
+    act_as_owner,
+    run_file,
+)
 from pgrecall.schema.state import (
     SchemaState,
     ensure_current,
@@ -62,6 +67,8 @@ class Upgrade:
 
     before: SchemaState
     after: SchemaState
+    left: tuple[AccessProblem, ...] = ()
+    """What it could not put right by itself."""
 
     @property
     def changed(self) -> bool:
@@ -86,15 +93,19 @@ def upgrade(url: str, *, dimensions: int | None = None, timeout: float = 10.0) -
     with connect(url, timeout=timeout) as connection:
         facts = server_facts(connection)
     with _locked(url) as connection:
+        driver = _driver(connection)
+        act_as_owner(driver)
         before = _state(connection)
+        act_as_oneself(driver)
         refuse_newer(before)
         wanted = _dimensions(before, dimensions)
         require_suitable(facts)
         _prepare(connection, facts)
         _run_revisions(connection, wanted)
         _apply_functions(connection)
+        connection.execute(text("SELECT recall.mend_access()"))
         _record(connection, wanted)
-        return Upgrade(before, _state(connection))
+        return Upgrade(before, _state(connection), tuple(access_problems(driver)))
 
 
 @contextmanager
@@ -120,6 +131,12 @@ def _locked(url: str) -> Iterator[Connection]:
         yield connection
 
 
+def _driver(connection: Connection) -> psycopg.Connection[Any]:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    return driver
+
+
 def _config(connection: Connection | None = None, dimensions: int | None = None) -> Config:
     config = Config()
     config.set_main_option("script_location", str(files(__package__) / "migrations"))
@@ -133,14 +150,8 @@ def _scripts() -> ScriptDirectory:
 
 
 def _state(connection: Connection) -> SchemaState:
-    if not sqlalchemy_inspect(connection).has_table("setting", schema=SCHEMA):
-        return SchemaState(None, None, None)
-    context = MigrationContext.configure(connection, opts={"version_table_schema": SCHEMA})
-    rows = connection.execute(text("SELECT name, value FROM recall.setting WHERE tenant = '*'"))
-    settings = {row.name: row.value for row in rows}
-    return SchemaState(
-        context.get_current_revision(), settings.get("schema.functions"), settings.get("embedding.dimensions")
-    )
+    with _driver(connection).cursor(row_factory=dict_row) as cursor:
+        return state.state_of(cursor)
 
 
 def _dimensions(before: SchemaState, asked: int | None) -> int:
@@ -164,7 +175,10 @@ def _prepare(connection: Connection, facts: ServerFacts) -> None:
     for name, extension in facts.extensions.items():
         if extension.installed is None:
             connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}"))
-    _run_file(connection, state.languages_file())
+    driver = _driver(connection)
+    run_file(driver, state.roles_file())
+    act_as_owner(driver)
+    run_file(driver, state.languages_file())
     # Functions keep this path; types and operators of the extensions may live in any schema.
     schemas = connection.execute(
         text(
@@ -185,23 +199,13 @@ def _run_revisions(connection: Connection, dimensions: int) -> None:
 def _apply_functions(connection: Connection) -> None:
     before = connection.execute(text(_OUR_FUNCTIONS)).scalars().all()
     for path in function_files():
-        _run_file(connection, path)
+        run_file(_driver(connection), path)
     touched = set(
         connection.execute(text(_OUR_FUNCTIONS + " AND xmin = pg_current_xact_id()::xid")).scalars()
     )
     for signature in before:
         if signature not in touched:
             connection.execute(text(f"DROP ROUTINE {signature}"))
-
-
-def _run_file(connection: Connection, path: Path) -> None:
-    # Straight to the driver: a file holds many statements, and its % signs are no placeholders.
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, psycopg.Connection)
-    try:
-        driver.execute(path.read_bytes())
-    except psycopg.Error as error:
-        raise translated(error) from error
 
 
 _OUR_FUNCTIONS = (

@@ -1,4 +1,4 @@
-"""The tables around search: what was shown and judged, how rerankers are read, keys to the service."""
+"""The tables around search and service: what was shown and judged, how rerankers are read, keys, roles."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def add(metadata: MetaData) -> None:
     _search_log(metadata)
     _judgement(metadata)
     _api_key(metadata)
+    _tenant_role(metadata)
 
 
 def _rerank_model(metadata: MetaData) -> Table:
@@ -103,5 +104,21 @@ def _api_key(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("tenant", "id", name="api_key_pkey"),
         # Not led by the tenant, for the hash is what tells whose the key is.
         Index("api_key_hash_idx", "hash", unique=True),
+        schema=SCHEMA,
+    )
+
+
+def _tenant_role(metadata: MetaData) -> Table:
+    """The tenant that a login role of the server acts for; ``*``: any that it names."""
+    return Table(
+        "tenant_role",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("role", Text, nullable=False),
+        moment("bound_at", nullable=False, default=True),
+        PrimaryKeyConstraint("tenant", "role", name="tenant_role_pkey"),
+        CheckConstraint("tenant <> ''", name="tenant_role_tenant_check"),
+        # Not led by the tenant, for the role is what tells whose it is.
+        Index("tenant_role_role_idx", "role", unique=True),
         schema=SCHEMA,
     )

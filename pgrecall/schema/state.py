@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from pgrecall.database import connect
+import psycopg
+
+from pgrecall.database import Row, connect
 from pgrecall.errors import SchemaMismatch
 
 
@@ -23,13 +25,29 @@ class SchemaState:
 def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:
     """What is installed in a database, changing nothing."""
     with connect(url, timeout=timeout) as connection:
-        there = connection.execute("SELECT to_regclass('recall.setting') IS NOT NULL AS installed").fetchone()
-        assert there is not None
-        if not there["installed"]:
-            return SchemaState(None, None, None)
-        row = connection.execute((files(__package__) / "state.sql").read_bytes()).fetchone()
-        assert row is not None
-        return SchemaState(**row)
+        return state_of(connection.cursor())
+
+
+def state_of(cursor: psycopg.Cursor[Row]) -> SchemaState:
+    """The same over a connection that is open. From revision 0005 on a function tells it, to all roles."""
+    there = cursor.execute(_THERE).fetchone()
+    assert there is not None
+    if not there["installed"]:
+        return SchemaState(None, None, None)
+    query = b"SELECT * FROM recall.installation()"
+    if not there["tells"]:
+        query = (files(__package__) / "state.sql").read_bytes()
+    row = cursor.execute(query).fetchone()
+    assert row is not None
+    return SchemaState(**row)
+
+
+_THERE = (
+    "SELECT count(*) FILTER (WHERE c.relname = 'setting') > 0 AS installed, "
+    "EXISTS (SELECT FROM pg_proc p JOIN pg_namespace m ON m.oid = p.pronamespace "
+    "WHERE m.nspname = 'recall' AND p.proname = 'installation') AS tells "
+    "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'recall'"
+)
 
 
 def require_current(state: SchemaState) -> None:
@@ -86,7 +104,7 @@ def _revisions() -> list[str]:
 def functions_fingerprint() -> str:
     """A digest of every function file, so that a changed function is noticed."""
     digest = hashlib.sha256()
-    for path in (languages_file(), *function_files()):
+    for path in (roles_file(), languages_file(), *function_files()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -94,6 +112,11 @@ def functions_fingerprint() -> str:
 def function_files() -> list[Path]:
     """The function files in the order they are applied."""
     return sorted(Path(str(files(__package__) / "functions")).glob("*.sql"))
+
+
+def roles_file() -> Path:
+    """What the installing role does before it acts as the owner."""
+    return Path(str(files(__package__) / "roles.sql"))
 
 
 def languages_file() -> Path:

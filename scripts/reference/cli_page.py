@@ -28,7 +28,7 @@ GROUPS = {
     "Prune": "prune",
     "Pictures": "plot",
     "Jobs": "worker job",
-    "Serve": "serve key mcp tools",
+    "Serve": "serve key mcp tools role",
 }
 _TYPES = {str: "text", int: "number", float: "number", Path: "path", datetime: "time"}
 _HELP = {"--help", "-h"}

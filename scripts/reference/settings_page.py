@@ -31,6 +31,8 @@ _GROUPS = {
     "reranker": "The reranker",
     "server": "Models of a running service",
     "http": "The HTTP service",
+    "role": "Roles",
+    "allow": "Roles",
 }
 _TYPES = {
     str: "text",

@@ -41,8 +41,8 @@ def test_it_works_where_nothing_can_be_written(filled: Command, database_url: st
     assert done.code == 0, done.out + done.err
     assert done.json["healthy"] is True
     assert levels(done.json) == {
-        "server": {"ok"}, "schema": {"ok"}, "embedder": {"ok"}, "reranker": {"ok"}, "jobs": {"ok"},
-        "memories": {"ok"},
+        "server": {"ok"}, "schema": {"ok"}, "roles": {"ok"}, "embedder": {"ok"}, "reranker": {"ok"},
+        "jobs": {"ok"}, "memories": {"ok"},
     }  # fmt: skip
     assert filled("doctor", "--strict").code == 0
     assert "Schema 0" in filled("doctor").out
@@ -116,10 +116,10 @@ def test_a_role_without_rights_is_named(filled: Command, database_url: str, quer
     as_guest = make_conninfo(database_url, options="-c role=doctor_guest")
     done = filled("doctor", "--json", "--only", "server", database_url=as_guest)
     assert done.code == 1
-    assert any("Role doctor_guest may not read and write" in entry["said"] for entry in done.json["findings"])
+    assert any("Role doctor_guest may not use memories" in entry["said"] for entry in done.json["findings"])
 
 
 def test_what_it_does_not_know_is_refused(pgrecall: Command) -> None:
     done = pgrecall("doctor", "--only", "weather")
     assert done.code == 2
-    assert "There are server, schema, embedder, reranker, jobs, memories." in done.err
+    assert "There are server, schema, roles, embedder, reranker, jobs, memories." in done.err

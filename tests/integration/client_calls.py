@@ -91,6 +91,7 @@ CALLS = (
     Call("api_keys"),
     Call("key_holder", ("no such secret",)),
     Call("schema_state"),
+    Call("caller"),
     Call("census", by_the_clock=True),
 )
 

@@ -60,7 +60,7 @@ def runs(query: Query, columns: str = "state", *, tenant: str = "acme") -> list[
 
 def breaking(query: Query, table: str, condition: str, error: str = "RAISE 'It broke.'") -> None:
     """Makes every insert into a table fail that fits the condition."""
-    query("CREATE SEQUENCE recall.tries")
+    query("CREATE SEQUENCE recall.tries; GRANT USAGE ON SEQUENCE recall.tries TO recall_owner")
     query(
         f"CREATE FUNCTION recall.breaks() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {error}; END $$; "
         f"CREATE TRIGGER breaks BEFORE INSERT ON recall.{table} FOR EACH ROW WHEN ({condition}) "

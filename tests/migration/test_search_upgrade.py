@@ -138,12 +138,12 @@ def test_a_table_of_ones_own_that_hangs_on_a_column_stops_the_upgrade_unharmed(
 @pytest.fixture
 def without_unaccent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.MonkeyPatch]:
     """As long as this patch holds, nobody asks the server for the extension."""
-    script = state.languages_file().read_text()
+    script = state.roles_file().read_text()
     asking, _, rest = script.partition("CREATE EXTENSION unaccent;")
-    copy = tmp_path / "languages.sql"
+    copy = tmp_path / "roles.sql"
     copy.write_text(f"{asking}NULL;{rest}")
     with monkeypatch.context() as patch:
-        patch.setattr(state, "languages_file", lambda: copy)
+        patch.setattr(state, "roles_file", lambda: copy)
         yield patch
 
 

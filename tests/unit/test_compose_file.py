@@ -56,7 +56,12 @@ def test_our_services_run_commands_that_exist(compose: dict[str, Any], dockerfil
     assert 'ENTRYPOINT ["pgrecall"]' in dockerfile
     for service in services(compose, ours=True).values():
         assert service["build"] == "."
-        assert command_of(service["command"]).name == service["command"][0]
+        if "entrypoint" not in service:
+            assert command_of(service["command"]).name == service["command"][0]
+    migrate = compose["services"]["migrate"]
+    assert migrate["entrypoint"] == ["sh", "-ec"]
+    called = re.findall(r"pgrecall ([a-z].*)$", migrate["command"][0], re.M)
+    assert [command_of(line.split()).name for line in called] == ["init", "create", "create"]
 
 
 def test_each_comes_after_what_it_needs(compose: dict[str, Any]) -> None:
@@ -95,11 +100,26 @@ def test_settings_are_those_there_are_and_secrets_come_from_outside(compose: dic
     for service in services(compose, ours=True).values():
         given = service["environment"]
         assert {name for name in given if name.startswith("PGRECALL_")} <= known
-        assert given["PGPASSWORD"].startswith("${POSTGRES_PASSWORD:?")
+        for name in given.keys() & {"PGPASSWORD", "APP_PASSWORD", "WORKER_PASSWORD"}:
+            assert re.match(r"\$\{[A-Z_]+_PASSWORD:\?", given[name]), name
         for name, value in given.items():
             assert "KEY" not in name or value is None
         assert "@db:5432/" in given["PGRECALL_DATABASE_URL"]
     assert compose["services"]["db"]["environment"]["POSTGRES_PASSWORD"].startswith("${POSTGRES_PASSWORD:?")
+
+
+def test_each_service_is_a_role_of_its_own(compose: dict[str, Any]) -> None:
+    made = dict(re.findall(r"role create (\w+) (.*)$", compose["services"]["migrate"]["command"][0], re.M))
+    assert made == {"pgrecall_app": "--any-tenant", "pgrecall_worker": "--any-tenant --worker"}
+    users, passwords = {}, {}
+    for name, service in services(compose, ours=True).items():
+        url = service["environment"]["PGRECALL_DATABASE_URL"]
+        users[name] = re.findall(r"//(\w+)@", url)[0]
+        passwords[name] = service["environment"]["PGPASSWORD"]
+    assert users == {"migrate": "pgrecall", "worker": "pgrecall_worker", "server": "pgrecall_app"}
+    given = compose["services"]["migrate"]["environment"]
+    assert (passwords["server"], passwords["worker"]) == (given["APP_PASSWORD"], given["WORKER_PASSWORD"])
+    assert len(set(passwords.values())) == 3
 
 
 def test_only_the_service_is_published_and_only_to_this_machine(compose: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.hold_language(p_tenant text) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    SELECT pg_advisory_xact_lock_shared(hashtextextended('recall.language ' || p_tenant, 0))
+    SELECT pg_advisory_xact_lock_shared(recall.lock_key('language', p_tenant))
 $$;
 
 -- set_language: makes this the tenant's language: its memories are indexed by it anew and its words counted again.
@@ -58,7 +58,7 @@ BEGIN
             format('There is no language %s.', coalesce(quote_literal(left(p_language, 100)), 'NULL')),
             format('There are: %s.', (SELECT string_agg(l.name, ', ') FROM recall.languages() l)));
     END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended('recall.language ' || v_tenant, 0));
+    PERFORM pg_advisory_xact_lock(recall.lock_key('language', v_tenant));
     INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'language', to_jsonb(p_language))
     ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
     PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.language <> p_language

@@ -24,7 +24,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_total bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('recall.refresh_lexemes ' || p_tenant, 0));
+    PERFORM pg_advisory_xact_lock(recall.lock_key('lexemes', p_tenant));
     SELECT count(*) INTO v_total FROM recall.memory m WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
     WITH counted AS MATERIALIZED (
         SELECT s.word, s.ndoc

@@ -76,7 +76,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.lock_layers(p_tenant text) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    SELECT pg_advisory_xact_lock(hashtextextended('recall.layers ' || p_tenant, 0))
+    SELECT pg_advisory_xact_lock(recall.lock_key('layers', p_tenant))
 $$;
 
 -- hold_layers: makes changes of this tenant's layers wait until this transaction ends: what it stores by the rates
@@ -84,7 +84,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall.hold_layers(p_tenant text) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    SELECT pg_advisory_xact_lock_shared(hashtextextended('recall.layers ' || p_tenant, 0))
+    SELECT pg_advisory_xact_lock_shared(recall.lock_key('layers', p_tenant))
 $$;
 
 -- store_layer: keeps a layer as the row of its tenant, once it is checked.

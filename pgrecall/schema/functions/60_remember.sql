@@ -181,6 +181,7 @@ BEGIN
         RETURN;
     END IF;
     IF v_known IS NULL THEN
+        PERFORM recall.require_whole('choose the embedder of this database');
         INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'embedding.model', to_jsonb(p_name))
         ON CONFLICT (tenant, name) DO NOTHING;
         v_known := recall.setting_of('*', 'embedding.model') #>> '{}';

@@ -241,7 +241,7 @@ BEGIN
         PERFORM recall.reject(format('Memory %s cannot supersede itself.', p_old));
     END IF;
     -- One supersession of a tenant at a time: two crossing ones would each miss the circle they close.
-    PERFORM pg_advisory_xact_lock(hashtextextended('recall.supersede ' || v_tenant, 0));
+    PERFORM pg_advisory_xact_lock(recall.lock_key('supersede', v_tenant));
     IF recall.is_successor(v_tenant, p_new, p_old) THEN
         PERFORM recall.reject(
             format('Memory %s cannot supersede %s, which supersedes it already.', p_new, p_old),

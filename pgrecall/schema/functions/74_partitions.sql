@@ -15,7 +15,8 @@ DECLARE
     v_name text;
     v_made int := 0;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('recall.make_access_partitions', 0));
+    PERFORM recall.require_whole('make partitions'), recall.bounded(p_ahead, 0, 120, 'p_ahead');
+    PERFORM pg_advisory_xact_lock(recall.lock_key('partitions', '*'));
     FOR v_month IN
         SELECT date_trunc('month', recall.finite(p_now)) + make_interval(months => n)
         FROM generate_series(0, p_ahead) n
@@ -33,6 +34,7 @@ BEGIN
                 v_month, v_month + interval '1 month', v_name);
             EXECUTE format('ALTER TABLE recall.access ATTACH PARTITION recall.%I FOR VALUES FROM (%L) TO (%L)',
                 v_name, v_month, v_month + interval '1 month');
+            PERFORM recall.protect_table(format('recall.%I', v_name)::regclass);
             v_made := v_made + 1;
         END IF;
     END LOOP;

@@ -72,6 +72,7 @@ DECLARE
     v_dimensions int := recall.setting_of('*', 'embedding.dimensions')::int;
     v_before text;
 BEGIN
+    PERFORM recall.require_whole('change the embedder');
     IF coalesce(btrim(p_model), '') = '' THEN
         PERFORM recall.reject('The new embedder has no name.', 'Name the model.');
     ELSIF p_dimensions IS DISTINCT FROM v_dimensions THEN

@@ -7,22 +7,32 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN CASE WHEN p_whole THEN '*' ELSE recall.current_tenant() END;
 
+-- writing_tenant: the same for whoever writes a run down: only a role that may name any tenant runs what concerns all.
+CREATE OR REPLACE FUNCTION recall.writing_tenant(p_whole boolean) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF p_whole THEN
+        PERFORM recall.require_whole('run a job of the whole database');
+    END IF;
+    RETURN recall.job_tenant(p_whole);
+END $$;
+
 -- job_key: the key of the advisory lock under which a job runs for a tenant.
 CREATE OR REPLACE FUNCTION recall.job_key(p_job text, p_tenant text) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STABLE
 SET search_path FROM CURRENT
-RETURN hashtextextended('recall.job ' || p_job || ' ' || p_tenant, 0);
+RETURN recall.lock_key('job ' || p_job, p_tenant);
 
 -- job_held: whether a session of this database holds that lock now.
 CREATE OR REPLACE FUNCTION recall.job_held(p_job text, p_tenant text) RETURNS boolean
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT
 RETURN EXISTS (
-    SELECT FROM pg_locks l
+    SELECT FROM (SELECT recall.job_key(p_job, p_tenant) AS key OFFSET 0) k CROSS JOIN pg_locks l
     WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-      AND l.classid = ((recall.job_key(p_job, p_tenant) >> 32) & 4294967295)::oid
-      AND l.objid = (recall.job_key(p_job, p_tenant) & 4294967295)::oid
+      AND l.classid = ((k.key >> 32) & 4294967295)::oid AND l.objid = (k.key & 4294967295)::oid
 );
 
 -- begin_job: starts a run of a job and returns its id; NULL when another session is running it. Runs of it that
@@ -33,7 +43,7 @@ CREATE OR REPLACE FUNCTION recall.begin_job(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_tenant text := recall.job_tenant(p_whole);
+    v_tenant text := recall.writing_tenant(p_whole);
     v_id bigint;
 BEGIN
     IF coalesce(length(p_job), 0) NOT BETWEEN 1 AND 100 THEN
@@ -58,7 +68,7 @@ CREATE OR REPLACE FUNCTION recall.report_job(
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     UPDATE recall.job_run r SET done = p_done, counts = p_counts
-    WHERE r.tenant = recall.job_tenant(p_whole) AND r.id = p_run_id AND r.state = 'running'
+    WHERE r.tenant = recall.writing_tenant(p_whole) AND r.id = p_run_id AND r.state = 'running'
 $$;
 
 -- end_job: ends a run as done, failed (with the error) or stopped, and gives its lock back; false when it was
@@ -70,7 +80,7 @@ CREATE OR REPLACE FUNCTION recall.end_job(
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_tenant text := recall.job_tenant(p_whole);
+    v_tenant text := recall.writing_tenant(p_whole);
     v_job text;
 BEGIN
     IF coalesce(p_state NOT IN ('done', 'failed', 'stopped'), true) THEN
@@ -174,7 +184,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- tenants: every tenant with memories, with searches in the log or with accesses waiting to be folded; by name. The
--- whole database.
+-- whole database; a role that is bound to a tenant sees that one alone.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -194,11 +204,11 @@ SET search_path FROM CURRENT AS $$
         UNION ALL
         SELECT (SELECT min(q.tenant) FROM recall.access_queue q WHERE q.tenant > w.tenant)
         FROM waiting w WHERE w.tenant IS NOT NULL
+    ), known(tenant) AS (
+        SELECT o.tenant FROM owner o UNION SELECT s.tenant FROM searcher s UNION SELECT w.tenant FROM waiting w
     )
-    SELECT o.tenant FROM owner o WHERE o.tenant IS NOT NULL
-    UNION SELECT s.tenant FROM searcher s WHERE s.tenant IS NOT NULL
-    UNION SELECT w.tenant FROM waiting w WHERE w.tenant IS NOT NULL
-    ORDER BY 1
+    SELECT k.tenant FROM (SELECT recall.binding() AS tenant OFFSET 0) b JOIN known k ON b.tenant IN (k.tenant, '*')
+    WHERE k.tenant IS NOT NULL ORDER BY 1
 $$;
 
 -- due_tenants: the tenants for which a job is due, longest waiting first; '*' for a job of the whole database. The
@@ -210,7 +220,7 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT t.tenant
     FROM (
-        SELECT '*' AS tenant WHERE p_whole
+        SELECT '*' AS tenant WHERE p_whole AND recall.binding() = '*'
         UNION ALL SELECT o FROM recall.tenants() o WHERE NOT p_whole
     ) t
     CROSS JOIN LATERAL (SELECT recall.job_minutes(t.tenant, p_job) AS minutes) m
@@ -220,13 +230,16 @@ SET search_path FROM CURRENT AS $$
     ORDER BY due.at, t.tenant
 $$;
 
--- job_pace: the shortest interval, in minutes, at which any tenant wants this job; NULL when all switched it off.
+-- job_pace: the shortest interval, in minutes, at which any tenant (that this role may act for) wants this job; NULL
+-- when all switched it off.
 CREATE OR REPLACE FUNCTION recall.job_pace(p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT min(v.minutes) FROM (
         SELECT recall.job_minutes('*', p_job) AS minutes
         UNION ALL
-        SELECT s.value::double precision FROM recall.setting s WHERE s.name = 'job.' || p_job || '.minutes') v
+        SELECT s.value::double precision FROM recall.setting s
+        CROSS JOIN (SELECT recall.binding() AS tenant OFFSET 0) b
+        WHERE s.name = 'job.' || p_job || '.minutes' AND b.tenant IN (s.tenant, '*')) v
     WHERE v.minutes > 0
 $$;

@@ -25,6 +25,8 @@ BEGIN
     INSERT INTO recall.api_key AS k (tenant, name, hash, created_at)
     VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now)
     RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at;
+EXCEPTION WHEN unique_violation THEN  -- whose it is, the message would not tell, but that there is one
+    PERFORM recall.reject('This digest cannot be kept.', 'Make another key.');
 END $$;
 
 -- revoke_key: from now on the key opens nothing; false when it was revoked before.
@@ -56,14 +58,17 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.id DESC
 $$;
 
--- any_key: whether there is a key, of whatever tenant, that opens anything. For whoever starts a service.
+-- any_key: whether there is a key, of whatever tenant this role may act for, that opens anything. For whoever starts a
+-- service.
 CREATE OR REPLACE FUNCTION recall.any_key() RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
-RETURN EXISTS (SELECT FROM recall.api_key k WHERE k.revoked_at IS NULL);
+RETURN EXISTS (
+    SELECT FROM (SELECT recall.binding() AS tenant OFFSET 0) b
+    JOIN recall.api_key k ON b.tenant IN (k.tenant, '*') WHERE k.revoked_at IS NULL);
 
--- holder_of_key: whose key it is that has this digest, and its id; no row for one that is unknown or revoked. The
--- only function that needs no tenant: it finds it. Notes the use once a minute, where the database can be written to.
+-- holder_of_key: whose key it is that has this digest, and its id; no row for one that is unknown or revoked, and for a
+-- role that is bound to a tenant none of another tenant's, for which it could not act. It needs no tenant: it finds it. Notes the use once a minute, where the database can be written to.
 CREATE OR REPLACE FUNCTION recall.holder_of_key(p_hash bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (tenant text, id bigint)
 LANGUAGE plpgsql VOLATILE
@@ -71,7 +76,8 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_key recall.api_key;
 BEGIN
-    SELECT * INTO v_key FROM recall.api_key k WHERE k.hash = p_hash AND k.revoked_at IS NULL;
+    SELECT * INTO v_key FROM recall.api_key k
+    WHERE k.hash = p_hash AND k.revoked_at IS NULL AND recall.binding() IN (k.tenant, '*');
     IF NOT FOUND THEN
         RETURN;
     END IF;

@@ -1,5 +1,15 @@
 -- What a service tells whoever runs it: whether the schema is still the one it was started for, and figures of the
--- whole database, in which no tenant, no title and no text can be told.
+-- whole database, in which no tenant, no title and no text can be told. For a role that is bound to a tenant they are
+-- the figures of that one.
+
+-- installation: what is installed: the revision of the tables, the fingerprint of the functions, and the dimensions of
+-- the embeddings; NULL for what is not known.
+CREATE OR REPLACE FUNCTION recall.installation() RETURNS TABLE (revision text, functions text, dimensions int)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT (SELECT v.version_num FROM recall.alembic_version v),
+           recall.setting_of('*', 'schema.functions') #>> '{}', recall.setting_of('*', 'embedding.dimensions')::int
+$$;
 
 -- schema_state: the revision of the tables and the fingerprint of the functions, as the last upgrade left them.
 CREATE OR REPLACE FUNCTION recall.schema_state() RETURNS TABLE (revision text, functions text)
@@ -20,25 +30,35 @@ SET search_path FROM CURRENT AS $$
                count(*) FILTER (WHERE recall.state_of(r) = 'running') AS running,
                count(*) FILTER (WHERE r.state = 'failed') AS failed,
                recall.epoch(max(r.finished_at) FILTER (WHERE r.state = 'done')) AS done_at
-        FROM (SELECT DISTINCT o.tenant, o.job FROM recall.job_run o) j
+        FROM (SELECT DISTINCT o.tenant, o.job
+              FROM (SELECT recall.binding() AS tenant OFFSET 0) b
+              JOIN recall.job_run o ON b.tenant IN (o.tenant, '*') OR o.tenant = '*') j
         CROSS JOIN LATERAL recall.last_run(j.tenant, j.job) r
         GROUP BY r.job) c
 $$;
 
 -- census: figures of the whole database in one document: live memories by layer and zone as the job vitality last
--- saw them (zone null before), those archived, what waits to be embedded and to be folded, and the jobs. It reads
--- every memory: ask once a minute.
+-- saw them (zone null before), those archived, what waits to be embedded and to be folded, and the jobs. Layers that
+-- tenants named themselves are `other`: a name can tell something. It reads every memory: ask once a minute.
 CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
+    WITH seen AS MATERIALIZED (SELECT recall.binding() AS tenant), counted AS MATERIALIZED (
+        SELECT m.layer, a.zone, m.archived_at IS NULL AS live, m.embedding IS NULL AS bare, count(*) AS memories
+        FROM seen s
+        JOIN recall.memory m ON s.tenant IN (m.tenant, '*')
+        JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+        GROUP BY 1, 2, 3, 4
+    ), zoned AS (
+        SELECT coalesce(l.name, 'other') AS layer, c.zone, sum(c.memories)::bigint AS memories
+        FROM counted c LEFT JOIN recall.layer l ON l.tenant = '*' AND l.name = c.layer
+        WHERE c.live GROUP BY 1, 2
+    )
     SELECT jsonb_build_object(
-        'zones', (SELECT coalesce(jsonb_agg(to_jsonb(z) ORDER BY z.layer, z.zone), '[]') FROM (
-            SELECT m.layer, a.zone, count(*) AS memories
-            FROM recall.memory m
-            JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-            WHERE m.archived_at IS NULL GROUP BY m.layer, a.zone) z),
-        'archived', (SELECT count(*) FROM recall.memory m WHERE m.archived_at IS NOT NULL),
-        'awaiting_embedding', (SELECT count(*) FROM recall.memory m WHERE m.embedding IS NULL),
-        'accesses_waiting', (SELECT coalesce(sum(cardinality(q.memory_ids)), 0) FROM recall.access_queue q),
+        'zones', (SELECT coalesce(jsonb_agg(to_jsonb(z) ORDER BY z.layer, z.zone), '[]') FROM zoned z),
+        'archived', (SELECT coalesce(sum(c.memories), 0) FROM counted c WHERE NOT c.live),
+        'awaiting_embedding', (SELECT coalesce(sum(c.memories), 0) FROM counted c WHERE c.bare),
+        'accesses_waiting', (SELECT coalesce(sum(cardinality(q.memory_ids)), 0)
+                             FROM seen s JOIN recall.access_queue q ON s.tenant IN (q.tenant, '*')),
         'jobs', recall.job_census())
 $$;

@@ -8,7 +8,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('recall.prune ' || v_tenant, 0));
+    PERFORM pg_advisory_xact_lock(recall.lock_key('prune', v_tenant));
     PERFORM FROM recall.prune_plan p WHERE p.tenant = v_tenant AND p.id = p_plan_id FOR UPDATE;
     RETURN recall.require_plan(p_plan_id);
 END $$;

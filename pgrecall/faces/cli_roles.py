@@ -1,0 +1,126 @@
+"""Commands for administrators about login roles: role create, bind, unbind, list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli_base import globals_of, notes, output
+from pgrecall.faces.documents import to_text
+from pgrecall.faces.snippets import printable
+from pgrecall.faces.values import text
+
+if TYPE_CHECKING:
+    from pgrecall.schema.roles import RoleBinding
+
+ANY = "*"
+"""Any tenant, as the database writes it."""
+
+role_commands = typer.Typer(
+    help="Login roles of the database, and whose memories each acts for. For administrators.",
+    no_args_is_help=True,
+)
+
+Name = Annotated[str, typer.Argument(metavar="ROLE", help="The login role.")]
+AnyTenant = Annotated[bool, typer.Option("--any-tenant", help="It may name any tenant: for services.")]
+
+
+@role_commands.command("create")
+def create(
+    context: typer.Context,
+    name: Name,
+    bound: Annotated[str | None, typer.Option("--for", metavar="TENANT", help="The one it acts for.")] = None,
+    any_tenant: AnyTenant = False,
+    reader: Annotated[bool, typer.Option("--reader", help="It may read, and change nothing.")] = False,
+    worker: Annotated[bool, typer.Option("--worker", help="It may also run jobs.")] = False,
+) -> None:
+    """Make a login role that may use memories, or make the one there is so, and bind it.
+
+    Its password is taken from PGRECALL_ROLE_PASSWORD; only a hash of it is sent.
+    """
+    from pgrecall.schema import roles
+
+    if reader and worker:
+        raise InvalidInput("--reader and --worker exclude each other.")
+    tenant = _tenant(bound, any_tenant=any_tenant)
+    with globals_of(context).located() as (url, _, settings):
+        password = settings.role_password.get_secret_value() if settings.role_password else None
+        roles.create(
+            url,
+            text(name, "The role"),
+            may="reader" if reader else "worker" if worker else "app",
+            tenant=tenant,
+            password=password,
+            timeout=settings.connect_timeout,
+        )
+    notes().print(f"Role {printable(name)} {_acts_for(tenant)}.")
+
+
+@role_commands.command("bind")
+def bind(
+    context: typer.Context,
+    name: Name,
+    tenant: Annotated[str | None, typer.Argument(metavar="TENANT", help="The one it acts for.")] = None,
+    any_tenant: AnyTenant = False,
+) -> None:
+    """Bind a role: from now on it acts for this tenant and no other, whatever it asks."""
+    from pgrecall.schema import roles
+
+    wanted = _tenant(tenant, any_tenant=any_tenant)
+    with globals_of(context).located() as (url, _, settings):
+        changed = roles.bind(url, text(name, "The role"), wanted, timeout=settings.connect_timeout)
+    said = f"Role {printable(name)} {_acts_for(wanted)}"
+    output().print(f"{said}." if changed else f"{said} already.", soft_wrap=True)
+
+
+@role_commands.command("unbind")
+def unbind(context: typer.Context, name: Name) -> None:
+    """Take a role's binding away: it then acts for no tenant."""
+    from pgrecall.schema import roles
+
+    with globals_of(context).located() as (url, _, settings):
+        changed = roles.unbind(url, text(name, "The role"), timeout=settings.connect_timeout)
+    output().print("Unbound." if changed else "It was bound to none.")
+
+
+@role_commands.command("list")
+def list_(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Every binding: role, tenant, and the most the role may do."""
+    from pgrecall.schema import roles
+
+    with globals_of(context).located() as (url, _, settings):
+        found = roles.bindings(url, timeout=settings.connect_timeout)
+    if as_json:
+        output().out(to_text(found))
+    else:
+        output().print(_table(found) if found else "No role is bound; `pgrecall role create` makes one.")
+
+
+def _tenant(named: str | None, *, any_tenant: bool) -> str:
+    if (named is None) != any_tenant:
+        raise InvalidInput("Whom it acts for is not clear.", hint="Name one tenant, or say --any-tenant.")
+    if named == ANY:
+        raise InvalidInput("* is no tenant.", hint="Say --any-tenant for a role that may name any.")
+    return ANY if named is None else text(named, "The tenant")
+
+
+def _acts_for(tenant: str) -> str:
+    return "may name any tenant" if tenant == ANY else f"acts for tenant {printable(tenant)}"
+
+
+def _table(bindings: Sequence[RoleBinding]) -> Table:
+    shown = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("role", "tenant", "may", "state"):
+        shown.add_column(column, overflow="fold")
+    for found in bindings:
+        state = "can log in" if found.may_log_in else "cannot log in" if found.present else "is not there"
+        tenant = "any" if found.tenant == ANY else found.tenant
+        shown.add_row(printable(found.role), printable(tenant), found.may, state)
+    return shown

@@ -1,0 +1,79 @@
+"""Whose the schema is: acting as its owner, and what is not as it is declared.
+
+The roles and their rights are declared in ``functions/12_access.sql`` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
+
+from pgrecall.database import translated
+from pgrecall.errors import DatabaseUnsuitable
+
+
+@dataclass(frozen=True, slots=True)
+class AccessProblem:
+    """Something that is not as declared, in a sentence without its full stop, and the SQL that mends it.
+
+    ``grave`` where others could reach what they should not; else it is only not as good as it could be.
+    """
+
+    problem: str
+    fix: str
+    grave: bool
+
+
+def run_file(connection: psycopg.Connection[Any], path: Path) -> None:
+    """Runs an SQL file of many statements, in which % signs are none of ours."""
+    try:
+        connection.execute(path.read_bytes())
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def act_as_owner(connection: psycopg.Connection[Any]) -> None:
+    """Makes the rest of this transaction act as the owner of the schema, where there is one; harmless twice.
+
+    Raises:
+        DatabaseUnsuitable: this role may not act as the owner.
+    """
+    found = _rows(connection, _OWNER)
+    if not found or found[0]["owner"] == found[0]["role"]:
+        return
+    [row] = found
+    if not row["may"]:
+        owner, role = row["owner"], row["role"]
+        raise DatabaseUnsuitable(
+            f"The schema recall belongs to {owner}, and role {role} may not act as it.",
+            hint=f"An administrator runs: GRANT {owner} TO {role} WITH INHERIT FALSE, SET TRUE;",
+        )
+    connection.execute(SQL("SET LOCAL ROLE {}").format(Identifier(row["owner"])))
+
+
+def act_as_oneself(connection: psycopg.Connection[Any]) -> None:
+    """Ends what :func:`act_as_owner` began."""
+    connection.execute("RESET ROLE")
+
+
+def access_problems(connection: psycopg.Connection[Any]) -> Sequence[AccessProblem]:
+    """Everything that is not as declared; right after an upgrade, what an upgrade cannot mend."""
+    rows = _rows(connection, "SELECT problem, fix, grave FROM recall.access_problems()")
+    return tuple(AccessProblem(**row) for row in rows)
+
+
+def _rows(connection: psycopg.Connection[Any], query: str) -> Sequence[Mapping[str, Any]]:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query.encode()).fetchall()
+
+
+_OWNER = (
+    "SELECT current_user AS role, o.rolname AS owner, pg_has_role(o.oid, 'SET') AS may "
+    "FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner WHERE n.nspname = 'recall'"
+)

@@ -1,0 +1,121 @@
+-- What only the role that installs can do, before it acts as the owner; at every install and upgrade. Whatever it may not
+-- do is left out here and told by recall.access_problems(): without the roles everything works for the installer alone.
+
+-- The extension, if this role may create it. Without it search still works and tells an accent from none.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_available_extensions a WHERE a.name = 'unaccent' AND a.installed_version IS NULL) THEN
+        CREATE EXTENSION unaccent;
+    END IF;
+EXCEPTION WHEN insufficient_privilege OR invalid_schema_name OR undefined_file THEN
+    NULL;
+END $$;
+
+-- The roles, of the whole server: other databases may have made them.
+DO $$
+DECLARE
+    v_role text;
+BEGIN
+    FOREACH v_role IN ARRAY ARRAY['recall_owner', 'recall_reader', 'recall_app', 'recall_worker'] LOOP
+        IF to_regrole(v_role) IS NULL THEN
+            BEGIN
+                EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
+            EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
+                NULL;  -- another database is making them at this moment, or this role may not
+            END;
+        END IF;
+    END LOOP;
+END $$;
+
+-- Whoever installs, and whoever the schema was until now: they may act as the owner when they say so (SET ROLE), which
+-- is no more than they could before, and use memories as a worker does.
+DO $$
+DECLARE
+    v_role name;
+BEGIN
+    IF to_regrole('recall_owner') IS NULL OR to_regrole('recall_worker') IS NULL THEN
+        RETURN;
+    END IF;
+    FOR v_role IN
+        SELECT r.rolname FROM pg_roles r
+        WHERE NOT r.rolsuper AND r.rolname <> 'recall_owner' AND (
+            r.rolname = current_user
+            OR r.oid = (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'))
+    LOOP
+        IF NOT pg_has_role(v_role, 'recall_owner', 'SET') THEN
+            EXECUTE format('GRANT recall_owner TO %I WITH INHERIT FALSE, SET TRUE', v_role);
+        END IF;
+        IF NOT pg_has_role(v_role, 'recall_worker', 'USAGE') THEN
+            EXECUTE format('GRANT recall_worker TO %I', v_role);
+        END IF;
+    END LOOP;
+EXCEPTION WHEN insufficient_privilege OR unique_violation THEN
+    NULL;
+END $$;
+
+-- The schemas of the extensions, for all of them; most often that is `public`, which everybody may use.
+DO $$
+DECLARE
+    v record;
+BEGIN
+    FOR v IN
+        SELECT n.oid, n.nspname, r.rolname FROM pg_roles r
+        CROSS JOIN (SELECT DISTINCT e.extnamespace AS oid FROM pg_extension e
+                    WHERE e.extname IN ('vector', 'pg_trgm', 'unaccent')) x
+        JOIN pg_namespace n ON n.oid = x.oid
+        WHERE r.rolname IN ('recall_owner', 'recall_reader', 'recall_app', 'recall_worker')
+          AND NOT has_schema_privilege(r.oid, n.oid, 'USAGE')
+    LOOP
+        BEGIN
+            EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', v.nspname, v.rolname);
+        EXCEPTION WHEN insufficient_privilege THEN
+            NULL;
+        END;
+        IF v.rolname <> 'recall_owner' THEN
+            CONTINUE;
+        ELSIF NOT has_schema_privilege(v.rolname, v.oid, 'USAGE') AND pg_has_role(v.rolname, 'SET') THEN
+            RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+                MESSAGE = format('recall_owner may not use the schema %I, where the extensions are.', v.nspname),
+                HINT = format('An administrator runs: GRANT USAGE ON SCHEMA %I TO recall_owner;', v.nspname);
+        END IF;
+    END LOOP;
+END $$;
+
+-- Everything to the owner, whom nobody logs in as. The schema last: with it goes the right to do this.
+DO $$
+DECLARE
+    v_statement text;
+BEGIN
+    IF to_regrole('recall_owner') IS NULL THEN
+        RETURN;
+    ELSIF NOT pg_has_role('recall_owner', 'SET')
+          OR (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall') = to_regrole('recall_owner') THEN
+        RETURN;
+    END IF;
+    GRANT USAGE, CREATE ON SCHEMA recall TO recall_owner;
+    FOR v_statement IN
+        SELECT format('ALTER %s recall.%I OWNER TO recall_owner',
+                      CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.relname)
+        FROM pg_class c
+        WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'S')
+          AND NOT EXISTS (  -- a sequence of a column goes with its table
+              SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i')
+                AND d.refclassid = 'pg_class'::regclass AND c.relkind = 'S')
+        UNION ALL
+        SELECT format('ALTER ROUTINE %s OWNER TO recall_owner', p.oid::regprocedure) FROM pg_proc p
+        WHERE p.pronamespace = 'recall'::regnamespace AND NOT EXISTS (
+            SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+        UNION ALL
+        SELECT format('ALTER TYPE recall.%I OWNER TO recall_owner', t.typname) FROM pg_type t
+        JOIN pg_class c ON c.oid = t.typrelid AND c.relkind = 'c' WHERE t.typnamespace = 'recall'::regnamespace
+        UNION ALL
+        SELECT format('ALTER TEXT SEARCH CONFIGURATION recall.%I OWNER TO recall_owner', g.cfgname)
+        FROM pg_ts_config g WHERE g.cfgnamespace = 'recall'::regnamespace
+        UNION ALL
+        SELECT format('ALTER TEXT SEARCH DICTIONARY recall.%I OWNER TO recall_owner', d.dictname)
+        FROM pg_ts_dict d WHERE d.dictnamespace = 'recall'::regnamespace
+    LOOP
+        EXECUTE v_statement;
+    END LOOP;
+    ALTER SCHEMA recall OWNER TO recall_owner;
+END $$;

@@ -1,0 +1,194 @@
+"""Installing without superuser, as on a managed Postgres, on a server that has no roles of ours yet."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from alembic import command
+from psycopg.conninfo import make_conninfo
+
+from pgrecall import DatabaseUnsuitable, InvalidInput, Memory
+from pgrecall.embedded import SERVING_ROLE, EmbeddedServer
+from pgrecall.schema import migrate, roles, state
+from pgrecall.settings import Settings
+
+OURS = ("recall_owner", "recall_reader", "recall_app", "recall_worker")
+OWNERS = (
+    "SELECT DISTINCT o.rolname FROM (SELECT nspowner AS oid FROM pg_namespace WHERE nspname = 'recall' "
+    "UNION ALL SELECT relowner FROM pg_class WHERE relnamespace = 'recall'::regnamespace "
+    "UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
+    "UNION ALL SELECT cfgowner FROM pg_ts_config WHERE cfgnamespace = 'recall'::regnamespace) x "
+    "JOIN pg_roles o ON o.oid = x.oid"
+)
+
+
+def fetch(url: str, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql, parameters)
+        return cursor.fetchall() if cursor.description is not None else []
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="pgrecall-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def own_server(folder: Path) -> Iterator[EmbeddedServer]:
+    """A server of this file's own, since roles belong to a whole server."""
+    with EmbeddedServer.start(folder / "data", fast=True) as running:
+        yield running
+
+
+class Site:
+    """A database, the role that owns it and installs, and what an administrator does."""
+
+    def __init__(self, server: EmbeddedServer, name: str) -> None:
+        self.admin = make_conninfo(server.url, dbname=name)
+        self.installer = make_conninfo(server.url, dbname=name, user=name)
+        self.name = name
+
+    def as_role(self, role: str) -> Memory:
+        return Memory(make_conninfo(self.admin, user=role), settings=Settings(embedder="none", tenant="acme"))
+
+
+@pytest.fixture
+def site(own_server: EmbeddedServer) -> Iterator[Site]:
+    """Its installer may create in the database and nothing else; vector needs an administrator everywhere."""
+    name = f"site_{uuid.uuid4().hex[:8]}"
+    fetch(own_server.url, f"CREATE ROLE {name} LOGIN")
+    fetch(own_server.url, f"CREATE DATABASE {name} OWNER {name}")
+    made = Site(own_server, name)
+    fetch(made.admin, "CREATE EXTENSION vector")
+    yield made
+    fetch(own_server.url, f"DROP DATABASE {name} WITH (FORCE)")
+    gone = [
+        row[0]
+        for row in fetch(own_server.url, "SELECT rolname FROM pg_roles WHERE rolname !~ '^(pg_|postgres$)'")
+    ]
+    for role in (*OURS, *gone):
+        fetch(own_server.url, f"DROP OWNED BY {role}") if role in gone else None
+    for role in gone:
+        fetch(own_server.url, f"DROP ROLE {role}")
+
+
+def test_a_role_that_may_make_roles_installs_all_of_it(site: Site) -> None:
+    fetch(site.admin, f"ALTER ROLE {site.name} CREATEROLE")
+    done = migrate.upgrade(site.installer, dimensions=64)
+    assert done.left == ()
+    assert fetch(site.admin, OWNERS) == [("recall_owner",)]
+    assert not migrate.upgrade(site.installer).changed
+    # It stays an administrator, and is the owner only when it says so.
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        fetch(site.installer, "SELECT FROM recall.memory")
+    with site.as_role(site.name) as memory:
+        memory.remember("The harbour contract")
+        assert [hit.body for hit in memory.search("contract").hits] == ["The harbour contract"]
+        assert memory.caller().administers
+
+    roles.create(site.installer, f"{site.name}_app", may="app", tenant="acme", password="it's secret")
+    with site.as_role(f"{site.name}_app") as memory:
+        assert [hit.body for hit in memory.for_tenant("globex").search("contract").hits] == [
+            "The harbour contract"
+        ]
+        assert (memory.caller().tenant, memory.caller().may) == ("acme", "app")
+    with pytest.raises(DatabaseUnsuitable, match="may not act as it"):
+        migrate.upgrade(make_conninfo(site.admin, user=f"{site.name}_app"))
+    assert roles.bind(site.installer, f"{site.name}_app", "globex")
+    [bound] = roles.bindings(site.installer)
+    assert (bound.role, bound.tenant, bound.may) == (f"{site.name}_app", "globex", "app")
+    for role, why in (("postgres", "no binding"), (site.name, "no binding"), ("nobody", "There is no role")):
+        with pytest.raises(InvalidInput, match=why):
+            roles.bind(site.installer, role, "acme")
+    assert roles.unbind(site.installer, bound.role)
+    with site.as_role(bound.role) as memory, pytest.raises(DatabaseUnsuitable, match="bound to no tenant"):
+        memory.search("contract")
+
+
+def test_without_roles_it_installs_for_the_installer_and_says_so(site: Site) -> None:
+    """And what it says, done by an administrator, makes the rest of it at the next upgrade."""
+    done = migrate.upgrade(site.installer, dimensions=64)
+    assert {left.problem for left in done.left} == {
+        *(f"There is no role {role}" for role in OURS),
+        f"The schema recall belongs to {site.name}, which can log in, and not to recall_owner",
+    }
+    assert not any(left.grave for left in done.left)
+    assert fetch(site.admin, OWNERS) == [(site.name,)]
+    with site.as_role(site.name) as memory:
+        memory.remember("The harbour contract")
+        assert len(memory.search("contract").hits) == 1
+    fetch(site.admin, "CREATE ROLE a_stranger LOGIN")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="schema recall"):
+        fetch(make_conninfo(site.admin, user="a_stranger"), "SELECT recall.status()")
+
+    for left in done.left:
+        fetch(site.admin, left.fix)
+    fetch(site.admin, f"GRANT recall_worker TO {site.name}")
+    assert migrate.upgrade(site.installer).left == ()
+    assert fetch(site.admin, OWNERS) == [("recall_owner",)]
+    with site.as_role(site.name) as memory:
+        assert len(memory.search("contract").hits) == 1
+
+
+@pytest.mark.parametrize("revision", ["0001", "0004"])
+def test_from_earlier_revisions_with_data(site: Site, revision: str) -> None:
+    """As it was before there were roles: everything is the installer's own."""
+    fetch(site.admin, f"ALTER ROLE {site.name} CREATEROLE")
+    fetch(site.installer, "CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent; CREATE SCHEMA recall")
+    with migrate._locked(site.installer) as connection:
+        driver = migrate._driver(connection)
+        driver.execute(state.languages_file().read_bytes())
+        driver.execute("SET LOCAL search_path = recall, public, pg_temp")
+        driver.execute("SELECT NULL::vector, show_limit()")
+        command.upgrade(migrate._config(connection, 64), revision)
+        driver.execute(
+            "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'embedding.dimensions', '64'), "
+            "('*', 'schema.functions', '\"old\"'), ('acme', 'prune.grace_days', '3'); "
+            "INSERT INTO recall.memory (tenant, key, layer, title, body) "
+            "VALUES ('acme', 'a', 'knowledge', '', 'The harbour contract'); "
+        )
+        columns = "n, first_at, t1, decay, clock" + (", folded_until" if revision > "0001" else "")
+        values = "1, 1700000000, 1700000000, 0.5, 1" + (", now()" if revision > "0001" else "")
+        driver.execute(
+            f"INSERT INTO recall.activation (tenant, memory_id, {columns}) "
+            f"SELECT tenant, id, {values} FROM recall.memory".encode()
+        )
+    assert fetch(site.admin, OWNERS) == [(site.name,)]
+    done = migrate.upgrade(site.installer)
+    assert (done.before.revision, done.after.revision, done.left) == (revision, "0005", ())
+    assert fetch(site.admin, OWNERS) == [("recall_owner",)]
+    with site.as_role(site.name) as memory:
+        assert [hit.key for hit in memory.search("contract").hits] == ["a"]
+    assert not migrate.upgrade(site.installer).changed
+
+
+def test_an_administrator_may_take_over_and_the_owner_until_then_goes_on(site: Site) -> None:
+    migrate.upgrade(site.installer, dimensions=64)
+    assert migrate.upgrade(site.admin).left == ()
+    assert fetch(site.admin, OWNERS) == [("recall_owner",)]
+    with site.as_role(site.name) as memory:
+        memory.remember("The harbour contract")
+    assert not migrate.upgrade(site.installer).changed
+
+
+def test_clients_of_an_embedded_server_are_not_its_superuser(
+    own_server: EmbeddedServer, folder: Path
+) -> None:
+    settings = Settings(data_dir=folder / "data", embedder="hash", embedder_dimensions=64)
+    for _ in range(2):
+        with Memory(settings=settings) as memory:
+            memory.remember("The harbour contract")
+            caller = memory.caller()
+            assert (caller.role, caller.superuser, caller.administers) == (SERVING_ROLE, False, False)
+            assert (caller.tenant, caller.may) == ("*", "worker")
+            assert [run.state for run in memory.run_job("statistics")] == ["done"]
