@@ -56,8 +56,9 @@ CREATE OR REPLACE FUNCTION recall.lock_key(p_what text, p_tenant text) RETURNS b
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN hashtextextended(p_what || ' ' || p_tenant, (
-        SELECT (s.value #>> '{}')::bigint FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'lock.salt'));
+    RETURN hashtextextended(p_what || ' ' || p_tenant, coalesce((
+        SELECT (s.value #>> '{}')::bigint FROM recall.setting s
+        WHERE s.tenant = '*' AND s.name = 'lock.salt'), 0));  -- without one there would be no lock
 END $$;
 
 -- refuse: raises insufficient_privilege with a sentence (its full stop comes with it) and the way out; never returns.

@@ -1,0 +1,58 @@
+"""The two worlds, and the count of what was tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from pgrecall.embedded import EmbeddedServer
+from tests.acceptance.conftest import bare_pgrecall
+from tests.attack.world import World, attackers, fill, vanish
+from tests.conftest import _database
+
+__all__ = ["bare_pgrecall"]
+
+TRIED: Counter[str] = Counter()
+"""Attacks by way, for the last line of a run."""
+
+
+@pytest.fixture(scope="module")
+def with_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
+    """The database in which there is somebody to attack."""
+    for url in _database(server, template):
+        with psycopg.connect(url, autocommit=True) as admin:
+            world = World(url, admin)
+            fill(world)
+            yield world
+
+
+@pytest.fixture(scope="module")
+def without_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
+    """The same database without."""
+    for url in _database(server, template):
+        with psycopg.connect(url, autocommit=True) as admin:
+            world = World(url, admin)
+            fill(world)
+            vanish(world)
+            yield world
+
+
+@pytest.fixture(scope="module")
+def logins(with_globex: World, without_globex: World) -> Iterator[dict[str, str]]:
+    """Login roles by what they may do; bound to acme in both databases."""
+    with attackers(with_globex.url, without_globex.url) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def tried() -> Counter[str]:
+    return TRIED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if TRIED:
+        ways = ", ".join(f"{way} {number}" for way, number in sorted(TRIED.items()))
+        terminalreporter.write_line(f"{sum(TRIED.values())} attacks tried: {ways}")

@@ -1,0 +1,206 @@
+"""The faces: HTTP with two keys, MCP, the client and the command reach for another tenant's memories.
+
+A service serves both tenants. What the holder of acme's key is told of a memory, search or plan of globex is
+what he is told of one that was never there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from pgrecall import Memory, RecallError
+from pgrecall.search.embedding import HashEmbedder
+from pgrecall.settings import Settings
+from tests.acceptance.command_tools import Command
+from tests.acceptance.http_tools import Served, serving
+from tests.acceptance.mcp_tools import connected, over_stdio, run, text_of
+from tests.attack.world import GUESSED, KEY, UNKNOWN, World
+from tests.conftest import DIMENSIONS
+
+pytestmark = pytest.mark.attack
+
+ABSENT = 900_000_001
+ABSENT_KEY = "nobody-plan"
+
+REQUESTS: tuple[tuple[str, str, Any], ...] = (
+    ("GET", "/v1/memories/{memory}", None),
+    ("DELETE", "/v1/memories/{memory}", None),
+    ("DELETE", "/v1/memories/{memory}?hard=true", None),
+    ("GET", "/v1/vitality/{memory}", None),
+    ("PUT", "/v1/pins/{memory}", None),
+    ("DELETE", "/v1/pins/{memory}", None),
+    ("POST", "/v1/links", {"source": "acme-plan", "target": "{memory}"}),
+    ("POST", "/v1/links", {"source": "{memory}", "target": "acme-plan"}),
+    ("POST", "/v1/supersede", {"old": "{memory}", "new": "acme-plan"}),
+    ("POST", "/v1/supersede", {"old": "acme-plan", "new": "{memory}"}),
+    ("POST", "/v1/accesses", {"accesses": [{"memory": "{memory}", "kind": "used"}]}),
+    ("POST", "/v1/search", {"query": "contract", "cues": ["{memory}"], "log": False}),
+    ("POST", "/v1/context", {"query": "contract", "cues": ["{memory}"], "log": False}),
+    ("POST", "/v1/used", {"search_id": "{search}", "memories": ["{memory}"]}),
+    ("POST", "/v1/rejected", {"search_id": "{search}", "memories": ["{memory}"]}),
+    ("GET", "/v1/prune/plans/{plan}", None),
+    ("POST", "/v1/prune/plans/{plan}/apply", None),
+    ("POST", "/v1/prune/plans/{plan}/undo", None),
+)
+"""Requests that name something; sent for what is globex's and for what was never there."""
+
+NAMELESS = {
+    "/v1/memories",
+    "/v1/memories/batch",
+    "/v1/prune/plans",
+    "/v1/layers",
+    "/v1/layers/{layer}",
+    "/v1/preset/{preset}",
+    "/v1/settings",
+    "/v1/settings/{setting}",
+    "/v1/status",
+    "/v1/zones",
+    "/v1/verify",
+    "/v1/jobs",
+    "/v1/jobs/runs",
+    "/v1/models",
+    "/v1/models/embed",
+    "/v1/models/rerank",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+}
+"""Routes that name nothing of anybody's."""
+
+
+@pytest.fixture(scope="module")
+def served(with_globex: World, logins: dict[str, str]) -> Iterator[Served]:
+    """A service that logs in as a role that may name any tenant, and is refused nothing it needs."""
+    url = make_conninfo(with_globex.url, user=logins["service"])
+    with serving(url, allow_superuser="0") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def secrets(with_globex: World, logins: dict[str, str]) -> dict[str, str]:
+    url = make_conninfo(with_globex.url, user=logins["service"])
+    with Memory(url, settings=Settings(embedder="none"), embedder=HashEmbedder(DIMENSIONS)) as memory:
+        return {name: memory.for_tenant(name).create_key("holder").secret for name in ("acme", "globex")}
+
+
+def filled(template: Any, names: dict[str, Any]) -> Any:
+    """A body with these in place of what it names."""
+    if isinstance(template, str) and template.startswith("{"):
+        return names[template[1:-1]]
+    if isinstance(template, dict):
+        return {name: filled(value, names) for name, value in template.items()}
+    return [filled(value, names) for value in template] if isinstance(template, list) else template
+
+
+def told(client: httpx.Client, request: tuple[str, str, Any], names: dict[str, Any]) -> tuple[int, str]:
+    method, path, body = request
+    answer = client.request(method, path.format(**names), json=filled(body, names))
+    text = re.sub(r'"(?:instance|request_id|search_id|timings)":\s*("[^"]*"|\d+|\{[^}]*\})', "", answer.text)
+    for value in sorted({str(value) for value in names.values()}, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.]){re.escape(value)}(?![\w.])", "X", text)
+    return answer.status_code, text
+
+
+def test_a_key_reaches_nothing_of_another_tenant(
+    served: Served, secrets: dict[str, str], with_globex: World, tried: Counter[str]
+) -> None:
+    before, ids = with_globex.digest(), with_globex.ids
+    with served.as_holder(secrets["acme"]) as acme:
+        for request in REQUESTS:
+            for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
+                found = told(acme, request, {"memory": own, "search": ids["search"], "plan": ids["plan"]})
+                nothing = {"memory": absent, "search": ABSENT, "plan": ABSENT}
+                assert found == told(acme, request, nothing), request
+                assert UNKNOWN not in found[1]
+                tried["HTTP"] += 1
+        for path in ("status", "layers", "settings", "jobs", "jobs/runs", "prune/plans", "verify"):
+            answer = acme.get(f"/v1/{path}").text
+            assert GUESSED not in answer, path
+            assert "globex" not in answer, path
+            tried["HTTP"] += 1
+        for header in ("X-Tenant", "Tenant", "X-Pgrecall-Tenant"):
+            answer = acme.get("/v1/status", headers={header: "globex"}, params={"tenant": "globex"})
+            assert answer.json()["tenant"] == "acme"
+            tried["HTTP"] += 1
+    assert with_globex.digest() == before
+    with served.as_holder(secrets["globex"]) as globex:
+        assert UNKNOWN in globex.get(f"/v1/memories/{KEY}").text
+
+
+def test_every_route_was_attacked_or_names_nothing(served: Served, secrets: dict[str, str]) -> None:
+    with served.as_holder(secrets["acme"]) as acme:
+        routes = set(acme.get("/openapi.json").json()["paths"])
+    attacked = {path.partition("?")[0] for _, path, _ in REQUESTS}
+    assert routes == attacked | NAMELESS
+
+
+@pytest.fixture
+def of_acme(with_globex: World, logins: dict[str, str]) -> Iterator[Memory]:
+    """A client that says it were globex's, over a login that is bound to acme."""
+    url = make_conninfo(with_globex.url, user=logins["app"])
+    settings = Settings(tenant="globex", embedder="hash", embedder_dimensions=DIMENSIONS)
+    with Memory(url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
+        yield memory
+
+
+def test_a_client_cannot_choose_whom_it_acts_for(
+    of_acme: Memory, with_globex: World, tried: Counter[str]
+) -> None:
+    before, ids = with_globex.digest(), with_globex.ids
+    for client in (of_acme, of_acme.for_tenant("globex"), of_acme.session(f"{GUESSED}-session")):
+        for name in (ids["memory"], ids["other"], KEY):
+            for method in ("get", "forget", "pin", "record_access", "accesses_of", "vitality_curve"):
+                given = ([],) if method == "vitality_curve" else ()
+                try:
+                    answer = repr(getattr(client, method)(name, *given))
+                except RecallError as error:
+                    answer = str(error)
+                assert UNKNOWN not in answer, method
+                tried["client"] += 1
+        assert [hit for hit in client.search(UNKNOWN).hits if UNKNOWN in hit.body] == []
+        assert client.status().tenant == "acme"
+        tried["client"] += 2
+    assert with_globex.digest() == before
+
+
+def test_a_command_cannot_either(
+    bare_pgrecall: Command, with_globex: World, logins: dict[str, str], tried: Counter[str]
+) -> None:
+    url = make_conninfo(with_globex.url, user=logins["app"])
+    for command in (
+        ("search", UNKNOWN), ("show", KEY), ("show", str(with_globex.ids["memory"])), ("context", UNKNOWN),
+        ("prune", "show", str(with_globex.ids["plan"])), ("key", "list"), ("feedback", "export"),
+    ):  # fmt: skip
+        done = bare_pgrecall("--tenant", "globex", *command, database_url=url)
+        shown = (done.out + done.err).replace(f"'{UNKNOWN}'", "")
+        assert f"{UNKNOWN} signs" not in shown, command
+        assert f"{GUESSED} plan" not in shown, command
+        tried["command"] += 1
+
+
+def test_an_agent_cannot_either(with_globex: World, logins: dict[str, str], tried: Counter[str]) -> None:
+    server = over_stdio(make_conninfo(with_globex.url, user=logins["app"]), tenant="globex")
+    before, ids = with_globex.digest(), with_globex.ids
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": f"{GUESSED} contract"}), ("context", {"query": GUESSED}), ("status", {}),
+        *((tool, {"memory": name}) for tool in ("get", "forget") for name in (ids["memory"], KEY)),
+        ("link", {"source": KEY, "target": "acme-plan"}), ("supersede", {"old": KEY, "new": "acme-plan"}),
+        ("used", {"search_id": ids["search"], "memories": [ids["memory"]]}),
+    ]  # fmt: skip
+
+    async def scenario() -> None:
+        async with connected(server) as client:
+            for tool, arguments in calls:
+                result = await client.call_tool(tool, arguments)
+                assert UNKNOWN not in text_of(result), tool
+                tried["MCP"] += 1
+
+    run(scenario())
+    assert with_globex.digest() == before
