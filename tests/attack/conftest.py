@@ -15,9 +15,6 @@ from tests.conftest import _database
 
 __all__ = ["bare_pgrecall"]
 
-TRIED: Counter[str] = Counter()
-"""Attacks by way, for the last line of a run."""
-
 
 @pytest.fixture(scope="module")
 def with_globex(server: EmbeddedServer, template: str) -> Iterator[World]:
@@ -47,12 +44,20 @@ def logins(with_globex: World, without_globex: World) -> Iterator[dict[str, str]
         yield made
 
 
-@pytest.fixture(scope="module")
-def tried() -> Counter[str]:
-    return TRIED
+@pytest.fixture
+def tried(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
+    """Attacks by way, counted for the last line of a run, whichever process of it made them."""
+    count: Counter[str] = Counter()
+    yield count
+    request.node.user_properties.append(("attacks", dict(count)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if TRIED:
-        ways = ", ".join(f"{way} {number}" for way, number in sorted(TRIED.items()))
-        terminalreporter.write_line(f"{sum(TRIED.values())} attacks tried: {ways}")
+    total: Counter[str] = Counter()
+    for report in (one for reports in terminalreporter.stats.values() for one in reports):
+        if getattr(report, "when", None) == "teardown":
+            for name, count in report.user_properties:
+                total.update(count if name == "attacks" else {})
+    if total:
+        ways = ", ".join(f"{way} {number}" for way, number in sorted(total.items()))
+        terminalreporter.write_line(f"{total.total()} attacks tried: {ways}")
