@@ -197,19 +197,24 @@ def _run_revisions(connection: Connection, dimensions: int) -> None:
 
 
 def _apply_functions(connection: Connection) -> None:
-    before = connection.execute(text(_OUR_FUNCTIONS)).scalars().all()
+    """Makes every function anew, and drops those that no file makes any more, in whatever form."""
+    before = _functions(connection)
     for path in function_files():
         run_file(_driver(connection), path)
-    touched = set(
-        connection.execute(text(_OUR_FUNCTIONS + " AND xmin = pg_current_xact_id()::xid")).scalars()
-    )
-    for signature in before:
-        if signature not in touched:
+    after = _functions(connection)
+    for signature, version in before.items():
+        if after.get(signature) == version:
             connection.execute(text(f"DROP ROUTINE {signature}"))
 
 
+def _functions(connection: Connection) -> dict[str, str]:
+    """Our functions, and where the row of each lies: one that is made anew lies elsewhere."""
+    return {row.signature: row.version for row in connection.execute(text(_OUR_FUNCTIONS))}
+
+
 _OUR_FUNCTIONS = (
-    "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
+    "SELECT oid::regprocedure::text AS signature, ctid::text AS version "
+    "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
     # Those of generated columns come with the revision that makes the column.
     "AND proname NOT IN ('joined', 'configuration', 'plain')"
