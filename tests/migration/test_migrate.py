@@ -170,6 +170,7 @@ def test_stale_functions_are_noticed_and_applied_again(database_url: str) -> Non
 def test_a_function_that_no_longer_ships_is_dropped(database_url: str, owner: str) -> None:
     # Where the schema is not its owner's yet, the same upgrade hands over all that lies in it.
     fetch(database_url, f"ALTER SCHEMA recall OWNER TO {owner}")
+    fetch(database_url, "GRANT USAGE ON SCHEMA recall TO recall_owner")
     fetch(database_url, "CREATE FUNCTION recall.of_old(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
     fetch(database_url, "CREATE FUNCTION recall.logit(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
     fetch(database_url, "CREATE FUNCTION public.of_others(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
