@@ -36,10 +36,10 @@ $(DEVELOPING): $(INSTALLED)
 demo: $(INSTALLED)
 	@$(BIN)/python scripts/demo.py
 
-# Two workers on two cores: with threads of their own, the models in both would wait for each other.
+# Three workers for two cores, as many tests wait; with threads of their own their models would wait for each other.
 test: export OMP_NUM_THREADS := 1
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: $(DEVELOPING)
 	$(BIN)/ruff check

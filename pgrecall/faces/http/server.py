@@ -43,7 +43,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
             f"Nobody can listen at {host}, port {port}: {error.strerror or error}.",
             hint="Choose others with --host and --port.",
         ) from error
-    # Connections inherit it. Without it the body of an answer waits up to 40 ms for the client's acknowledgement.
+    # Connections inherit it. Else the body of an answer waits 40 ms for the client to acknowledge its head.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
