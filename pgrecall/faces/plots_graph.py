@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgrecall.faces.plots_style import ZONES, Theme, entitle, new_figure
 from pgrecall.faces.report_graph import Edge, Node, Subgraph
-from pgrecall.faces.report_labels import Label, place_labels, text_width
+from pgrecall.faces.report_labels import Label, place_labels, reach
 from pgrecall.faces.report_layout import Point, lay_out
 from pgrecall.faces.snippets import printable
 from pgrecall.models import GraphNode, Neighbourhood
@@ -79,14 +79,10 @@ def subgraph_of(around: Neighbourhood) -> Subgraph:
 
 
 def _extent(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
-    """From where to where the picture reaches, labels included, and not too narrow for its title."""
-    ends = [at.x for at in places.values()]
-    for label in labels.values():
-        width = text_width(label.text)
-        before = {"start": 0.0, "middle": width / 2, "end": width}[label.anchor]
-        ends.extend((label.x - before, label.x - before + width))
-    left, right = min(ends) - _MARGIN, max(ends) + _MARGIN
-    return left, max(right, left + _NARROWEST)
+    """From where to where the picture reaches: not too narrow for its title."""
+    first, last = reach(places, labels)
+    left = first - _MARGIN
+    return left, max(last + _MARGIN, left + _NARROWEST)
 
 
 def _links(axes: Any, edges: Sequence[Edge], places: Mapping[int, Point], theme: Theme) -> None:

@@ -87,6 +87,16 @@ def text_width(text: str) -> float:
     return _WIDE_LETTER * wide + _LETTER * (len(text) - wide)
 
 
+def reach(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
+    """From where to where nodes and labels reach, from side to side."""
+    ends = [at.x for at in places.values()]
+    for label in labels.values():
+        width = text_width(label.text)
+        before = {"start": 0.0, "middle": width / 2, "end": width}[label.anchor]
+        ends.extend((label.x - before, label.x - before + width))
+    return min(ends), max(ends)
+
+
 def _fitted(name: str) -> str:
     text = shortened(name, _LONGEST)
     while len(text) > 2 and text_width(text) > _LONGEST * _LETTER:

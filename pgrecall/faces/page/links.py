@@ -11,7 +11,7 @@ from starlette.responses import Response
 from pgrecall.faces.page.fields import whole
 from pgrecall.faces.page.visits import Visit
 from pgrecall.faces.plots_graph import by_weight, node_name, subgraph_of
-from pgrecall.faces.report_labels import Label, place_labels, text_width
+from pgrecall.faces.report_labels import Label, place_labels, reach
 from pgrecall.faces.report_layout import Point, lay_out
 from pgrecall.faces.report_svg import between
 from pgrecall.faces.report_words import relation_words
@@ -117,12 +117,8 @@ def _listed(found: Neighbourhood) -> list[tuple[GraphNode, GraphNode, str]]:
 
 
 def _extent(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
-    """From where to where the picture reaches, labels included."""
-    ends = [at.x for at in places.values()]
-    for label in labels.values():
-        width = text_width(label.text)
-        before = {"start": 0.0, "middle": width / 2, "end": width}[label.anchor]
-        ends.extend((label.x - before, label.x - before + width))
-    left, right = min(ends) - _MARGIN, max(ends) + _MARGIN
+    """From where to where the picture reaches: with what it shows in the middle where that is narrow."""
+    first, last = reach(places, labels)
+    left, right = first - _MARGIN, last + _MARGIN
     spare = max(_NARROWEST - (right - left), 0.0)
     return round(left - spare / 2, 1), round(right + spare / 2, 1)

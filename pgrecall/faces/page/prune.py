@@ -50,20 +50,24 @@ async def review(visit: Visit) -> Response:
 
 async def apply(visit: Visit) -> Response:
     """Archives what a plan is for, once that is confirmed, and shows what was skipped."""
-    plan = _plan_of(visit)
-    if not ticked(visit.form, "sure"):
-        raise InvalidInput("The plan was not applied.", hint="Tick the box that says so, and send it again.")
+    plan = _confirmed(visit, "applied")
     await visit.memory.apply_prune(plan)
     return elsewhere(f"/prune/{plan}#outcome")
 
 
 async def undo(visit: Visit) -> Response:
     """Brings back what a plan archived, once that is confirmed."""
-    plan = _plan_of(visit)
-    if not ticked(visit.form, "sure"):
-        raise InvalidInput("The plan was not undone.", hint="Tick the box that says so, and send it again.")
+    plan = _confirmed(visit, "undone")
     await visit.memory.undo_prune(plan)
     return elsewhere(f"/prune/{plan}#outcome")
+
+
+def _confirmed(visit: Visit, done: str) -> int:
+    """The plan of a form whose box is ticked; an error that says what was not done where it is not."""
+    plan = _plan_of(visit)
+    if not ticked(visit.form, "sure"):
+        raise InvalidInput(f"The plan was not {done}.", hint="Tick the box that says so, and send it again.")
+    return plan
 
 
 async def _plans(visit: Visit, problem: InvalidInput | None = None) -> Response:

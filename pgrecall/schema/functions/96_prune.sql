@@ -2,9 +2,15 @@
 -- link graph. Making one writes nothing but the plan. Nested loops are off where whole tenants are read: the
 -- planner takes a function or an array of any length for few rows.
 
--- live_vitalities: how lively each of these live memories (NULL: every live one) is at p_now, and its zone.
-CREATE OR REPLACE FUNCTION recall.live_vitalities(p_tenant text, p_ids bigint[], p_now timestamptz)
-RETURNS TABLE (memory_id bigint, layer text, vitality double precision, zone text)
+-- living: every live memory of a tenant (of one layer, of these ids, where they are given) at p_now. `leaving` is the
+-- activation S below which it leaves its zone; NULL where no zone is beneath or the protection floor holds it. `unused`
+-- says that it has no whole access but its birth at `born` (epoch seconds).
+CREATE OR REPLACE FUNCTION recall.living(
+    p_tenant text, p_now timestamptz, p_layer text DEFAULT NULL, p_ids bigint[] DEFAULT NULL
+) RETURNS TABLE (
+    memory_id bigint, layer text, activation double precision, vitality double precision, zone text,
+    leaving double precision, unused boolean, born double precision
+)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
 SET enable_nestloop = off
@@ -14,14 +20,23 @@ DECLARE
     v_now double precision := recall.epoch(p_now);
 BEGIN
     RETURN QUERY
-    SELECT m.id, m.layer, v.vitality,
-           recall.zone_of(recall.retention_of(v.vitality, a.protected OR m.pinned, v_weights), l)
+    SELECT m.id, m.layer, s.activation, v.vitality, recall.zone_of(r.retention, l),
+           CASE WHEN b.bound > 0 AND NOT (s.floored AND v_weights.protection_floor >= b.bound)
+                THEN b.bound / (1 - b.bound) END,
+           a.t1 <= a.first_at, a.first_at
     FROM recall.memory m
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
     JOIN recall.layers_of(p_tenant) l ON l.name = m.layer
-    CROSS JOIN LATERAL (SELECT recall.activation_sum(a, v_weights, v_now) AS activation OFFSET 0) s
-    CROSS JOIN LATERAL (SELECT s.activation / (1 + s.activation) AS vitality OFFSET 0) v
-    WHERE m.tenant = p_tenant AND m.archived_at IS NULL AND (p_ids IS NULL OR m.id = ANY (p_ids));
+    -- Computed once a row, and all that follows from it in place.
+    CROSS JOIN LATERAL (
+        SELECT recall.activation_sum(a, v_weights, v_now) AS activation, a.protected OR m.pinned AS floored OFFSET 0) s
+    CROSS JOIN LATERAL (SELECT s.activation / (1 + s.activation) AS vitality) v
+    CROSS JOIN LATERAL (SELECT recall.retention_of(v.vitality, s.floored, v_weights) AS retention) r
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN r.retention >= l.active THEN l.active WHEN r.retention >= l.stale THEN l.stale
+               WHEN r.retention >= l.fading THEN l.fading ELSE 0 END AS bound) b
+    WHERE m.tenant = p_tenant AND m.archived_at IS NULL
+      AND (p_layer IS NULL OR m.layer = p_layer) AND (p_ids IS NULL OR m.id = ANY (p_ids));
 END $$;
 
 -- prune_options: what a plan is made with, NULLs replaced by the settings in force; raises for what cannot be.
@@ -72,7 +87,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT v.memory_id, v.vitality
-    FROM recall.live_vitalities(v_tenant, NULL, p_now) v
+    FROM recall.living(v_tenant, p_now) v
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = v.memory_id
     JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = v.memory_id
     WHERE v.zone = 'archived' AND NOT m.pinned AND NOT a.protected

@@ -6,7 +6,7 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     WITH live AS MATERIALIZED (
         SELECT v.layer, v.zone, least(floor(v.vitality * 20), 19) AS bin, count(*) AS memories
-        FROM recall.live_vitalities(p_tenant, NULL, p_now) v GROUP BY 1, 2, 3
+        FROM recall.living(p_tenant, p_now) v GROUP BY 1, 2, 3
     ), zoned AS (
         SELECT z.layer, jsonb_object_agg(z.zone, z.memories) AS zones
         FROM (SELECT l.layer, l.zone, sum(l.memories) AS memories FROM live l GROUP BY 1, 2) z GROUP BY z.layer
@@ -50,7 +50,7 @@ SET jit = off AS $$
             SELECT coalesce(jsonb_agg(jsonb_build_object(
                 'id', v.memory_id, 'layer', v.layer, 'vitality', v.vitality, 'zone', v.zone,
                 'protected', a.protected) ORDER BY v.memory_id), '[]')
-            FROM recall.live_vitalities(p_tenant, ARRAY(SELECT n.id FROM neighbour n), p_now) v
+            FROM recall.living(p_tenant, p_now, p_ids => ARRAY(SELECT n.id FROM neighbour n)) v
             JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = v.memory_id))
 $$;
 
@@ -88,7 +88,7 @@ BEGIN
             SELECT u.hub, count(*) AS memories, count(p.id) AS planned, avg(v.vitality) AS mean_vitality,
                    (array_agg(u.id ORDER BY u.rank))[1:3] AS examples
             FROM unnest(v_ids, recall.rooted(v_leaders)) WITH ORDINALITY u(id, hub, rank)
-            JOIN recall.live_vitalities(p_tenant, NULL, p_now) v ON v.memory_id = u.id
+            JOIN recall.living(p_tenant, p_now) v ON v.memory_id = u.id
             LEFT JOIN unnest(p_planned) p(id) ON p.id = u.id
             GROUP BY u.hub HAVING count(*) > 1 ORDER BY avg(v.vitality), u.hub LIMIT 20) c);
 END $$;

@@ -63,7 +63,7 @@ BEGIN
         JOIN recall.memory m ON m.tenant = p_plan.tenant AND m.id = i.memory_id
         JOIN recall.activation a ON a.tenant = p_plan.tenant AND a.memory_id = i.memory_id
         JOIN recall.link_impacts(p_plan.tenant, v_ids) f ON f.memory_id = i.memory_id
-        LEFT JOIN recall.live_vitalities(p_plan.tenant, v_ids, p_now) v ON v.memory_id = i.memory_id
+        LEFT JOIN recall.living(p_plan.tenant, p_now, p_ids => v_ids) v ON v.memory_id = i.memory_id
         LEFT JOIN recall.archival g
             ON g.tenant = p_plan.tenant AND g.memory_id = i.memory_id AND g.restored_at IS NULL
         LEFT JOIN (

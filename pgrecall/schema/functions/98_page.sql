@@ -1,41 +1,6 @@
 -- What the page shows of a whole tenant: its landscape of vitality, in one pass over the narrow rows; titles are read
 -- of those memories alone that are listed.
 
--- living: every live memory of a tenant (of one layer, where one is named) at p_now. `leaving` is the activation S below
--- which it leaves its zone; NULL where no zone is beneath or the protection floor holds it. `unused` says that it
--- has no whole access but its birth at `born` (epoch seconds).
-CREATE OR REPLACE FUNCTION recall.living(p_tenant text, p_layer text, p_now timestamptz)
-RETURNS TABLE (
-    memory_id bigint, layer text, activation double precision, zone text, leaving double precision,
-    unused boolean, born double precision
-)
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET enable_nestloop = off
-SET jit = off AS $$
-DECLARE
-    v_weights recall.weights := recall.weights_of(p_tenant);
-    v_now double precision := recall.epoch(p_now);
-BEGIN
-    RETURN QUERY
-    SELECT m.id, m.layer, s.activation, recall.zone_of(r.retention, l),
-           CASE WHEN b.bound > 0 AND NOT (s.floored AND v_weights.protection_floor >= b.bound)
-                THEN b.bound / (1 - b.bound) END,
-           a.t1 <= a.first_at, a.first_at
-    FROM recall.memory m
-    JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-    JOIN recall.layers_of(p_tenant) l ON l.name = m.layer
-    -- Computed once a row, and all that follows from it in place.
-    CROSS JOIN LATERAL (
-        SELECT recall.activation_sum(a, v_weights, v_now) AS activation, a.protected OR m.pinned AS floored OFFSET 0) s
-    CROSS JOIN LATERAL (
-        SELECT recall.retention_of(s.activation / (1 + s.activation), s.floored, v_weights) AS retention) r
-    CROSS JOIN LATERAL (
-        SELECT CASE WHEN r.retention >= l.active THEN l.active WHEN r.retention >= l.stale THEN l.stale
-               WHEN r.retention >= l.fading THEN l.fading ELSE 0 END AS bound) b
-    WHERE m.tenant = p_tenant AND m.archived_at IS NULL AND (p_layer IS NULL OR m.layer = p_layer);
-END $$;
-
 -- falls_at: when an activation left alone falls below p_level, to a thousandth of the time until then; NULL where a
 -- hundred years do not suffice.
 CREATE OR REPLACE FUNCTION recall.falls_at(
@@ -113,8 +78,8 @@ BEGIN
             recall.finite(p_now);
     RETURN (
         WITH known AS MATERIALIZED (
-            SELECT v.*, least(floor(v.activation / (1 + v.activation) * p_bins)::int, p_bins - 1) AS bin
-            FROM recall.living(v_tenant, p_layer, p_now) v
+            SELECT v.*, least(floor(v.vitality * p_bins)::int, p_bins - 1) AS bin
+            FROM recall.living(v_tenant, p_now, p_layer) v
         ), grouped AS MATERIALIZED (
             SELECT k.layer, k.zone, k.bin, count(*) AS memories, count(*) FILTER (WHERE k.unused) AS unused,
                    count(k.leaving) AS leaving
