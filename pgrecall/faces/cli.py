@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "pin": ("cli_settings", "pin"),
     "status": ("cli_database", "status"),
     "doctor": ("cli_doctor", "doctor"),
+    "verify": ("cli_verify", "verify"),
     "layers": ("cli_layers", "layer_commands"),
     "setting": ("cli_settings", "setting_commands"),
     "calibrate": ("cli_calibrate", "calibrate"),

@@ -72,6 +72,22 @@ def show_checks(console: Console, tenant: str, checks: Sequence[Check]) -> None:
         )
 
 
+def show_verified(console: Console, verified: Mapping[str, Sequence[Check]]) -> None:
+    """A table of what breaks a check, for each tenant; a line when nothing does."""
+    for tenant, checks in verified.items():
+        if broken := [check for check in checks if check.problems]:
+            table = _table("check", "problems", "such as", "what should hold")
+            for check in broken:
+                some = printable(", ".join(check.examples))
+                table.add_row(check.name, f"{check.problems:,}", some, check.about)
+            console.print(printable(f"{tenant}: {len(broken)} of {len(checks)} checks fail."), soft_wrap=True)
+            console.print(table)
+        else:
+            console.print(printable(f"{tenant}: {len(checks)} checks, no problem."), soft_wrap=True)
+    if not verified:
+        console.print("There is no tenant to verify.")
+
+
 def _told(outcome: JobOutcome) -> str:
     match outcome.state:
         case "done":

@@ -21,7 +21,7 @@ by Ctrl-C.
 Wherever a memory is asked for, digits are its id and anything else its key; `key:42` is the key 42.
 """
 GROUPS = {
-    "Set up": "init upgrade doctor status postgres",
+    "Set up": "init upgrade doctor status verify postgres",
     "Remember": "import access link supersede pin forget",
     "Search": "search context show feedback",
     "Layers and settings": "layers setting language calibrate model",

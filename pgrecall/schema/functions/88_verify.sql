@@ -207,7 +207,11 @@ SET search_path FROM CURRENT AS $$
     ('feedback', 'Searches in the log show memories that exist, and verdicts are of what was shown.'),
     ('archivals', 'Archived memories, and no others, have a reason.'),
     ('statistics', 'Medians, document frequencies and settings can be.'),
-    ('plans', 'Prune plans, their items and the archivals agree.')
+    ('plans', 'Prune plans, their items and the archivals agree.'),
+    ('names', 'The names that links and questions go by are titles and aliases.'),
+    ('waiting links', 'Links wait for keys that no memory has; importing the memory again mends them.'),
+    ('successions', 'No memory replaces itself at any remove.'),
+    ('vectors', 'Vectors have a direction; embedding the text again mends them.')
 $$;
 
 -- findings: everything that breaks a check for this tenant; `subject` is a memory's id, or what the check is about.
@@ -225,6 +229,10 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'archivals', w::text FROM recall.wrong_archivals(p_tenant) w
     UNION ALL SELECT 'statistics', w FROM recall.wrong_statistics(p_tenant) w
     UNION ALL SELECT 'plans', w::text FROM recall.wrong_plans(p_tenant) w
+    UNION ALL SELECT 'names', w::text FROM recall.wrong_names(p_tenant) w
+    UNION ALL SELECT 'waiting links', w FROM recall.answered_links(p_tenant) w
+    UNION ALL SELECT 'successions', w::text FROM recall.circular_successors(p_tenant) w
+    UNION ALL SELECT 'vectors', w::text FROM recall.pointless_vectors(p_tenant) w
 $$;
 
 -- verify: looks whether this tenant's data is in order, as one JSON document: how many problems there are, and for

@@ -1,0 +1,42 @@
+"""The command verify: whether what is stored agrees with itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pgrecall.faces.cli_base import DONE, globals_of, output
+from pgrecall.faces.documents import plain, to_text
+from pgrecall.faces.render_jobs import show_verified
+from pgrecall.faces.values import parse_moment
+
+WRONG = 1
+
+
+def verify(
+    context: typer.Context,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Every tenant, not only the one of --tenant.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    now: Annotated[str | None, typer.Option(help="The moment to verify for.")] = None,
+) -> None:
+    """Check that what is stored agrees with itself: summaries, links, names, plans, histories.
+
+    Nothing is changed and nobody waits for it. What breaks is counted, with five examples and what mends it.
+    Exit code 1 when something does.
+    """
+    from pgrecall.operations.jobs import tenants
+
+    moment = parse_moment(now, "--now")
+    with globals_of(context).opened() as memory:
+        whom = memory.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
+        verified = {tenant: memory.for_tenant(tenant).verify(now=moment) for tenant in whom}
+    problems = sum(check.problems for checks in verified.values() for check in checks)
+    if as_json:
+        told = [{"tenant": tenant, "checks": plain(checks)} for tenant, checks in verified.items()]
+        output().out(to_text({"problems": problems, "tenants": told}))
+    else:
+        show_verified(output(), verified)
+    raise typer.Exit(WRONG if problems else DONE)
