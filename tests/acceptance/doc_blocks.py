@@ -23,6 +23,7 @@ PROGRAMS = {
     "pg_dump": "of Postgres; test_howto_commands runs the whole of backup.md",
     "pg_restore": "of Postgres; test_howto_commands runs the whole of backup.md",
     "python": "a benchmark; wants data that is not here, or minutes",
+    "psql": "of Postgres; test_forgotten_files runs what it is told",
     "pip": "asks a registry; test_wheel installs the wheel",
 }
 

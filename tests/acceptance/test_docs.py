@@ -155,6 +155,7 @@ PREPARED: dict[str, Callable[[Reader], object]] = {
     "context.md": lambda reader: _notes(reader, "gauge"),
     "existing-postgres.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "feedback.md": _for_feedback,
+    "forget.md": lambda reader: _notes(reader, "old-contract"),
     "import.md": _for_import,
     "prune.md": _for_prune,
 }

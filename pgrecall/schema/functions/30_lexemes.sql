@@ -70,3 +70,16 @@ SET search_path FROM CURRENT AS $$
           AND m.tenant || '' = p_tenant
         LIMIT p_cap) counted
 $$;
+
+-- drop_words: takes those of these words that no memory of this tenant holds any more out of the document frequencies,
+-- which would otherwise keep what was deleted until they are counted again.
+CREATE OR REPLACE FUNCTION recall.drop_words(p_tenant text, p_words text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    -- A count that has begun before would bring them back.
+    PERFORM pg_advisory_xact_lock(recall.lock_key('lexemes', p_tenant));
+    DELETE FROM recall.lexeme l
+    WHERE l.tenant = p_tenant AND l.word = ANY (p_words) AND l.word <> ''
+      AND recall.document_frequency(p_tenant, l.word, 1) = 0;
+END $$;

@@ -145,38 +145,3 @@ BEGIN
         WHERE m.tenant = v_tenant AND m.expires_at <= recall.finite(p_now) AND m.archived_at IS NULL
         ORDER BY m.expires_at, m.id LIMIT p_limit FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
 END $$;
-
--- forget: archives a memory, out of default search and still there; p_hard deletes it and all about it.
--- Returns whether anything changed.
-CREATE OR REPLACE FUNCTION recall.forget(
-    p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
-) RETURNS boolean
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_tenant text := recall.current_tenant();
-    v_cited bigint[];
-    v_spread_to bigint[];
-BEGIN
-    PERFORM recall.require_memory(p_memory_id), recall.finite(p_now);
-    IF NOT p_hard THEN
-        RETURN cardinality(recall.archive_memories(
-            v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
-    END IF;
-    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id FOR UPDATE;
-    v_spread_to := ARRAY(
-        SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
-        WHERE e.tenant = v_tenant AND e.memory_id = p_memory_id);
-    v_cited := recall.lock_cited(v_tenant, ARRAY[p_memory_id], v_spread_to);
-    PERFORM recall.unlog_memories(v_tenant, ARRAY[p_memory_id]);
-    DELETE FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
-    DELETE FROM recall.access e WHERE e.tenant = v_tenant AND e.memory_id = p_memory_id;
-    DELETE FROM recall.floor_change f WHERE f.tenant = v_tenant AND f.memory_id = p_memory_id;
-    DELETE FROM recall.access_key k WHERE k.tenant = v_tenant AND k.memory_id = p_memory_id;
-    PERFORM recall.recount_links(v_tenant, v_cited);
-    IF cardinality(v_spread_to) > 0 THEN
-        -- What it spread goes with it, as a boost is what the log says.
-        PERFORM recall.rebuild_spread(v_tenant, v_spread_to);
-    END IF;
-    RETURN true;
-END $$;

@@ -1,0 +1,81 @@
+-- Forgetting: archiving, or deleting a memory with all that was written down about it.
+
+-- forget: archives a memory, out of default search and still there; p_hard deletes it and all about it, and takes its
+-- text out of the context of the turn that followed it. Returns whether anything changed.
+CREATE OR REPLACE FUNCTION recall.forget(
+    p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    PERFORM recall.require_memory(p_memory_id), recall.finite(p_now);
+    IF p_hard THEN
+        RETURN recall.delete_memory(v_tenant, p_memory_id);
+    END IF;
+    RETURN cardinality(recall.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
+END $$;
+
+-- delete_memory: deletes a memory and everything that is only about it; returns false when somebody else has just now.
+CREATE OR REPLACE FUNCTION recall.delete_memory(p_tenant text, p_id bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cited bigint[];
+    v_spread_to bigint[];
+    v_words text[];
+BEGIN
+    PERFORM recall.lock_with_successors(p_tenant, p_id);
+    SELECT tsvector_to_array(m.search_text) INTO v_words
+    FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_id;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    v_spread_to := ARRAY(
+        SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
+        WHERE e.tenant = p_tenant AND e.memory_id = p_id);
+    v_cited := recall.lock_cited(p_tenant, ARRAY[p_id], v_spread_to);
+    PERFORM recall.unquote(p_tenant, p_id), recall.unlog_memories(p_tenant, ARRAY[p_id]);
+    DELETE FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_id;
+    DELETE FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = p_id;
+    DELETE FROM recall.floor_change f WHERE f.tenant = p_tenant AND f.memory_id = p_id;
+    DELETE FROM recall.access_key k WHERE k.tenant = p_tenant AND k.memory_id = p_id;
+    PERFORM recall.recount_links(p_tenant, v_cited);
+    IF cardinality(v_spread_to) > 0 THEN
+        -- What it spread goes with it, as a boost is what the log says.
+        PERFORM recall.rebuild_spread(p_tenant, v_spread_to);
+    END IF;
+    PERFORM recall.drop_words(p_tenant, v_words);
+    RETURN true;
+END $$;
+
+-- lock_with_successors: locks a memory, those that follow it and those that it replaced, in one order: deleting it
+-- changes their rows too.
+CREATE OR REPLACE FUNCTION recall.lock_with_successors(p_tenant text, p_id bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id IN (
+        SELECT p_id
+        UNION ALL
+        SELECT o.id FROM recall.memory o WHERE o.tenant = p_tenant AND o.superseded_by = p_id
+        UNION ALL
+        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = p_id AND l.relation = 'next')
+    ORDER BY m.id FOR UPDATE;
+END $$;
+
+-- unquote: takes what a memory says out of the context of those that follow it, where an import of a conversation put
+-- it, behind the speaker's name, for their sake.
+CREATE OR REPLACE FUNCTION recall.unquote(p_tenant text, p_id bigint) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    UPDATE recall.memory f
+    SET context = rtrim(left(f.context, -length(q.quote)), E'\n')
+    FROM recall.link l
+    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = p_id
+    CROSS JOIN LATERAL (SELECT coalesce(m.author || ': ', '') || m.body AS quote) q
+    WHERE l.tenant = p_tenant AND l.src = p_id AND l.relation = 'next' AND f.tenant = p_tenant AND f.id = l.dst
+      AND m.body <> '' AND right(f.context, length(q.quote)) = q.quote
+$$;
