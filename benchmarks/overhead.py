@@ -49,6 +49,11 @@ CPU = 2.0
 AT_ONCE, POOL = 200, 8
 
 
+def rows(memories: int, rounds: int) -> list[Row]:
+    """The rows, in a database of so many memories."""
+    return run(argparse.Namespace(memories=memories, rounds=rounds), Console(stderr=True, quiet=True))[0]
+
+
 def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[str, Any]]:
     """The rows, and what they were measured with."""
     with fresh_database(load_settings(), DIMENSIONS) as url:

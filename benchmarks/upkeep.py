@@ -20,7 +20,7 @@ from benchmarks.database import fresh_database
 from benchmarks.measure import Row, surroundings, table
 from benchmarks.upkeep_data import LINKS_EACH, build
 from benchmarks.upkeep_jobs import fold, graph, refresh
-from benchmarks.upkeep_use import accesses, searches
+from benchmarks.upkeep_use import accesses, searches, some_questions
 from pgrecall.settings import load_settings
 
 DIMENSIONS = 384
@@ -40,7 +40,7 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
                 ("Graph", graph(bench, chosen.rounds)),
                 ("Fold", fold(bench, chosen.rounds, chosen.events)),
                 ("Uses", accesses(bench, chosen.calls)),
-                ("Searches", searches(bench, chosen.calls)),
+                ("Searches", searches(bench, chosen.calls, some_questions())),
             ):
                 with screen.status(name):
                     rows += measured

@@ -41,12 +41,13 @@ FROM wanted ORDER BY src, dst
 _LOG = """
 INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
 SELECT m.tenant, m.id, 'write', l.birth_weight, m.created_at, m.created_at
-FROM recall.memory m JOIN recall.layers_of(%(tenant)s) l ON l.name = m.layer
+FROM recall.memory m JOIN recall.layers_of(%(tenant)s) l ON l.name = m.layer WHERE m.tenant = %(tenant)s
 UNION ALL
 SELECT m.tenant, m.id, 'read', 1, e.at, e.at
 FROM recall.memory m
 CROSS JOIN LATERAL generate_series(2, least(200, sign(m.id) / (1 - random()))::int) reads
 CROSS JOIN LATERAL (SELECT m.created_at + (%(until)s - m.created_at) * random() * sign(reads) AS at) e
+WHERE m.tenant = %(tenant)s
 ORDER BY 5
 """
 
@@ -61,12 +62,14 @@ JOIN recall.layers_of(%(tenant)s) l ON l.name = m.layer
 JOIN (
     SELECT e.memory_id, count(*) AS n, max(e.at) AS folded_until,
            array_agg(recall.epoch(e.at) ORDER BY e.at DESC) AS t
-    FROM recall.access e CROSS JOIN LATERAL generate_series(1, e.weight::int) GROUP BY e.memory_id
+    FROM recall.access e CROSS JOIN LATERAL generate_series(1, e.weight::int)
+    WHERE e.tenant = %(tenant)s GROUP BY e.memory_id
 ) s ON s.memory_id = m.id
 LEFT JOIN (
     SELECT dst, count(DISTINCT src) AS links, recall.epoch(max(created_at)) AS newest
-    FROM recall.link GROUP BY dst
+    FROM recall.link WHERE tenant = %(tenant)s GROUP BY dst
 ) k ON k.dst = m.id
+WHERE m.tenant = %(tenant)s
 """
 
 _SEARCHES = """
@@ -125,12 +128,19 @@ def build(url: str, memories: int) -> Bench:
     bench.run(_MEMORIES, tenant=TENANT, memories=memories, **span)
     bench.run("SELECT setval(pg_get_serial_sequence('recall.memory', 'id'), %(memories)s)", memories=memories)
     bench.settle("memory")  # without statistics the planner would join this table as if it were empty
-    _copy_links(bench, distinct_links(memories, LINKS_EACH * memories), span["until"])
-    bench.run(_LOG, tenant=TENANT, until=span["until"])
-    bench.settle("access")
-    bench.run(_ACTIVATIONS, tenant=TENANT)
+    fill_use(bench, TENANT, 1, memories)
     bench.settle("memory", "access", "activation", "link")
     return bench
+
+
+def fill_use(bench: Bench, tenant: str, first: int, memories: int) -> None:
+    """Links, a log, and the summaries that agree with it, for so many ids of a tenant from ``first``."""
+    until = bench.now - timedelta(STILL_DAYS)
+    links = distinct_links(memories, LINKS_EACH * memories)
+    _copy_links(bench, tenant, [(first - 1 + source, first - 1 + target) for source, target in links], until)
+    bench.run(_LOG, tenant=tenant, until=until)
+    bench.settle("access")
+    bench.run(_ACTIVATIONS, tenant=tenant)
 
 
 def distinct_links(memories: int, links: int) -> Links:
@@ -139,12 +149,12 @@ def distinct_links(memories: int, links: int) -> Links:
     return list(dict.fromkeys((source + 1, target + 1) for source, target in made))[:links]
 
 
-def _copy_links(bench: Bench, links: Links, until: datetime) -> None:
+def _copy_links(bench: Bench, tenant: str, links: Links, until: datetime) -> None:
     bench.run("CREATE TEMP TABLE wanted (src bigint, dst bigint)")
     with bench.connection.cursor().copy("COPY wanted FROM STDIN") as copy:
         for link in links:
             copy.write_row(link)
-    bench.run(_LINKS, tenant=TENANT, until=until)
+    bench.run(_LINKS, tenant=tenant, until=until)
     bench.run("DROP TABLE wanted")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
@@ -94,12 +94,18 @@ def _use(bench: Bench, memory: int, session: str | None = None) -> None:
     )
 
 
-def searches(bench: Bench, calls: int) -> Iterator[Row]:
-    """A search by words that logs its hits, as the client has it committed, beside one that does not."""
-    bench.run("SELECT recall.refresh_lexemes()")
-    bench.settle("memory", "lexeme")
+def some_questions() -> list[str]:
+    """Three words each of those that memories are filled with."""
     generator = random.Random(1)
-    questions = [" ".join(f"w{generator.randrange(4000)}" for _ in range(3)) for _ in range(100)]
+    return [" ".join(f"w{generator.randrange(4000)}" for _ in range(3)) for _ in range(100)]
+
+
+def searches(bench: Bench, calls: int, questions: Sequence[str]) -> Iterator[Row]:
+    """A search by words that logs its hits, as the client has it committed, beside one that does not."""
+    bench.run(
+        "SELECT set_config('recall.tenant', %(tenant)s, false), recall.refresh_lexemes()", tenant=TENANT
+    )
+    bench.settle("memory", "lexeme")
     bench.run("SET synchronous_commit = off")
 
     def asking(connection: psycopg.Connection[Any], function: str) -> Callable[[], object]:
