@@ -55,7 +55,8 @@ class Settings(BaseSettings):
     embedder_model: str | None = Field(
         default=None, description="A local folder or model name; without it the installed MiniLM."
     )
-    embedder_url: str | None = Field(default=None, description="Base URL of the HTTP embedder.")
+    # An address may hold a login, so it is not shown either.
+    embedder_url: str | None = Field(default=None, repr=False, description="Base URL of the HTTP embedder.")
     embedder_key: SecretStr | None = Field(default=None, description="Bearer key of the HTTP embedder.")
     embedder_dimensions: int | None = Field(
         default=None, ge=1, le=4000, description="Of its vectors; without it what the embedder says itself."
@@ -70,7 +71,7 @@ class Settings(BaseSettings):
     reranker_model: str | None = Field(
         default=None, description="A local folder or model name; onnx needs a folder, cohere a name."
     )
-    reranker_url: str | None = Field(default=None, description="Base URL of the HTTP reranker.")
+    reranker_url: str | None = Field(default=None, repr=False, description="Base URL of the HTTP reranker.")
     reranker_key: SecretStr | None = Field(default=None, description="Bearer key of the HTTP reranker.")
     reranker_form: Literal["cohere", "tei"] = Field(default="cohere", description="What the endpoint speaks.")
     reranker_pairs: int = Field(default=50, ge=1, le=1000, description="Candidates that are read at most.")
@@ -86,6 +87,7 @@ class Settings(BaseSettings):
     )
     server: str | None = Field(
         default=None,
+        repr=False,
         description="Service whose models the command line borrows; off: none; without it one that runs "
         "over the same data directory.",
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 from psycopg.abc import RV, PQGen
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 from pydantic_core import from_json
@@ -111,11 +112,10 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
             url, autocommit=True, row_factory=dict_row, connect_timeout=max(1, round(timeout))
         )
     except psycopg.ProgrammingError:
-        raise DatabaseUnavailable(  # libpq quotes what it cannot read, and that may be the password
-            "The database URL cannot be read.",
-            hint="Write it as postgresql://user:password@host:5432/database, special signs %-escaped.",
-        ) from None
+        raise _unreadable() from None  # libpq quotes what it cannot read, and that may be the password
     except psycopg.OperationalError as error:
+        if _misread(url):
+            raise _unreadable() from None
         raise DatabaseUnavailable(
             f"Postgres cannot be reached: {sentence(first_line(error))}",
             hint="Check PGRECALL_DATABASE_URL and that the server runs; without that variable pgrecall "
@@ -126,3 +126,17 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
             yield connection
     except psycopg.Error as error:
         raise translated(error) from error
+
+
+def _unreadable() -> DatabaseUnavailable:
+    return DatabaseUnavailable(
+        "The database URL cannot be read.",
+        hint="Write it as postgresql://user:password@host:5432/database, special signs %-escaped.",
+    )
+
+
+def _misread(url: str) -> bool:
+    """Whether a part of the password was taken for a host or a port, as of ``user:p@ss@host``."""
+    found = conninfo_to_dict(url)
+    hosts, ports = str(found.get("host") or ""), str(found.get("port") or "")
+    return "@" in hosts or not all(port.isdecimal() for port in ports.split(",") if port)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from pgrecall.database import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
@@ -91,7 +92,8 @@ def on_embedder(
                 "export PGRECALL_EMBEDDER=local",
             )  # fmt: skip
             return
-        [vector] = embedder.embed(("Does the embedder answer?",))
+        with _closed_after(embedder):
+            [vector] = embedder.embed(("Does the embedder answer?",))
     except RecallError as error:
         yield refused("embedder", error)
         return
@@ -118,7 +120,18 @@ def on_reranker(settings: Settings, lent: Lent) -> Finding:
         reranker = lent.reranker or make_reranker(settings)
         if reranker is None:
             return Finding("reranker", "ok", "None is configured; the fused order stands.")
-        warm_up(reranker)
+        with _closed_after(reranker):
+            warm_up(reranker)
     except RecallError as error:
         return refused("reranker", error)
     return Finding("reranker", "ok", f"{reranker.name} is ready.")
+
+
+def _closed_after(model: object) -> AbstractContextManager[object]:
+    """Ends the connections of a model that holds some."""
+    return closing(model) if isinstance(model, _Closable) else nullcontext()
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    def close(self) -> None: ...

@@ -65,7 +65,12 @@ class Endpoint:
         elif address.userinfo:
             login = httpx.BasicAuth(address.username, address.password)
         self._made = partial(
-            httpx.Client, headers=headers, auth=login, timeout=timeout, follow_redirects=False
+            httpx.Client,
+            headers=headers,
+            auth=login,
+            timeout=timeout,
+            follow_redirects=False,
+            event_hooks={"request": [_quieten]},
         )
         # One for each process: a forked child must leave the connections of its parent alone.
         self._clients = {os.getpid(): self._made()}
@@ -176,6 +181,17 @@ class Endpoint:
         if self._key:
             message = message.replace(self._key.get_secret_value(), "***")
         return f": {' '.join(message.split())[:200].rstrip('. ')}"
+
+
+class _QuietURL(httpx.URL):
+    """An address that shows no query, which may hold a key: httpx logs the address of each request."""
+
+    def __str__(self) -> str:
+        return str(self.copy_with(query=None))
+
+
+def _quieten(request: httpx.Request) -> None:
+    request.url = _QuietURL(request.url)
 
 
 class _TransientError(Exception):
