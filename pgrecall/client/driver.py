@@ -38,6 +38,9 @@ T = TypeVar("T")
 REPEATS = 2
 """How often an operation is tried again where its connection was lost and repeating it does no harm."""
 
+ROLLED_BACK = ("40P01", "40001")
+"""SQLSTATEs of a deadlock and of a failed serialization: nothing was done, and the next attempt may do it."""
+
 
 class Driver(ABC):
     """A tenant, a session, and the ground that a client shares with its views."""
@@ -164,15 +167,17 @@ class Driver(ABC):
         """Time between two attempts."""
 
     async def _performed(self, operation: Operation[T]) -> T:
-        """An operation, once more after a lost connection where that does no harm."""
+        """An operation, once more after a lost connection or a deadlock where that does no harm."""
         try:
             return await self._fetched(operation)
-        except DatabaseUnavailable as error:
-            if not (operation.repeatable and error.lost):
+        except DatabaseError as error:
+            if not _may_be_repeated(error, operation):
+                if _was_lost(error):
+                    raise _unsure(error) from error
                 raise
         repeating = AsyncRetrying(
             sleep=self._pause,
-            retry=retry_if_exception(_was_lost),
+            retry=retry_if_exception(lambda error: _may_be_repeated(error, operation)),
             stop=stop_after_attempt(REPEATS),
             wait=wait_random_exponential(multiplier=0.1, max=1.0),
             reraise=True,
@@ -200,8 +205,26 @@ class Driver(ABC):
         return await (self._performed(step) if isinstance(step, Operation) else self._aside(step))
 
 
+def _may_be_repeated(error: BaseException, operation: Operation[T]) -> bool:
+    """Whether another attempt may succeed and cannot do anything a second time."""
+    if isinstance(error, DatabaseError) and error.sqlstate in ROLLED_BACK:
+        return True
+    return operation.repeatable and _was_lost(error)
+
+
 def _was_lost(error: BaseException) -> bool:
     return isinstance(error, DatabaseUnavailable) and error.lost
+
+
+def _unsure(error: DatabaseError) -> DatabaseUnavailable:
+    """The same for what may have been done before the connection broke."""
+    return DatabaseUnavailable(
+        error.message,
+        hint="It may have been done or not: look, or repeat it, which does no harm where it has a key or an "
+        "idempotency key.",
+        sqlstate=error.sqlstate,
+        lost=True,
+    )
 
 
 def _known(tenant: str) -> str:

@@ -100,7 +100,7 @@ class AsyncDatabase:
             configure=_configure,
             check=self._check,
             reconnect_failed=_try_on,
-            **self._limits.pool_arguments(),
+            **self._limits.pool_arguments(self._url),
         )
 
     async def _check(self, connection: BoundedAsyncConnection) -> None:

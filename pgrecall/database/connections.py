@@ -25,6 +25,15 @@ class NoAnswer(psycopg.OperationalError):
     """The server has been silent for too long; the connection was closed, for its state is unknown."""
 
 
+KEPT_ALIVE = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""How a connection notices that the other end is gone without a word, as after a power cut or behind a router
+that forgot it: within a minute, where the system's defaults are two hours. What a URL says itself holds."""
+
 FRESH = 1.0
 """Seconds after an answer for which a connection that is quiet counts as alive without being asked."""
 
@@ -50,6 +59,31 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
 
     async def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
         return await super().wait(_bounded(gen, self), *rest, **options)
+
+
+def kept_alive(url: str) -> dict[str, Any]:
+    """Parameters beside this URL with which its connections do not outlive their other end."""
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # whoever connects says so
+        return {}
+    return KEPT_ALIVE | {name: value for name, value in given.items() if name in KEPT_ALIVE}
+
+
+def watch_from_there(connection: psycopg.Connection[Row], url: str) -> None:
+    """Makes the server notice in the same time that this end is gone, also while a statement of it runs or
+    waits: else what the session holds, as the lock of a job, would be held for hours."""
+    connection.execute(_KEEP_ALIVE, kept_alive(url))
+    with suppress(psycopg.DataError):  # a server on Windows cannot look while it works
+        connection.execute("SELECT set_config('client_connection_check_interval', '10s', false)")
+
+
+_KEEP_ALIVE = (
+    "SELECT set_config('tcp_keepalives_idle', %(keepalives_idle)s::text, false), "
+    "set_config('tcp_keepalives_interval', %(keepalives_interval)s::text, false), "
+    "set_config('tcp_keepalives_count', %(keepalives_count)s::text, false), "
+    "set_config('tcp_user_timeout', %(tcp_user_timeout)s::text, false)"
+)
 
 
 def read_json_quickly(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
@@ -109,7 +143,11 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
     """One connection outside any pool, autocommitting."""
     try:
         connection: psycopg.Connection[Row] = psycopg.connect(
-            url, autocommit=True, row_factory=dict_row, connect_timeout=max(1, round(timeout))
+            url,
+            autocommit=True,
+            row_factory=dict_row,
+            connect_timeout=max(1, round(timeout)),
+            **kept_alive(url),
         )
     except psycopg.ProgrammingError:
         raise _unreadable() from None  # libpq quotes what it cannot read, and that may be the password

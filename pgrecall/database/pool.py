@@ -16,6 +16,7 @@ from pgrecall.database.connections import (
     connect,
     is_fresh,
     read_json_quickly,
+    watch_from_there,
 )
 from pgrecall.database.server import Row, ServerFacts, server_facts
 from pgrecall.database.transactions import Limits
@@ -81,6 +82,7 @@ class Database:
     def session(self) -> Iterator[Session]:
         """A connection outside the pool, for what lasts as long as a connection does: advisory locks."""
         with connect(self._url, timeout=self._limits.connect_timeout) as connection:
+            watch_from_there(connection, self._url)
             yield Session(connection)
 
     def facts(self) -> ServerFacts:
@@ -108,7 +110,7 @@ class Database:
             configure=read_json_quickly,
             check=self._check,
             reconnect_failed=_try_on,
-            **self._limits.pool_arguments(),
+            **self._limits.pool_arguments(self._url),
         )
 
     def _check(self, connection: BoundedConnection) -> None:

@@ -14,7 +14,7 @@ import psycopg.errors
 from psycopg.rows import dict_row
 from psycopg_pool import PoolTimeout
 
-from pgrecall.database.connections import NoAnswer
+from pgrecall.database.connections import NoAnswer, kept_alive
 from pgrecall.database.translation import translated
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
 
@@ -38,8 +38,8 @@ class Limits:
     connect_timeout: float
     timeout: float | None
 
-    def pool_arguments(self) -> dict[str, Any]:
-        """What both kinds of pool are made with."""
+    def pool_arguments(self, url: str) -> dict[str, Any]:
+        """What both kinds of pool of connections to this URL are made with."""
         return {
             "min_size": 0,
             "max_size": self.pool_size,
@@ -50,6 +50,7 @@ class Limits:
                 "autocommit": True,
                 "row_factory": dict_row,
                 "connect_timeout": max(1, round(self.connect_timeout)),
+                **kept_alive(url),
             },
             "name": "pgrecall",
         }

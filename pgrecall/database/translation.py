@@ -22,6 +22,17 @@ _LOST = ("08", "57P")
 """SQLSTATE classes of a lost connection: connection exceptions, and a server shutting down."""
 
 
+_BROKEN_OFF = {
+    "40001": ("Another call changed the same at the same moment", "Try again."),
+    "40P01": ("Two calls waited for each other, and Postgres ended this one", "Try again."),
+    "53100": ("The disk of Postgres is full", "Make room on it; reading goes on meanwhile."),
+    "53400": ("The call needs more than the server allows", "Raise that limit, or do less at a time."),
+    "55P03": ("Another call holds what this one needs", "Try again, or raise lock_timeout for this role."),
+    "57014": ("Postgres broke the call off", "Try again, or raise statement_timeout for this role."),
+}
+"""What happened, and the way out, by the SQLSTATE of a statement of which nothing was done."""
+
+
 def translated(error: psycopg.Error) -> RecallError:
     """The pgrecall error that says what a psycopg error means."""
     diagnostic = error.diag
@@ -53,16 +64,24 @@ def translated(error: psycopg.Error) -> RecallError:
         case psycopg.errors.ProgramLimitExceeded():
             return InvalidInput(sentence(message), hint=hint)
         case psycopg.OperationalError() if error.sqlstate and not error.sqlstate.startswith(_LOST):
-            return DatabaseError(sentence(message), hint=hint or "Try again.", sqlstate=error.sqlstate)
+            return _broken_off(error.sqlstate, sentence(message), hint)
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return DatabaseUnavailable(
-                f"The connection to Postgres failed: {message}",
+                f"The connection to Postgres failed: {sentence(message)}",
                 hint=hint or "Try again.",
                 sqlstate=error.sqlstate,
                 lost=True,
             )
         case _:
             return DatabaseError(sentence(message), hint=hint, sqlstate=error.sqlstate)
+
+
+def _broken_off(sqlstate: str, said: str, hint: str) -> DatabaseError:
+    """The error of a statement that Postgres gave up, and rolled back."""
+    if sqlstate not in _BROKEN_OFF:
+        return DatabaseError(said, hint=hint or "Try again.", sqlstate=sqlstate)
+    what, way_out = _BROKEN_OFF[sqlstate]
+    return DatabaseError(f"{what}; nothing of it was done: {said}", hint=way_out, sqlstate=sqlstate)
 
 
 def _not_found(diagnostic: psycopg.errors.Diagnostic) -> RecallError:

@@ -1,0 +1,1 @@
+"""Faults against the real server: what was acknowledged is there once, and everything agrees."""

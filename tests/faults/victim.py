@@ -1,0 +1,95 @@
+"""A Postgres server that tests may kill: its processes, their deaths, and how long it takes to come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from pgrecall.embedded import EmbeddedServer
+
+PATIENCE = 60.0
+"""Seconds after which a test gives up waiting; nothing here takes more than a few."""
+
+ACTIVE = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' "
+    "AND pid <> pg_backend_pid() AND query LIKE '%%' || %s || '%%'"
+)
+WAITING = ACTIVE + " AND wait_event_type = 'Lock'"
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """What the condition says once it says something true."""
+    limit = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < limit, f"{what} did not happen"
+        time.sleep(0.005)
+    return found
+
+
+@dataclass
+class Victim:
+    """A server of the tests' own, with a database in it; it runs with fsync, as users run it."""
+
+    server: EmbeddedServer
+    database: str
+    address: str
+
+    @property
+    def url(self) -> str:
+        return make_conninfo(self.server.url, dbname=self.database)
+
+    @property
+    def remote_url(self) -> str:
+        """The same over TCP."""
+        return make_conninfo(self.url, host=self.address, sslmode="disable")
+
+    @contextmanager
+    def admin(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection beside those under test; it may die meanwhile."""
+        with closing(psycopg.connect(self.url, autocommit=True)) as connection:
+            yield connection
+
+    def answers(self) -> bool:
+        """Whether it takes statements now."""
+        try:
+            with self.admin() as connection:
+                connection.execute("SELECT 1")
+        except psycopg.OperationalError:  # in recovery, or not there
+            return False
+        return True
+
+    def kill_backend(self, pid: int) -> None:
+        """kill -9 of one server process: Postgres then ends all others and recovers from its log."""
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: not psutil.pid_exists(pid), "the end of a server process")
+        until(self.answers, "recovery")
+
+    def kill(self) -> None:
+        """kill -9 of the postmaster and of every process of it, as when the machine's memory runs out."""
+        pid = int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+        postmaster = psutil.Process(pid)
+        for process in (postmaster, *postmaster.children(recursive=True)):
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:  # a backend that ended by itself
+                continue
+
+    def stop(self) -> None:
+        """The fast shutdown of an administrator: connections are cut, transactions rolled back."""
+        pid = int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGINT)
+        until(lambda: not psutil.pid_exists(pid), "the shutdown")
+
+    def start(self) -> None:
+        """Starts it again, as whoever uses the embedded server next does."""
+        EmbeddedServer.start(self.server.data_dir).release()
+        until(self.answers, "the start")
