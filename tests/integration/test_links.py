@@ -474,3 +474,10 @@ def test_a_link_that_waits_for_a_name_goes_to_one_memory(sql: Query) -> None:
     sql("SELECT * FROM recall.remember_many(%s::jsonb)", (json.dumps(drafts),))
     assert links(sql) == [("source", "links_to", "beta"), ("source", "links_to", "one")]
     assert pending(sql) == []
+
+
+def test_a_link_that_waits_for_a_name_finds_a_memory_without_a_key(sql: Query) -> None:
+    note(sql, "source", "Far Away")
+    [row] = sql("SELECT recall.remember('b', p_title => 'far away') AS id")
+    assert sql("SELECT dst FROM recall.link") == [{"dst": row["id"]}]
+    assert pending(sql) == []

@@ -177,7 +177,7 @@ BEGIN
         CROSS JOIN LATERAL unnest(ARRAY[m.key, nullif(m.title, '')] || m.aliases) known
         JOIN recall.pending_link p
             ON p.tenant = p_tenant AND lower(p.target) = lower(known)
-               AND (p.target = known OR known <> m.key)
+               AND (p.target = known OR known IS DISTINCT FROM m.key)
         WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
         ORDER BY p.src, p.target, p.relation, m.key IS DISTINCT FROM p.target, m.id
     ), made AS (
