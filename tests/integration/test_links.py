@@ -464,3 +464,20 @@ def test_forgetting_and_using_at_once_never_deadlock(database_url: str, query: Q
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(connected, (forget, use, use)))
     assert query("SELECT count(*) FROM recall.memory") == [{"count": 30}]
+
+
+def test_a_link_that_waits_for_a_name_goes_to_one_memory(sql: Query) -> None:
+    """Several that arrive at once have the name it waits for: it goes where a draft stored now would link."""
+    note(sql, "source", "Alpha", "beta")
+    titles = {"one": "alpha", "beta": "x", "two": "Alpha", "three": "Beta"}
+    drafts = [{"key": key, "title": title} for key, title in titles.items()]
+    sql("SELECT * FROM recall.remember_many(%s::jsonb)", (json.dumps(drafts),))
+    assert links(sql) == [("source", "links_to", "beta"), ("source", "links_to", "one")]
+    assert pending(sql) == []
+
+
+def test_a_link_that_waits_for_a_name_finds_a_memory_without_a_key(sql: Query) -> None:
+    note(sql, "source", "Far Away")
+    [row] = sql("SELECT recall.remember('b', p_title => 'far away') AS id")
+    assert sql("SELECT dst FROM recall.link") == [{"dst": row["id"]}]
+    assert pending(sql) == []

@@ -163,7 +163,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- resolve_pending: turns pending links into links where one of these memories has the key, title or alias
--- waited for; returns the memories linked to.
+-- waited for: each into one, to whom a draft would be linked now; returns the memories linked to.
 CREATE OR REPLACE FUNCTION recall.resolve_pending(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -171,13 +171,15 @@ DECLARE
     v_linked bigint[];
 BEGIN
     WITH answered AS MATERIALIZED (
-        SELECT DISTINCT p.src, p.target, p.relation, p.weight, p.created_at, m.id AS dst
+        SELECT DISTINCT ON (p.src, p.target, p.relation)
+               p.src, p.target, p.relation, p.weight, p.created_at, m.id AS dst
         FROM recall.memory m
         CROSS JOIN LATERAL unnest(ARRAY[m.key, nullif(m.title, '')] || m.aliases) known
         JOIN recall.pending_link p
             ON p.tenant = p_tenant AND lower(p.target) = lower(known)
-               AND (p.target = known OR known <> m.key)
+               AND (p.target = known OR known IS DISTINCT FROM m.key)
         WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
+        ORDER BY p.src, p.target, p.relation, m.key IS DISTINCT FROM p.target, m.id
     ), made AS (
         INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
         SELECT DISTINCT ON (a.src, a.dst, a.relation)
