@@ -10,6 +10,7 @@ searching     questions
 composing     blocks of text for a prompt
 feedback      what became of what was shown
 pruning       prune plans
+moving        a tenant whole, out and in
 jobs          upkeep that runs by itself, and can be asked for
 tuning        layers and settings
 keeping       statistics, the link graph, pins, the past, status

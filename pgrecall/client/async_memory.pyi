@@ -4,7 +4,7 @@ from datetime import datetime
 from pathlib import Path
 from threading import Event
 from types import TracebackType
-from typing import Self, Unpack
+from typing import BinaryIO, Self, Unpack
 
 from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
 from pgrecall.embedded import EmbeddedServer
@@ -15,6 +15,7 @@ from pgrecall.models import (
     Check,
     ContextBlock,
     Draft,
+    Export,
     GraphReport,
     ImportReport,
     JobOutcome,
@@ -176,3 +177,11 @@ class AsyncMemory:
     async def schema_state(self) -> SchemaStamp: ...
     async def caller(self) -> Caller: ...
     async def census(self) -> Census: ...
+    async def export_to(
+        self, target: str | Path | BinaryIO, *, embeddings: bool = True,
+        progress: Callable[[int, int], None] = ..., now: datetime | None = None,
+    ) -> Export: ...
+    async def import_from(
+        self, source: str | Path | BinaryIO, *, embeddings: bool = True,
+        progress: Callable[[int, int], None] = ...,
+    ) -> Export: ...

@@ -10,6 +10,7 @@ from pgrecall.client.composing import Composing
 from pgrecall.client.feedback import Judging
 from pgrecall.client.jobs import Working
 from pgrecall.client.keeping import Keeping
+from pgrecall.client.moving import Moving
 from pgrecall.client.picturing import Picturing
 from pgrecall.client.pruning import Pruning
 from pgrecall.client.remembering import Remembering
@@ -37,6 +38,7 @@ class Capabilities(
     Picturing,
     Surveying,
     Serving,
+    Moving,
 ):
     """What every client can do, whichever driver performs it."""
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-import psycopg
 from psycopg_pool import ConnectionPool
 
 from pgrecall.database.connections import (
@@ -18,6 +17,7 @@ from pgrecall.database.connections import (
     read_json_quickly,
     watch_from_there,
 )
+from pgrecall.database.conversation import Conversation
 from pgrecall.database.server import Row, ServerFacts, server_facts
 from pgrecall.database.transactions import Limits
 
@@ -53,7 +53,7 @@ class Database:
             pool.close()
 
     @contextmanager
-    def transaction(self, tenant: str, *, durable: bool = True) -> Iterator[psycopg.Connection[Row]]:
+    def transaction(self, tenant: str, *, durable: bool = True) -> Iterator[BoundedConnection]:
         """A transaction that acts for ``tenant``; committed at the end, rolled back on any error.
 
         Without ``durable`` its commit does not wait for the disk.
@@ -77,6 +77,12 @@ class Database:
                 cursor = connection.execute(sql, parameters)
             connection.heard_at = time.monotonic()
             return cursor.fetchall()
+
+    @contextmanager
+    def conversation(self, tenant: str) -> Iterator[Conversation]:
+        """A transaction of several statements for ``tenant``; each may take the timeout of a call."""
+        with self.transaction(tenant) as connection:
+            yield Conversation(connection, self._limits)
 
     @contextmanager
     def session(self) -> Iterator[Session]:

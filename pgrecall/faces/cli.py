@@ -23,6 +23,7 @@ from pgrecall.faces.cli_base import INTERRUPTED, Globals, complain, notes, outpu
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("cli_database", "init"),
     "import": ("cli_import", "import_"),
+    "export": ("cli_export", "export"),
     "search": ("cli_search", "search"),
     "context": ("cli_context", "context"),
     "show": ("cli_memories", "show"),

@@ -11,9 +11,11 @@ import typer
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli_base import BAD_INPUT, DONE, INTERRUPTED, NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.cli_export import STREAM, import_export
 from pgrecall.faces.progress import Progress
 from pgrecall.faces.render_memory import show_import
 from pgrecall.faces.values import text
+from pgrecall.flows.transfer import is_export
 from pgrecall.importers import KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.models import Draft, ImportReport, Problem
 
@@ -29,10 +31,15 @@ _THINGS: dict[KnownKind, str] = {
 def import_(
     context: typer.Context,
     path: Annotated[
-        Path, typer.Argument(help="A folder of Markdown notes, or a .md, .jsonl, .json or .zip file.")
+        Path,
+        typer.Argument(
+            help="A folder of Markdown notes, or a .md, .jsonl, .json or .zip file; what `pgrecall export` "
+            "wrote, or - for that from standard input."
+        ),
     ],
     kind: Annotated[
-        str, typer.Option("--kind", "--format", help="auto, markdown, jsonl, chat, mem0 or hindsight.")
+        str,
+        typer.Option("--kind", "--format", help="auto, markdown, jsonl, chat, mem0, hindsight, export."),
     ] = "auto",
     layer: Annotated[
         str | None, typer.Option(help="For notes and turns that name none, and for all of an export.")
@@ -40,12 +47,20 @@ def import_(
     source: Annotated[str | None, typer.Option(help="Remember the import under this name.")] = None,
     prefix: Annotated[str, typer.Option(help="Put before every key.")] = "",
     strict: Annotated[bool, typer.Option(help="Stop at the first problem.")] = False,
+    embeddings: Annotated[
+        bool, typer.Option("--embeddings/--no-embeddings", help="Of an export: with its vectors, or without.")
+    ] = True,
 ) -> None:
     """Import memories. Doing it again updates what has changed and leaves the rest.
 
     Every batch is committed on its own, so Ctrl-C loses nothing that was reported, and a second run
-    completes the work.
+    completes the work. What `pgrecall export` wrote is imported whole or not at all, into a tenant that holds
+    nothing.
     """
+    if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
+        _refuse_options(kind, {"--layer": layer, "--source": source, "--prefix": prefix, "--strict": strict})
+        import_export(globals_of(context), path, embeddings=embeddings)
+        return
     wanted = _kind(path, kind)
     name = text(source, "--source") if source is not None else source_name(path, wanted)
     items = open_source(path, kind=wanted, source=name, prefix=prefix, layer=layer)
@@ -64,6 +79,17 @@ def import_(
             raise typer.Exit(INTERRUPTED) from None
     show_import(output(), report)
     raise typer.Exit(_exit_code(report, path))
+
+
+def _refuse_options(kind: str, given: dict[str, object]) -> None:
+    if kind not in ("auto", "export"):
+        raise InvalidInput(f"Standard input is read as an export, not as {kind}.", hint="Give a file.")
+    for option, value in given.items():
+        if value:
+            raise InvalidInput(
+                f"{option} does not go with an export, which is imported as it is.",
+                hint="Leave it out; --tenant chooses whose it becomes.",
+            )
 
 
 class _Counted:
@@ -87,7 +113,8 @@ def _kind(path: Path, given: str) -> KnownKind:
             return known_kind(path, given)
         case _:
             raise InvalidInput(
-                f"There is no kind {given!r}.", hint="Use auto, markdown, jsonl, chat, mem0 or hindsight."
+                f"There is no kind {given!r}.",
+                hint="Use auto, markdown, jsonl, chat, mem0, hindsight or export.",
             )
 
 

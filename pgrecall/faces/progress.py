@@ -37,11 +37,13 @@ class Progress:
             self._task = self._bar.add_task(self._what, total=self._total)
         return self
 
-    def reached(self, count: int) -> None:
-        """So many are done by now."""
+    def reached(self, count: int, total: int | None = None) -> None:
+        """So many are done by now, of so many where that is known only now."""
+        if total is not None:
+            self._total = total
         self._count = count if self._total is None else min(count, self._total)
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._count)
+            self._bar.update(self._task, completed=self._count, total=self._total)
         elif time.monotonic() - self._told_at >= _SECONDS_BETWEEN_LINES:
             self._told_at = time.monotonic()
             of = "" if self._total is None else f" of {self._total:,}"

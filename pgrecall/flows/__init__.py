@@ -13,6 +13,7 @@ imports      what an importer reads
 graph        what holds the links together
 prune        planning what to archive
 keeping      upkeep in several steps
+transfer     a tenant whole, out to a file and in again
 """
 
 from pgrecall.flows.base import Aside, Embed, Flow, LocalStep, Rerank, Step

@@ -6,6 +6,7 @@ memories    what is remembered, its vitality and its links
 use         accesses
 search      questions and answers
 context     a block of text for a prompt
+export      a tenant as lines of JSON
 feedback    what became of what was shown
 prune       prune plans and what became of them
 pictures    what pictures are drawn from
@@ -30,6 +31,7 @@ from pgrecall.models.calibration import (
     RerankModel,
 )
 from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order
+from pgrecall.models.export import Export
 from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
@@ -80,6 +82,7 @@ __all__ = [
     "ContextSource",
     "Draft",
     "DraftLink",
+    "Export",
     "Feedback",
     "Fitted",
     "GraphLink",

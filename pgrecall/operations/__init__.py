@@ -20,6 +20,7 @@ keys        keys of the HTTP service
 service     the schema's state, and figures of a whole database
 jobs        runs of jobs, and embeddings made after the fact
 pictures    what pictures are drawn from
+transfer    a tenant whole, as lines
 """
 
 from pgrecall.operations.base import Operation, Row

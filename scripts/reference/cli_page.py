@@ -22,7 +22,7 @@ Wherever a memory is asked for, digits are its id and anything else its key; `ke
 """
 GROUPS = {
     "Set up": "init upgrade doctor status verify postgres",
-    "Remember": "import access link supersede pin forget",
+    "Remember": "import export access link supersede pin forget",
     "Search": "search context show feedback",
     "Layers and settings": "layers setting language calibrate model",
     "Prune": "prune",

@@ -23,6 +23,7 @@ GROUPS: dict[str, str] = {
     "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
     "link_graph store_cut_sizes unembedded store_embeddings begin_reembedding expire_memories "
     "expire_searches make_access_partitions rebuild job_states job_runs",
+    "Export and import": "export_lines begin_import import_lines end_import",
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",
     "Keys of the HTTP service": "create_key keys revoke_key holder_of_key any_key",

@@ -21,8 +21,9 @@ from tests.conftest import Query
 
 HOWTO = ROOT / "docs" / "howto"
 COUNTS = (
-    "SELECT (SELECT count(*) FROM recall.memory), (SELECT count(*) FROM recall.access), "
-    "(SELECT count(*) FROM recall.link)"
+    "SELECT (SELECT count(*) FROM recall.memory WHERE tenant = t), "
+    "(SELECT count(*) FROM recall.access WHERE tenant = t), "
+    "(SELECT count(*) FROM recall.link WHERE tenant = t) FROM (SELECT %s AS t) x"
 )
 
 
@@ -86,7 +87,9 @@ def test_a_backup_restores_to_the_same(
     assert "checks, no problem" in done.stdout
     copy = f"host={where['host']} port={where['port']} user={where['user']} dbname={restored}"
     with psycopg.connect(database_url) as before, psycopg.connect(copy) as after:
-        assert before.execute(COUNTS).fetchone() == after.execute(COUNTS).fetchone()
+        there = before.execute(COUNTS, ("default",)).fetchone()
+        assert after.execute(COUNTS, ("default",)).fetchone() == there
+        assert after.execute(COUNTS, ("acme",)).fetchone() == there  # the tenant that was moved
     found = pgrecall("search", "cafe", database_url=copy)
     assert "café" in found.out
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pgrecall import Access, Draft, Problem
@@ -27,7 +29,10 @@ class Call(NamedTuple):
     """Its result depends on when it was made: it is there for those that follow."""
 
 
+EXPORT = Path(__file__).with_name("empty_export.jsonl")
+
 CALLS = (
+    Call("import_from", (EXPORT,)),
     Call("remember", ("Mira signs the harbour contract on Friday",), {"key": "contract", "occurred_at": OLD}),
     Call("remember_many", ([Draft("The harbour opens", key="harbour", occurred_at=OLD)],), {"now": NOW}),
     Call("remember_many", ([],)),
@@ -85,6 +90,7 @@ CALLS = (
     Call("landscape", (["alive", "unused"],), {"now": NOW, "bins": 4, "limit": 2}, by_the_clock=True),
     Call("zones_over_time", ([NOW],)),
     Call("neighbourhood", ("harbour",), {"now": NOW}, by_the_clock=True),
+    Call("export_to", (BytesIO(),), {"now": NOW}),
     Call("any_key"),
     Call("create_key", ("editor",), {"now": NOW}, by_the_clock=True),  # its secret is random
     Call("revoke_key", (1,), {"now": NOW}),

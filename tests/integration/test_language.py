@@ -82,6 +82,14 @@ def test_a_language_of_the_database_is_everybodys_who_has_none(query: Query) -> 
     assert lexemes(query, "las canciones", tenant="acme") == ["cancion"]
 
 
+def test_a_language_is_in_order_where_the_server_has_it(query: Query) -> None:
+    problems = "SELECT recall.verify() -> 'problems' AS number"
+    set_language(query, "spanish")
+    assert query(problems) == [{"number": 0}]
+    query("UPDATE recall.setting SET value = '\"klingon\"' WHERE name = 'language' AND tenant = 'acme'")
+    assert query(problems) == [{"number": 1}]
+
+
 def test_changing_the_language_counts_the_words_again(query: Query) -> None:
     remember(query, SONG)
     remember(query, "Otros cantaron")

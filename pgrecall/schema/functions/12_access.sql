@@ -9,7 +9,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
         'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
-        'explain_vitality', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
+        'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
         'health_report', 'id_of', 'ids_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'landscape',
         'languages', 'layers', 'link_graph', 'neighbourhood', 'pending_count', 'presets', 'prune_candidates', 'prune_plan_of',
         'prune_plans', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
@@ -18,8 +18,9 @@ SET search_path FROM CURRENT AS $$
         'zones_over_time']) u
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
-        'any_key', 'apply_prune', 'census', 'configure', 'create_key', 'drop_layer', 'fold_accesses', 'forget',
-        'holder_of_key', 'keys', 'link', 'log_shown', 'pin', 'plan_prune', 'rebuild', 'record_access',
+        'any_key', 'apply_prune', 'begin_import', 'census', 'configure', 'create_key', 'drop_layer', 'end_import',
+        'fold_accesses', 'forget',
+        'holder_of_key', 'import_lines', 'keys', 'link', 'log_shown', 'pin', 'plan_prune', 'rebuild', 'record_access',
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'store_cut_sizes', 'store_relevance_model',

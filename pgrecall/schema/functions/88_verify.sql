@@ -169,8 +169,11 @@ SET search_path FROM CURRENT AS $$
     UNION ALL
     SELECT format('setting %L', s.name)
     FROM recall.setting s LEFT JOIN recall.known_settings() k ON k.name = s.name
-    WHERE s.tenant = p_tenant AND s.name <> 'statistics_at' AND NOT coalesce(
-        CASE jsonb_typeof(s.value) WHEN 'number' THEN s.value::double precision BETWEEN k.low AND k.high END, false)
+    WHERE s.tenant = p_tenant AND s.name <> 'statistics_at' AND NOT coalesce(CASE
+        WHEN s.name = 'language' THEN EXISTS (
+            SELECT FROM pg_ts_config c
+            WHERE c.cfgnamespace = 'recall'::regnamespace AND c.cfgname = s.value #>> '{}')
+        WHEN jsonb_typeof(s.value) = 'number' THEN s.value::double precision BETWEEN k.low AND k.high END, false)
 $$;
 
 -- wrong_plans: prune plans that their items and the archivals contradict.
