@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 
 from pgrecall import operations
@@ -10,11 +11,12 @@ from pgrecall.graph import Articulation, LinkGraph, articulate
 from pgrecall.models import GraphReport
 
 
-def refresh_graph() -> Flow[GraphReport]:
-    """Finds the memories that hold the link graph together, and has them protected."""
+def refresh_graph(now: datetime | None = None) -> Flow[GraphReport]:
+    """Draws links whose target has come, and protects the memories that hold the graph together."""
+    yield operations.settle_links()
     graph, structure = yield Aside(partial(_articulated, (yield operations.link_graph())))
     points = structure.points()
-    protected = yield operations.store_cut_sizes(points)
+    protected = yield operations.store_cut_sizes(points, now)
     return GraphReport(graph.node_count, graph.link_count, len(points), tuple(structure.bridges), protected)
 
 

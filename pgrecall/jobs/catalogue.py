@@ -33,8 +33,8 @@ def _vitality(task: Task) -> JobFlow:
     yield upkeep.refresh_medians(task.now)
 
 
-def _graph(_: Task) -> JobFlow:
-    report = yield from flows.refresh_graph()
+def _graph(task: Task) -> JobFlow:
+    report = yield from flows.refresh_graph(task.now)
     yield Progress(report.memories, {"memories": report.memories, "protected": report.protected})
 
 

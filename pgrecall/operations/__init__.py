@@ -24,7 +24,7 @@ transfer    a tenant whole, as lines
 """
 
 from pgrecall.operations.base import Operation, Row
-from pgrecall.operations.graph import link_graph, store_cut_sizes
+from pgrecall.operations.graph import link_graph, settle_links, store_cut_sizes
 from pgrecall.operations.links import link, pending_count, supersede
 from pgrecall.operations.memories import (
     KnownContent,
@@ -59,6 +59,7 @@ __all__ = [
     "remember_many",
     "search_and_log",
     "server_version",
+    "settle_links",
     "status",
     "store_cut_sizes",
     "supersede",

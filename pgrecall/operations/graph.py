@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
-from pgrecall.operations.base import Operation
+from pgrecall.operations.base import NOW, Operation
+
+
+def settle_links() -> Operation[int]:
+    """Draws links that wait for memories that are there; the result counts the memories that gained one."""
+    return Operation(
+        "SELECT recall.settle_links() AS linked", {}, lambda rows: int(rows[0]["linked"]), repeatable=True
+    )
 
 
 def link_graph() -> Operation[bytes]:
@@ -14,11 +22,11 @@ def link_graph() -> Operation[bytes]:
     )
 
 
-def store_cut_sizes(cut_sizes: Mapping[int, int]) -> Operation[int]:
+def store_cut_sizes(cut_sizes: Mapping[int, int], now: datetime | None = None) -> Operation[int]:
     """Keeps how many memories each articulation point would cut off; the result counts the protected."""
     return Operation(
-        "SELECT recall.store_cut_sizes(%(ids)s, %(sizes)s) AS protected",
-        {"ids": list(cut_sizes), "sizes": list(cut_sizes.values())},
+        f"SELECT recall.store_cut_sizes(%(ids)s, %(sizes)s, {NOW}) AS protected",
+        {"ids": list(cut_sizes), "sizes": list(cut_sizes.values()), "now": now},
         lambda rows: int(rows[0]["protected"]),
         repeatable=True,
     )

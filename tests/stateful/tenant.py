@@ -60,7 +60,7 @@ class Tenant:
     links: Links = field(default_factory=Links)
     layers: dict[str, LayerRates] = field(default_factory=dict)
     settings: dict[str, float] = field(default_factory=dict)
-    keys_seen: set[str] = field(default_factory=set)
+    keys_seen: dict[str, int] = field(default_factory=dict)
     associations: Associations = field(default_factory=Associations)
     searches: dict[int, tuple[str | None, dict[int, str | None], datetime]] = field(default_factory=dict)
     queued: int = 0
@@ -181,6 +181,7 @@ class Tenant:
         del self.memories[memory_id]
         self.links.forget(memory_id)
         self.associations.forget(memory_id)
+        self.keys_seen = {key: one for key, one in self.keys_seen.items() if one != memory_id}
         for memory in self.memories.values():
             memory.received = [one for one in memory.received if one.source != memory_id]
             if memory.superseded_by == memory_id:
@@ -205,7 +206,7 @@ class Tenant:
         ordered = sorted(uses, key=lambda use: use["at"])
         new = [use for use in ordered if self._is_new(uses, use)]
         told = [(use, self._spread(use, ordered, now)) for use in new]
-        self.keys_seen |= {use["idempotency_key"] for use in new if use["idempotency_key"] is not None}
+        self.keys_seen |= {use["idempotency_key"]: use["memory_id"] for use in new}
         weightless = [kind for kind in USES if self.setting(f"access.weight_{kind}") == 0]
         first = first_uses(self.memories, new, weightless)
         for use, amounts in told:

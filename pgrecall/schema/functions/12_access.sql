@@ -23,7 +23,7 @@ SET search_path FROM CURRENT AS $$
         'holder_of_key', 'import_lines', 'keys', 'link', 'log_shown', 'pin', 'plan_prune', 'rebuild', 'record_access',
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
-        'search_and_log', 'set_language', 'set_layer', 'store_cut_sizes', 'store_relevance_model',
+        'search_and_log', 'set_language', 'set_layer', 'settle_links', 'store_cut_sizes', 'store_relevance_model',
         'store_rerank_model', 'supersede', 'undo_prune', 'use_preset', 'used']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[

@@ -28,7 +28,7 @@ BEGIN
     IF jsonb_typeof(p_items) = 'array' THEN
         PERFORM recall.lock_drafts(v_tenant, p_items);
     END IF;
-    v_result := recall.store_drafts(v_tenant, p_items, p_embedded_with, p_revive, p_now);
+    v_result := recall.store_alone(v_tenant, p_items, p_embedded_with, p_revive, p_now);
     SELECT r.item, r.problem INTO v_rejected
     FROM jsonb_to_recordset(v_result) AS r(item int, problem text)
     WHERE r.problem IS NOT NULL ORDER BY r.item LIMIT 1;
@@ -53,9 +53,36 @@ BEGIN
     ORDER BY r.item;
 END $$;
 
+-- store_alone: store_drafts as if nobody else stored these keys: what the drafts change is locked before it is looked
+-- at, and where another transaction has just created one of them, once more from the beginning, now that it is there.
+CREATE OR REPLACE FUNCTION recall.store_alone(
+    p_tenant text, p_items jsonb, p_embedded_with text, p_revive boolean, p_now timestamptz
+) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_keys text[] := CASE jsonb_typeof(p_items)
+        WHEN 'array' THEN ARRAY(SELECT e.value ->> 'key' FROM jsonb_array_elements(p_items) e) END;
+    v_result jsonb;
+BEGIN
+    LOOP
+        PERFORM FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.key = ANY (v_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE;
+        BEGIN
+            v_result := recall.store_drafts(p_tenant, p_items, p_embedded_with, p_revive, p_now);
+            IF NOT jsonb_path_exists(v_result, '$[*].overtaken ? (@ == true)') THEN
+                RETURN v_result;
+            END IF;
+            RAISE SQLSTATE 'RC001';
+        EXCEPTION WHEN SQLSTATE 'RC001' THEN
+            NULL;
+        END;
+    END LOOP;
+END $$;
+
 -- store_drafts: upserts the drafts that have no problem, gives new ones their activation (creation is the
 -- first access), logs a write of those whose text changed or that come back, and returns [{item, id, key, outcome,
--- problem, rewritten}].
+-- problem, rewritten, overtaken}]: rewritten where the text changed, overtaken where what it was before is not known.
 CREATE OR REPLACE FUNCTION recall.store_drafts(
     p_tenant text, p_items jsonb, p_embedded_with text, p_revive boolean, p_now timestamptz
 ) RETURNS jsonb
@@ -116,7 +143,8 @@ BEGIN
                     WHEN k.id IS NOT NULL THEN 'updated'
                     ELSE 'unchanged' END AS outcome,
                coalesce(s.layer, k.layer) AS layer, least(coalesce(s.born_at, p_now), p_now) AS born_at,
-               e.archived OR e.content_hash <> k.content_hash AS rewritten
+               e.archived OR e.content_hash <> k.content_hash AS rewritten,
+               k.id IS NOT NULL AND e.id IS NULL AS overtaken
         FROM draft d
         LEFT JOIN stored s ON s.id = d.new_id
         LEFT JOIN stored k ON s.id IS NULL AND k.key = d.key AND d.problem IS NULL
@@ -147,15 +175,15 @@ BEGIN
     )
     SELECT coalesce(jsonb_agg(jsonb_build_object(
         'item', p.item, 'id', p.id, 'key', p.key, 'outcome', p.outcome, 'problem', p.problem,
-        'rewritten', coalesce(p.rewritten, false))), '[]')
+        'rewritten', coalesce(p.rewritten, false), 'overtaken', p.overtaken)), '[]')
     INTO v_result FROM placed p;
     -- In a statement of its own, which sees what a transaction stored that the first one had to wait for.
     RETURN (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
             'item', r.item, 'id', coalesce(r.id, m.id), 'key', r.key, 'outcome', r.outcome,
-            'problem', r.problem, 'rewritten', r.rewritten)), '[]')
+            'problem', r.problem, 'rewritten', r.rewritten, 'overtaken', r.overtaken)), '[]')
         FROM jsonb_to_recordset(v_result) AS r(
-            item int, id bigint, key text, outcome text, problem text, rewritten boolean)
+            item int, id bigint, key text, outcome text, problem text, rewritten boolean, overtaken boolean)
         LEFT JOIN recall.memory m ON r.outcome = 'unchanged' AND m.tenant = p_tenant AND m.key = r.key);
 END $$;
 

@@ -93,16 +93,17 @@ SET search_path FROM CURRENT AS $$
     FROM closed c JOIN recall.link l ON l.tenant = p_tenant AND l.src = c.memory_id
 $$;
 
--- note_floors: writes down which of these memories gained or lost the protection floor since it last was noted.
+-- note_floors: writes down which of these memories gained or lost the protection floor since it last was noted; never
+-- as of before that, though a transaction that waited may have begun earlier. The caller has locked their activations.
 CREATE OR REPLACE FUNCTION recall.note_floors(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     INSERT INTO recall.floor_change (tenant, memory_id, at, floored)
-    SELECT p_tenant, m.id, p_now, m.pinned OR a.protected
+    SELECT p_tenant, m.id, greatest(p_now, f.at), m.pinned OR a.protected
     FROM recall.memory m
     JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = m.id
     LEFT JOIN LATERAL (
-        SELECT f.floored FROM recall.floor_change f
+        SELECT f.floored, f.at FROM recall.floor_change f
         WHERE f.tenant = p_tenant AND f.memory_id = m.id ORDER BY f.at DESC, f.id DESC LIMIT 1) f ON true
     WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
       AND (m.pinned OR a.protected) <> coalesce(f.floored, false)
@@ -126,6 +127,8 @@ BEGIN
     UPDATE recall.memory m SET pinned = p_pinned
     WHERE m.tenant = v_tenant AND m.id = p_memory_id AND m.pinned <> p_pinned;
     v_changed := FOUND;
+    -- Or the memory could become protected, or be no longer, while its floor is noted.
+    PERFORM FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = p_memory_id FOR NO KEY UPDATE;
     PERFORM recall.note_floors(v_tenant, ARRAY[p_memory_id], p_now);
     RETURN v_changed;
 END $$;

@@ -24,6 +24,10 @@ BEGIN
         PERFORM recall.reject(format(
             'The link weight %s is not above 0 and at most 100.', coalesce(p_weight::text, 'NULL')));
     END IF;
+    IF p_relation = 'co_access' THEN
+        -- Use makes such links too, with the activations locked before.
+        PERFORM FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = p_dst FOR UPDATE;
+    END IF;
     INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at)
     VALUES (v_tenant, p_src, p_dst, p_relation, p_weight, p_now)
     -- A link made by hand stays when the draft that declared it stops doing so.
@@ -195,6 +199,35 @@ BEGIN
     RETURN v_linked;
 END $$;
 
+-- settle_links: draws the links that wait though their target is there: a draft that asks for a memory does not see it
+-- while another transaction is just storing it, and that one does not see what waits. Returns how many memories gained
+-- a link.
+CREATE OR REPLACE FUNCTION recall.settle_links() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ends bigint[];
+    v_linked bigint[];
+BEGIN
+    v_ends := ARRAY(
+        SELECT u.id FROM recall.pending_link p
+        CROSS JOIN LATERAL (
+            SELECT k.id FROM recall.memory k WHERE k.tenant = v_tenant AND k.key = p.target
+            UNION ALL
+            SELECT n.memory_id FROM recall.name n
+            WHERE n.tenant = v_tenant AND n.name = recall.name_form(p.target)) t
+        CROSS JOIN LATERAL (VALUES (p.src), (t.id)) u(id)
+        WHERE p.tenant = v_tenant);
+    IF v_ends = '{}' THEN
+        RETURN 0;
+    END IF;
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ends) ORDER BY m.id FOR KEY SHARE;
+    v_linked := recall.resolve_pending(v_tenant, v_ends);
+    PERFORM recall.recount_links(v_tenant, v_linked);
+    RETURN coalesce(cardinality(v_linked), 0);
+END $$;
+
 -- pending_count: how many links of this tenant wait for their target.
 CREATE OR REPLACE FUNCTION recall.pending_count() RETURNS bigint
 LANGUAGE sql STABLE
@@ -225,50 +258,4 @@ SET search_path FROM CURRENT AS $$
     ) c
     WHERE a.tenant = p_tenant AND a.memory_id = c.id
       AND (a.in_degree, a.last_linked_at) IS DISTINCT FROM (c.in_degree, c.last_linked_at)
-$$;
-
--- supersede: says that p_new replaces p_old: default search shows the new one alone, and a link tells why. Returns
--- false when that was known; a memory that p_old replaces itself, at any remove, cannot replace it.
-CREATE OR REPLACE FUNCTION recall.supersede(
-    p_old bigint, p_new bigint, p_now timestamptz DEFAULT now()
-) RETURNS boolean
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_tenant text := recall.current_tenant();
-    v_known bigint;
-BEGIN
-    PERFORM recall.require_memory(p_old), recall.require_memory(p_new), recall.finite(p_now);
-    IF p_old = p_new THEN
-        PERFORM recall.reject(format('Memory %s cannot supersede itself.', p_old));
-    END IF;
-    -- One supersession of a tenant at a time: two crossing ones would each miss the circle they close.
-    PERFORM pg_advisory_xact_lock(recall.lock_key('supersede', v_tenant));
-    IF recall.is_successor(v_tenant, p_new, p_old) THEN
-        PERFORM recall.reject(
-            format('Memory %s cannot supersede %s, which supersedes it already.', p_new, p_old),
-            'Supersede both with a third memory, or swap them.');
-    END IF;
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id IN (p_old, p_new) ORDER BY m.key, m.id FOR NO KEY UPDATE;
-    SELECT m.superseded_by INTO v_known FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_old;
-    UPDATE recall.memory m SET superseded_by = p_new, updated_at = p_now
-    WHERE m.tenant = v_tenant AND m.id = p_old AND m.superseded_by IS DISTINCT FROM p_new;
-    PERFORM recall.link(p_new, p_old, 'supersedes', 1, p_now);
-    RETURN v_known IS DISTINCT FROM p_new;
-END $$;
-
--- is_successor: whether p_later replaces p_earlier, at any remove.
-CREATE OR REPLACE FUNCTION recall.is_successor(p_tenant text, p_earlier bigint, p_later bigint) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    WITH RECURSIVE successor AS (
-        SELECT m.superseded_by AS id FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.id = p_earlier AND m.superseded_by IS NOT NULL
-        UNION
-        SELECT m.superseded_by FROM successor s
-        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = s.id
-        WHERE m.superseded_by IS NOT NULL
-    )
-    SELECT EXISTS (SELECT FROM successor s WHERE s.id = p_later)
 $$;

@@ -181,6 +181,9 @@ DECLARE
     v_ids bigint[];
     v_changed bigint;
 BEGIN
+    -- Before their activations, for what changes twice in a transaction has its key checked, and that locks them.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND (p_memory_ids IS NULL OR m.id = ANY (p_memory_ids)) ORDER BY m.id FOR KEY SHARE;
     v_ids := ARRAY(
         SELECT a.memory_id FROM recall.activation a
         WHERE a.tenant = v_tenant AND (p_memory_ids IS NULL OR a.memory_id = ANY (p_memory_ids))

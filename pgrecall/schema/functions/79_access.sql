@@ -11,7 +11,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[];
     v_partners bigint[];
-    v_logged bigint[];
+    v_accesses recall.access[];
 BEGIN
     PERFORM recall.finite(p_now);
     IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
@@ -22,11 +22,13 @@ BEGIN
     IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
         v_partners := recall.session_partners(v_tenant, p_items, p_now);
     END IF;
-    -- Memories, then idempotency keys, then links, then activations, each in one order: no two calls can
-    -- deadlock. Partners in the session are locked here because a link will refer to them.
+    -- Memories, then idempotency keys, then activations, then links of co-access, each in one order: no two calls can
+    -- deadlock. Partners in the session are locked here because a link will refer to them; what an archived memory
+    -- refers to, because its activation will be changed twice if that comes back, and the second time its key is checked.
     PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant
-      AND m.id = ANY (v_ids || v_partners)
+    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids || v_partners || ARRAY(
+        SELECT l.dst FROM recall.memory o JOIN recall.link l ON l.tenant = v_tenant AND l.src = o.id
+        WHERE o.tenant = v_tenant AND o.id = ANY (v_ids) AND o.archived_at IS NOT NULL))
     ORDER BY m.id FOR KEY SHARE;
     -- What a use may bring back is changed, and so locked as such before any activation is, in the order in which
     -- drafts are stored. None can be archived now.
@@ -35,14 +37,11 @@ BEGIN
     ORDER BY m.key, m.id FOR NO KEY UPDATE;
     -- Only now: while this call waited for a lock, a memory may have been forgotten.
     PERFORM recall.check_accesses(v_tenant, p_items, p_now);
-    v_logged := ARRAY(SELECT recall.log_accesses(v_tenant, p_items, p_now));
-    IF cardinality(v_logged) > 0 THEN
-        IF v_partners IS NOT NULL THEN
-            PERFORM recall.associate(v_tenant, v_logged, v_ids || v_partners, p_now);
-        END IF;
-        PERFORM recall.take_in(v_tenant, v_logged, p_now);
+    v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
+    IF cardinality(v_accesses) > 0 THEN
+        PERFORM recall.take_in(v_tenant, v_accesses, v_ids || v_partners, p_now);
     END IF;
-    RETURN cardinality(v_logged);
+    RETURN cardinality(v_accesses);
 END $$;
 
 -- record_access: logs one use of a memory; false when its idempotency key was seen before.
@@ -57,10 +56,10 @@ SET search_path FROM CURRENT AS $$
         'idempotency_key', p_idempotency_key)), p_now) = 1
 $$;
 
--- log_accesses: writes those accesses to the log whose idempotency key is new, with what each spreads to its
--- neighbourhood; returns the log's ids.
-CREATE OR REPLACE FUNCTION recall.log_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
-RETURNS SETOF bigint
+-- new_accesses: those accesses whose idempotency key is new, which it notes, as rows for the log, without an id yet:
+-- in the order of their times, with what each spreads to its neighbourhood.
+CREATE OR REPLACE FUNCTION recall.new_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
+RETURNS SETOF recall.access
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
@@ -77,9 +76,7 @@ BEGIN
         ON CONFLICT (tenant, idempotency_key) DO NOTHING
         RETURNING idempotency_key
     )
-    INSERT INTO recall.access (
-        tenant, memory_id, kind, weight, at, session_id, recorded_at, spread_to, spread_by)
-    SELECT p_tenant, w.memory_id, w.kind, w.weight, w.at, w.session_id, p_now, s.ids, s.amounts
+    SELECT p_tenant, NULL::bigint, w.memory_id, w.kind, w.weight, w.at, w.session_id, p_now, s.ids, s.amounts
     FROM wanted w
     LEFT JOIN keyed k ON k.idempotency_key = w.idempotency_key
     LEFT JOIN LATERAL (
@@ -90,27 +87,28 @@ BEGIN
           AND NOT recall.is_repeat(p_tenant, w.memory_id, w.kind, w.session_id, w.at, w.before)
     ) s ON true
     WHERE w.idempotency_key IS NULL OR (k.idempotency_key IS NOT NULL AND w.turn = 1)
-    ORDER BY w.at, w.item
-    RETURNING id;
+    ORDER BY w.at, w.item;
 END $$;
 
--- take_in: folds these accesses, which this transaction has logged: locks the activations they touch in one
--- order, spreads, counts, and brings back what a plan had archived.
-CREATE OR REPLACE FUNCTION recall.take_in(p_tenant text, p_logged bigint[], p_now timestamptz) RETURNS void
+-- take_in: logs these accesses and folds them: locks the activations they touch in one order, and only then gives them
+-- their ids, so that boosts, of which at most 1 is kept, are added up in the order of the log; associates those of
+-- p_memories (locked by the caller) that come together, spreads, counts, and brings back what a plan had archived.
+CREATE OR REPLACE FUNCTION recall.take_in(
+    p_tenant text, p_accesses recall.access[], p_memories bigint[], p_now timestamptz
+) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_ids bigint[];
     v_since timestamptz[];
-    v_spread_to bigint[];
+    v_spread_to bigint[] := ARRAY(SELECT DISTINCT t FROM unnest(p_accesses) e, unnest(e.spread_to) t);
     v_returning bigint[];
+    v_logged bigint[];
 BEGIN
     SELECT array_agg(e.memory_id), array_agg(e.at),
            array_agg(DISTINCT e.memory_id) FILTER (WHERE recall.is_use(e.kind) AND e.weight > 0)
     INTO v_ids, v_since, v_returning
-    FROM recall.logged(p_tenant, p_logged, p_now) e;
-    v_spread_to := ARRAY(
-        SELECT DISTINCT t FROM recall.logged(p_tenant, p_logged, p_now) e, unnest(e.spread_to) t);
+    FROM unnest(p_accesses) e;
     v_returning := ARRAY(
         SELECT v.memory_id FROM recall.archival v
         WHERE v.tenant = p_tenant AND v.memory_id = ANY (v_returning) AND v.restored_at IS NULL
@@ -119,8 +117,20 @@ BEGIN
     WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_ids || v_spread_to || ARRAY(
         SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (v_returning)))
     ORDER BY a.memory_id FOR UPDATE;
-    PERFORM recall.receive_spread(p_tenant, p_logged, p_now);
-    PERFORM recall.count_sessions(p_tenant, p_logged, p_now);
+    WITH logged AS (
+        INSERT INTO recall.access (
+            tenant, memory_id, kind, weight, at, session_id, recorded_at, spread_to, spread_by)
+        SELECT e.tenant, e.memory_id, e.kind, e.weight, e.at, e.session_id, e.recorded_at, e.spread_to, e.spread_by
+        FROM unnest(p_accesses) WITH ORDINALITY e
+        ORDER BY e.ordinality
+        RETURNING id
+    )
+    SELECT array_agg(l.id) INTO v_logged FROM logged l;
+    IF EXISTS (SELECT FROM unnest(p_accesses) e WHERE e.session_id IS NOT NULL) THEN
+        PERFORM recall.associate(p_tenant, v_logged, p_memories, p_now);
+    END IF;
+    PERFORM recall.receive_spread(p_tenant, v_logged, p_now);
+    PERFORM recall.count_sessions(p_tenant, v_logged, p_now);
     PERFORM recall.fold_memories(p_tenant, v_ids, v_since);
     IF cardinality(v_returning) > 0 THEN
         PERFORM recall.restore_memories(p_tenant, v_returning, p_now);

@@ -26,13 +26,16 @@ DECLARE
     v_spread_to bigint[];
     v_words text[];
 BEGIN
-    PERFORM recall.lock_with_successors(p_tenant, p_id);
+    v_spread_to := ARRAY(
+        SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
+        WHERE e.tenant = p_tenant AND e.memory_id = p_id);
+    PERFORM recall.lock_around(p_tenant, p_id, v_spread_to);
     SELECT tsvector_to_array(m.search_text) INTO v_words
     FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_id;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    v_spread_to := ARRAY(
+    v_spread_to := ARRAY(  -- once more: it may have been used while this call waited
         SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
         WHERE e.tenant = p_tenant AND e.memory_id = p_id);
     v_cited := recall.lock_cited(p_tenant, ARRAY[p_id], v_spread_to);
@@ -50,19 +53,20 @@ BEGIN
     RETURN true;
 END $$;
 
--- lock_with_successors: locks a memory, those that follow it and those that it replaced, in one order: deleting it
--- changes their rows too.
-CREATE OR REPLACE FUNCTION recall.lock_with_successors(p_tenant text, p_id bigint) RETURNS void
+-- lock_around: locks a memory, those it links to (of which some follow it, and quote it), those that it replaced, and
+-- p_others, in one order: deleting it changes their rows, or their activations twice, which checks their keys.
+CREATE OR REPLACE FUNCTION recall.lock_around(p_tenant text, p_id bigint, p_others bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM FROM recall.memory m
     WHERE m.tenant = p_tenant AND m.id IN (
         SELECT p_id
+        UNION ALL SELECT unnest(p_others)
         UNION ALL
         SELECT o.id FROM recall.memory o WHERE o.tenant = p_tenant AND o.superseded_by = p_id
         UNION ALL
-        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = p_id AND l.relation = 'next')
+        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = p_id)
     ORDER BY m.id FOR UPDATE;
 END $$;
 

@@ -127,6 +127,11 @@ BEGIN
         WHERE u.going <= least((v_options ->> 'max_count')::int,
                                recall.share_of(v_options, cardinality(v_net.nodes)))
         ORDER BY u.going);
+    -- Waits for those that archive or delete one of them, in their order; what has gone meanwhile is not planned.
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_planned) ORDER BY m.id FOR KEY SHARE;
+    v_planned := ARRAY(
+        SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
+        JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);
     INSERT INTO recall.prune_plan (tenant, created_at, options, report)
     SELECT v_tenant, p_now, v_options,
            jsonb_build_object(
@@ -155,14 +160,18 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.drop_stale_plans(p_tenant text, p_keep int, p_now timestamptz) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    WITH dropped AS (
-        DELETE FROM recall.prune_plan p
-        -- The state once more: whoever applies it meanwhile wins.
-        WHERE p.tenant = p_tenant AND p.state = 'planned' AND p.id IN (
-            SELECT s.id FROM recall.prune_plan s
-            WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
-                  - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'prune.plan_days'))
-            ORDER BY s.id DESC OFFSET p_keep)
+    WITH stale AS MATERIALIZED (
+        SELECT s.id FROM recall.prune_plan s
+        WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
+              - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'prune.plan_days'))
+        ORDER BY s.id DESC OFFSET p_keep
+    ), free AS MATERIALIZED (
+        -- The state once more: whoever applies it meanwhile wins, and is not waited for.
+        SELECT p.id FROM recall.prune_plan p
+        WHERE p.tenant = p_tenant AND p.id IN (SELECT s.id FROM stale s) AND p.state = 'planned'
+        ORDER BY p.id FOR UPDATE SKIP LOCKED
+    ), dropped AS (
+        DELETE FROM recall.prune_plan p USING free f WHERE p.tenant = p_tenant AND p.id = f.id
         RETURNING p.id
     )
     SELECT count(*) FROM dropped

@@ -1,0 +1,81 @@
+"""Many at once: functions run in threads or processes of their own, all begun together."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import dict_row
+
+T = TypeVar("T")
+Connection = psycopg.Connection[dict[str, Any]]
+
+
+@contextmanager
+def connected(url: str, tenant: str = "acme") -> Iterator[Connection]:
+    """A connection of its own for a tenant, each statement a transaction."""
+    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+        connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
+        connection.execute("SET deadlock_timeout = '200ms'")
+        yield connection
+
+
+def together(url: str, parts: Sequence[Callable[[Connection], T]], tenant: str = "acme") -> list[T]:
+    """What each part returns, run at the same time over a connection of its own."""
+    barrier = threading.Barrier(len(parts))
+
+    def run(part: Callable[[Connection], T]) -> T:
+        with connected(url, tenant) as connection:
+            barrier.wait(timeout=60)
+            return part(connection)
+
+    with ThreadPoolExecutor(len(parts)) as threads:
+        return list(threads.map(run, parts))
+
+
+def in_processes(function: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
+    """What a function of a module returns in a process of its own for each of these arguments."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(len(arguments), mp_context=context) as processes:
+        return list(processes.map(function, *zip(*arguments, strict=True)))
+
+
+def deadlocks(connection: Connection) -> int:
+    """How many deadlocks this database has seen, up to now."""
+    connection.execute("SELECT pg_stat_force_next_flush()")
+    [row] = connection.execute(
+        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    ).fetchall()
+    return int(row["deadlocks"])
+
+
+def call(connection: Connection, function: str, *parameters: Any) -> Any:
+    """What a function of schema recall returns."""
+    [row] = connection.execute(f"SELECT recall.{function} AS value", parameters).fetchall()
+    return row["value"]
+
+
+def in_background(connection: Connection, function: str, *parameters: Any) -> Callable[[], Any]:
+    """Begins such a call; what is returned waits for its result."""
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(call, connection, function, *parameters)
+    pool.shutdown(wait=False)
+    return lambda: future.result(timeout=60)
+
+
+def somebody_waits(connection: Connection) -> None:
+    """Returns once a session of this database waits for a lock."""
+    waiting = (
+        "SELECT count(*) AS many, pg_sleep(0.01) FROM pg_stat_activity "
+        "WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    for _ in range(1000):
+        [row] = connection.execute(waiting).fetchall()
+        if row["many"]:
+            return
+    raise AssertionError("nobody waits")
