@@ -83,7 +83,13 @@ class DatabaseUnsuitable(DatabaseError):
 
 
 class SchemaMismatch(DatabaseError):
-    """The schema is absent, older than this pgrecall, or newer."""
+    """The schema is absent, older than this pgrecall, or newer; or it was ``replaced`` under a call."""
+
+    def __init__(
+        self, message: str, *, hint: str = "", sqlstate: str | None = None, replaced: bool = False
+    ) -> None:
+        super().__init__(message, hint=hint, sqlstate=sqlstate)
+        self.replaced = replaced
 
 
 class EmbedderError(RecallError):

@@ -27,7 +27,7 @@ from pgrecall import flows
 from pgrecall.client.ground import Ground
 from pgrecall.database import Database
 from pgrecall.embedded import EmbeddedServer
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
 from pgrecall.operations import Operation
 from pgrecall.search.embedding import Embedder
 from pgrecall.search.reranking import Reranker
@@ -167,7 +167,7 @@ class Driver(ABC):
         """Time between two attempts."""
 
     async def _performed(self, operation: Operation[T]) -> T:
-        """An operation, once more after a lost connection or a deadlock where that does no harm."""
+        """An operation, once more where the connection, a deadlock or an upgrade broke it off harmlessly."""
         try:
             return await self._fetched(operation)
         except DatabaseError as error:
@@ -208,6 +208,8 @@ class Driver(ABC):
 def _may_be_repeated(error: BaseException, operation: Operation[T]) -> bool:
     """Whether another attempt may succeed and cannot do anything a second time."""
     if isinstance(error, DatabaseError) and error.sqlstate in ROLLED_BACK:
+        return True
+    if isinstance(error, SchemaMismatch) and error.replaced:  # by an upgrade: the new functions are there now
         return True
     return operation.repeatable and _was_lost(error)
 

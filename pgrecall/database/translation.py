@@ -43,12 +43,12 @@ def translated(error: psycopg.Error) -> RecallError:
             return _not_found(diagnostic)
         case psycopg.errors.InvalidParameterValue() if diagnostic.constraint_name == "embedder_mismatch":
             return EmbedderMismatch(message, hint=hint)
-        case psycopg.errors.InvalidSchemaName() | psycopg.errors.UndefinedFunction():
-            return SchemaMismatch(
-                "This database is not initialised for this version of pgrecall.",
-                hint="Run `pgrecall init` (new database) or `pgrecall upgrade`.",
-                sqlstate=error.sqlstate,
-            )
+        case (
+            psycopg.errors.InvalidSchemaName()
+            | psycopg.errors.UndefinedFunction()
+            | psycopg.errors.InternalError_()
+        ):
+            return _not_there(error, message)
         case psycopg.errors.UndefinedTable():
             return SchemaMismatch(message, hint="Run `pgrecall upgrade`.", sqlstate=error.sqlstate)
         case psycopg.errors.InsufficientPrivilege():
@@ -82,6 +82,25 @@ def _broken_off(sqlstate: str, said: str, hint: str) -> DatabaseError:
         return DatabaseError(said, hint=hint or "Try again.", sqlstate=sqlstate)
     what, way_out = _BROKEN_OFF[sqlstate]
     return DatabaseError(f"{what}; nothing of it was done: {said}", hint=way_out, sqlstate=sqlstate)
+
+
+def _not_there(error: psycopg.Error, message: str) -> DatabaseError:
+    """A function is not there: for this program, or any more for another function, which had begun before."""
+    gone = message.startswith("cache lookup failed for function")
+    if isinstance(error, psycopg.errors.InternalError_) and not gone:
+        return DatabaseError(sentence(message), sqlstate=error.sqlstate)
+    if gone or error.diag.context:
+        return SchemaMismatch(
+            "An upgrade replaced the functions of this database during the call; nothing of it was done.",
+            hint="Call again, with the new version of pgrecall where that does not help.",
+            sqlstate=error.sqlstate,
+            replaced=True,
+        )
+    return SchemaMismatch(
+        "This database is not initialised for this version of pgrecall.",
+        hint="Run `pgrecall init` (new database) or `pgrecall upgrade`.",
+        sqlstate=error.sqlstate,
+    )
 
 
 def _not_found(diagnostic: psycopg.errors.Diagnostic) -> RecallError:

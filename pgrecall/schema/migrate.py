@@ -1,7 +1,7 @@
 """Bringing a database to this version's schema: revisions once, then every function file, whole.
 
 All of it happens in one transaction under an advisory lock, so two processes may upgrade at once
-and an interrupted upgrade leaves the database as it was.
+and an interrupted upgrade leaves the database as it was. It waits but moments for tables that others hold.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pgrecall.schema.ownership import (
     act_as_owner,
     run_file,
 )
+from pgrecall.schema.patience import Patience
 from pgrecall.schema.state import (
     SchemaState,
     ensure_current,
@@ -43,6 +44,8 @@ from pgrecall.schema.state import (
 __all__ = [
     "LOCK",
     "MAX_DIMENSIONS",
+    "PATIENCE",
+    "Patience",
     "SchemaState",
     "Upgrade",
     "ensure_current",
@@ -61,6 +64,10 @@ LOCK = 7_310_554_032_001_817_600
 """Advisory lock of whoever changes the schema; any constant nobody else uses."""
 
 
+PATIENCE = Patience()
+"""How long an upgrade waits unless it is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Upgrade:
     """What an upgrade did."""
@@ -75,16 +82,21 @@ class Upgrade:
         return self.before != self.after
 
 
-def upgrade(url: str, *, dimensions: int | None = None, timeout: float = 10.0) -> Upgrade:
+def upgrade(
+    url: str, *, dimensions: int | None = None, timeout: float = 10.0, patience: Patience = PATIENCE
+) -> Upgrade:
     """Installs or upgrades the schema; running it twice is harmless.
 
     Args:
         dimensions: of the embeddings; needed for a new database, checked against an existing one.
+        timeout: seconds to connect.
+        patience: how long to wait for tables that others hold.
 
     Raises:
         InvalidInput: dimensions are missing, out of range, or not those of the database.
         DatabaseUnsuitable: the server lacks something; it is named.
         SchemaMismatch: the database belongs to a newer pgrecall.
+        DatabaseError: others held tables for too long, or Postgres failed; nothing was changed.
     """
     if dimensions is not None and not 1 <= dimensions <= MAX_DIMENSIONS:
         raise InvalidInput(
@@ -92,7 +104,16 @@ def upgrade(url: str, *, dimensions: int | None = None, timeout: float = 10.0) -
         )
     with connect(url, timeout=timeout) as connection:
         facts = server_facts(connection)
+    return patience.apply(lambda: _upgraded(url, facts, dimensions, patience), url, timeout=timeout)
+
+
+def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, patience: Patience) -> Upgrade:
+    """One attempt, in one transaction."""
     with _locked(url) as connection:
+        # Only now: another upgrade may take its time.
+        connection.execute(
+            text("SELECT set_config('lock_timeout', :wait, true)"), {"wait": patience.lock_timeout}
+        )
         driver = _driver(connection)
         act_as_owner(driver)
         before = _state(connection)

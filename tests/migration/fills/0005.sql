@@ -1,0 +1,3 @@
+-- A role that acts for other.
+
+INSERT INTO recall.tenant_role (tenant, role) VALUES ('other', 'somebody_of_other');

@@ -1,0 +1,31 @@
+"""Databases as earlier revisions left them: their tables, filled, without functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+from alembic import command
+
+from pgrecall.database import connect, server_facts
+from pgrecall.schema import migrate
+
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+FILLS = Path(__file__).with_name("fills")
+
+
+def take_to(url: str, revision: str) -> None:
+    """Makes the tables those of a revision, from nothing or from an earlier one."""
+    with connect(url) as connection:
+        facts = server_facts(connection)
+    with migrate._locked(url) as connection:
+        migrate._prepare(connection, facts)
+        command.upgrade(migrate._config(connection, 64), revision)
+
+
+def fill(url: str, revision: str) -> None:
+    """Puts something of everything in that the tables of a revision can hold."""
+    parts = ["0001"] if revision == "0001" else [part for part in REVISIONS[1:] if part <= revision]
+    with psycopg.connect(url) as connection:
+        for part in ("memories", *parts):
+            connection.execute((FILLS / f"{part}.sql").read_bytes())

@@ -1,0 +1,126 @@
+"""From every revision, filled, through every later one to this version: nothing lost, all answers the same.
+
+The fills tell one life of tenant ``acme`` in the tables of each revision, so what it is asked afterwards must
+be answered as in a database that was never upgraded, to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgrecall.embedded import EmbeddedServer
+from pgrecall.schema import migrate
+from tests.conftest import _database
+from tests.migration.catalogue import DEFINITIONS, fetch
+from tests.migration.old_schemas import REVISIONS, fill, take_to
+from tests.tenant_world import asked
+
+KEPT = {
+    "memory": "SELECT tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, "
+    "aliases, metadata, happened_at, valid_from, valid_until, superseded_by, expires_at, pinned, "
+    "archived_at, created_at, updated_at, content_hash, embedding::text, embedded_with FROM recall.memory "
+    "ORDER BY 1, 2",
+    "access": "SELECT tenant, memory_id, kind, weight, at, session_id, recorded_at FROM recall.access "
+    "ORDER BY 1, 2, at, kind",
+    "link": "SELECT tenant, src, dst, relation, weight, created_at, drafted FROM recall.link "
+    "ORDER BY 1, 2, 3, 4",
+    "pending": "SELECT * FROM recall.pending_link ORDER BY 1, 2, 3, 4",
+    "name": "SELECT tenant, name, memory_id, entity FROM recall.name ORDER BY 1, 2, 3",
+    "layer": "SELECT tenant, name, metabolic_rate, reading, base_decay, birth_weight, profile "
+    "FROM recall.layer ORDER BY 1, 2",
+    "median": "SELECT * FROM recall.layer_median ORDER BY 1, 2",
+    "setting": "SELECT * FROM recall.setting WHERE tenant <> '*' ORDER BY 1, 2",
+    "activation": "SELECT tenant, memory_id, n, t1, t8, credit, decay, clock, in_degree, spread, spread_at, "
+    "last_linked_at FROM recall.activation ORDER BY 1, 2",
+}
+"""What every revision has. Names get their accents taken off beside them, words are counted anew."""
+
+SINCE = {
+    "0002": ("access_key", "archival", "link_history", "floor_change"),
+    "0003": ("prune_plan", "prune_item", "job_run"),
+    "0004": ("search_log", "judgement", "rerank_model", "api_key"),
+    "0005": ("tenant_role",),
+}
+"""Tables that came with a revision, and have had the same columns since."""
+
+
+def rows(url: str, since: str) -> dict[str, list[Any]]:
+    tables = [table for revision, tables in SINCE.items() if revision <= since for table in tables]
+    kept = {name: fetch(url, sql) for name, sql in KEPT.items()}
+    return kept | {
+        table: fetch(url, f"SELECT * FROM recall.{table} WHERE tenant <> '*' ORDER BY 1, 2")
+        for table in tables
+    }
+
+
+def settled(url: str) -> list[Any]:
+    """What jobs find to do after the upgrade is done; then what is not in order, for each tenant."""
+    found: list[Any] = []
+    with psycopg.connect(url, autocommit=True) as connection:
+        for tenant in ("acme", "other"):
+            connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
+            connection.execute("SELECT recall.fold_accesses()")
+            found += connection.execute(
+                "SELECT c ->> 'name', c -> 'examples' "
+                "FROM jsonb_array_elements(recall.verify() -> 'checks') c WHERE (c ->> 'problems')::int > 0"
+            ).fetchall()
+            found += connection.execute("SELECT 'rebuilt' FROM recall.rebuild() r WHERE r > 0").fetchall()
+    return found
+
+
+@pytest.fixture(scope="module")
+def fresh(server: EmbeddedServer, template: str) -> Iterator[str]:
+    """This version, never upgraded, filled as the newest revision is."""
+    for url in _database(server, template):
+        fill(url, REVISIONS[-1])
+        fetch(url, "SELECT recall.count_lexemes('acme')")
+        yield url
+
+
+@pytest.fixture(scope="module")
+def answers(fresh: str) -> dict[str, list[Any]]:
+    assert settled(fresh) == []
+    return asked(fresh, "acme")
+
+
+def test_every_revision_has_a_fill() -> None:
+    """A new one needs `fills/000N.sql`, and its tables named here."""
+    assert REVISIONS[-1] == migrate.head_revision()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_filled_database_of_each_revision_comes_up_to_this_version(
+    revision: str, empty_database: str, fresh: str, answers: dict[str, list[Any]]
+) -> None:
+    url = empty_database
+    take_to(url, revision)
+    fill(url, revision)
+    before = rows(url, revision)
+    for later in REVISIONS[REVISIONS.index(revision) + 1 :]:
+        take_to(url, later)
+        assert rows(url, revision) == before, later
+    done = migrate.upgrade(url)
+    assert done.after == migrate.inspect(fresh)
+    assert done.left == ()
+    assert rows(url, revision) == before
+    assert fetch(url, DEFINITIONS) == fetch(fresh, DEFINITIONS)
+    assert settled(url) == []
+    after = asked(url, "acme")
+    assert [name for name in answers if after[name] != answers[name]] == []
+    assert not migrate.upgrade(url).changed
+
+
+def test_plans_of_old_can_be_applied_and_undone(empty_database: str) -> None:
+    take_to(empty_database, "0003")
+    fill(empty_database, "0003")
+    migrate.upgrade(empty_database)
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'other', false)")
+        applied = connection.execute("SELECT * FROM recall.apply_prune(2, '2026-06-01 12:00+00')").fetchall()
+        assert [row[0] for row in applied] == [30]
+        assert connection.execute("SELECT recall.undo_prune(1, '2026-06-01 12:00+00')").fetchone() == (1,)
+    assert settled(empty_database) == []

@@ -1,0 +1,151 @@
+"""Upgrades that are broken off, at any statement and instant, leave what was there; the next completes."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from pgrecall import DatabaseError, DatabaseUnavailable
+from pgrecall.embedded import EmbeddedServer
+from pgrecall.schema import migrate
+from tests.conftest import _database
+from tests.migration.catalogue import catalogue, fetch
+from tests.migration.old_schemas import fill, take_to
+from tests.migration.test_every_revision import rows, settled
+from tests.migration.upgrading import Upgrading
+
+OLD_FUNCTION = (
+    "CREATE FUNCTION recall.zone_of(p_retention double precision) RETURNS text LANGUAGE sql RETURN 'old'"
+)
+
+
+@pytest.fixture(scope="module")
+def filled(server: EmbeddedServer) -> Iterator[str]:
+    """The name of a database at 0001, filled, with a function of then."""
+    for url in _database(server, "template1"):
+        take_to(url, "0001")
+        fill(url, "0001")
+        fetch(url, OLD_FUNCTION)
+        yield psycopg.conninfo.conninfo_to_dict(url)["dbname"]  # type: ignore[misc]
+
+
+@pytest.fixture
+def old(server: EmbeddedServer, filled: str) -> Iterator[str]:
+    yield from _database(server, filled)
+
+
+def unharmed(url: str, before: object) -> None:
+    """It is at 0001 as it was, and its functions work."""
+    assert (catalogue(url), rows(url, "0001")) == before
+    assert migrate.inspect(url).revision == "0001"
+    assert fetch(url, "SELECT recall.zone_of(0.5)") == [("old",)]
+
+
+def completes(url: str) -> None:
+    assert migrate.upgrade(url).after.revision == migrate.head_revision()
+    assert settled(url) == []
+
+
+FAILING = (
+    "CREATE FUNCTION public.fail() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN "
+    "IF nextval('public.statements') = current_setting('test.fail_at')::int THEN "
+    "RAISE 'broken here'; END IF; END $$; "
+    "CREATE SEQUENCE public.statements; GRANT ALL ON SEQUENCE public.statements TO PUBLIC; "
+    'ALTER DATABASE "{name}" SET test.fail_at = {place}; '
+    "CREATE EVENT TRIGGER failing ON ddl_command_end EXECUTE FUNCTION public.fail()"
+)
+
+
+@pytest.mark.parametrize("place", [2, 20, 35, 41, 66, 200, 432, 900])
+def test_a_statement_that_fails_takes_all_of_it_back(old: str, place: int) -> None:
+    """Whichever it is: of the revisions, of the functions, of the rights."""
+    before = (catalogue(old), rows(old, "0001"))
+    name = psycopg.conninfo.conninfo_to_dict(old)["dbname"]
+    fetch(old, FAILING.format(name=name, place=place))
+    with pytest.raises(DatabaseError, match="broken here"):
+        migrate.upgrade(old)
+    fetch(old, "DROP EVENT TRIGGER failing; DROP FUNCTION public.fail; DROP SEQUENCE public.statements")
+    unharmed(old, before)
+    if place in (41, 900):
+        completes(old)
+
+
+def backends(url: str) -> list[int]:
+    """Who is connected to the database, ourselves left out."""
+    found = fetch(
+        url,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+        "AND backend_type = 'client backend'",
+    )
+    return [pid for (pid,) in found]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+@pytest.mark.parametrize("table", ["recall.link", "recall.lexeme"])
+def test_a_process_that_is_killed_leaves_what_was_there(old: str, table: str) -> None:
+    """In revision 0002, and in 0004: what it did before is gone with it."""
+    before = (catalogue(old), rows(old, "0001"))
+    upgrading = Upgrading(old)
+    with psycopg.connect(old) as holder:
+        holder.execute(f"LOCK TABLE {table} IN SHARE MODE")
+        upgrading.begin()
+        wait_until(lambda: bool(fetch(old, WAITING, (table,))))
+        upgrading.kill()
+    wait_until(lambda: backends(old) == [])
+    unharmed(old, before)
+    completes(old)
+
+
+WAITING = "SELECT FROM pg_locks WHERE NOT granted AND relation = to_regclass(%s)"
+
+
+def test_a_backend_that_is_ended_leaves_what_was_there(old: str) -> None:
+    before = (catalogue(old), rows(old, "0001"))
+    with ThreadPoolExecutor(1) as threads, psycopg.connect(old) as holder:
+        holder.execute("LOCK TABLE recall.lexeme IN SHARE MODE")
+        upgrade = threads.submit(migrate.upgrade, old)
+        wait_until(lambda: bool(fetch(old, WAITING, ("recall.lexeme",))))
+        fetch(
+            old,
+            "SELECT pg_terminate_backend(pid) FROM pg_locks "
+            "WHERE NOT granted AND relation = 'recall.lexeme'::regclass",
+        )
+        holder.rollback()
+        with pytest.raises(DatabaseUnavailable, match="terminating connection"):
+            upgrade.result(60)
+    wait_until(lambda: backends(old) == [])
+    unharmed(old, before)
+    completes(old)
+
+
+def test_a_process_that_is_killed_at_any_instant_has_done_all_or_nothing(old: str) -> None:
+    before = (catalogue(old), rows(old, "0001"))
+    upgrading = Upgrading(old)
+    upgrading.begin()
+    time.sleep(random.uniform(0.1, 1.5))
+    upgrading.kill()
+    wait_until(lambda: backends(old) == [])
+    if migrate.inspect(old).revision == "0001":
+        unharmed(old, before)
+    completes(old)
+
+
+def test_two_processes_upgrade_at_once(old: str) -> None:
+    both = [Upgrading(old), Upgrading(old)]
+    for each in both:
+        each.begin()
+    assert sorted(each.said() for each in both) == ["False\n", "True\n"]
+    assert settled(old) == []
+    assert fetch(old, "SELECT * FROM recall.access_problems()") == []

@@ -1,0 +1,69 @@
+"""A schema that is newer or older than this version, or whose functions are of another."""
+
+from __future__ import annotations
+
+import pytest
+
+from pgrecall import Memory, SchemaMismatch
+from pgrecall.schema import migrate
+from pgrecall.settings import Settings
+from tests.migration.catalogue import catalogue, fetch
+
+
+@pytest.fixture
+def newer_database(database_url: str) -> str:
+    fetch(database_url, "UPDATE recall.alembic_version SET version_num = '9999'")
+    return database_url
+
+
+def test_a_newer_database_is_refused_by_upgrade(newer_database: str) -> None:
+    before = catalogue(newer_database)
+    with pytest.raises(SchemaMismatch, match="schema 9999, which is newer") as caught:
+        migrate.upgrade(newer_database)
+    assert caught.value.hint == "Install the newer pgrecall; nothing was changed."
+    with pytest.raises(SchemaMismatch, match="newer"):
+        migrate.ensure_current(newer_database, dimensions=64)
+    assert catalogue(newer_database) == before
+
+
+def test_a_newer_database_is_refused_by_the_client(newer_database: str) -> None:
+    before = catalogue(newer_database)
+    with pytest.raises(SchemaMismatch, match="schema 9999, which is newer than this pgrecall knows"):
+        Memory(settings=Settings(database_url=newer_database, embedder="none"))
+    assert catalogue(newer_database) == before
+
+
+def test_stale_functions_are_noticed_and_applied_again(database_url: str) -> None:
+    fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
+    fetch(
+        database_url,
+        "CREATE OR REPLACE FUNCTION recall.logit(p_probability float8) RETURNS float8 "
+        "LANGUAGE sql IMMUTABLE RETURN -1",
+    )
+    with pytest.raises(SchemaMismatch, match=r"which is not this version's\. Run `pgrecall upgrade`"):
+        migrate.require_current(migrate.inspect(database_url))
+    with pytest.raises(SchemaMismatch, match="not this version's"):
+        Memory(settings=Settings(database_url=database_url, embedder="none"))
+
+    assert migrate.upgrade(database_url).changed
+    migrate.require_current(migrate.inspect(database_url))
+    assert fetch(database_url, "SELECT recall.logit(0.5)") == [(0.0,)]
+
+
+@pytest.mark.parametrize("owner", ["recall_owner", "CURRENT_USER"])
+def test_a_function_that_no_longer_ships_is_dropped(database_url: str, owner: str) -> None:
+    # Where the schema is not its owner's yet, the same upgrade hands over all that lies in it.
+    fetch(database_url, f"ALTER SCHEMA recall OWNER TO {owner}")
+    fetch(database_url, "GRANT USAGE ON SCHEMA recall TO recall_owner")
+    fetch(database_url, "CREATE FUNCTION recall.of_old(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
+    fetch(database_url, "CREATE FUNCTION recall.logit(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
+    fetch(database_url, "CREATE FUNCTION public.of_others(p_x int) RETURNS int LANGUAGE sql RETURN p_x")
+    migrate.upgrade(database_url)
+    names = fetch(
+        database_url,
+        "SELECT oid::regprocedure::text FROM pg_proc "
+        "WHERE proname IN ('of_old', 'logit', 'of_others', 'joined') ORDER BY 1",
+    )
+    assert [name for (name,) in names] == [
+        "of_others(integer)", "recall.joined(text[])", "recall.logit(double precision)",
+    ]  # fmt: skip

@@ -1,0 +1,29 @@
+"""What programs outside call: a function that loses its name, an argument or a column is noticed here.
+
+``signatures.txt`` is what the functions of ``recall`` that a role may call looked like. Where this fails,
+programs that call one of them by position or by name may break: say so in CHANGELOG.md, under Changed, and
+write the file anew with ``WRITE_SIGNATURES=1``. What only adds (a function, a last argument with a default, a
+last column) breaks nobody, and the file is written anew just so.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.conftest import Query
+
+FILE = Path(__file__).with_name("signatures.txt")
+PUBLIC = (
+    "SELECT format('%s(%s) -> %s', p.proname, pg_get_function_arguments(p.oid), "
+    "pg_get_function_result(p.oid)) AS signature FROM recall.declared_functions() d "
+    "JOIN pg_proc p ON p.proname = d.name AND p.pronamespace = 'recall'::regnamespace ORDER BY p.proname"
+)
+
+
+def test_public_functions_are_called_as_before(sql: Query) -> None:
+    now = [row["signature"] for row in sql(PUBLIC)]
+    assert len(now) > 95
+    if os.environ.get("WRITE_SIGNATURES"):
+        FILE.write_text("".join(f"{signature}\n" for signature in now))
+    assert now == FILE.read_text().splitlines(), "see the head of this file"
