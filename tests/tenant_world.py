@@ -176,9 +176,9 @@ _GIVEN: dict[str, Any] = {"vector": "[" + ",".join(["0.3", "-1"] * (DIMENSIONS /
 
 def _questions() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for query in QUERIES:
-        for moment in MOMENTS:
+        for moment in MOMENTS if query in QUERIES[:2] else MOMENTS[:1]:
             yield f"search {query} {moment}", _SEARCH, {"query": query, "now": moment, "as_of": None}
-        for past in PAST:
+        for past in PAST if query in QUERIES[:2] else ():
             yield f"search {query} as of {past}", _SEARCH, {"query": query, "now": NOW, "as_of": past}
     for name, sql in _EVERYTHING.items():
         yield name, sql, {}

@@ -61,7 +61,7 @@ FAILING = (
 )
 
 
-@pytest.mark.parametrize("place", [2, 20, 35, 41, 66, 200, 432, 900])
+@pytest.mark.parametrize("place", [20, 35, 41, 66, 200, 900])
 def test_a_statement_that_fails_takes_all_of_it_back(old: str, place: int) -> None:
     """Whichever it is: of the revisions, of the functions, of the rights."""
     before = (catalogue(old), rows(old, "0001"))
@@ -71,7 +71,7 @@ def test_a_statement_that_fails_takes_all_of_it_back(old: str, place: int) -> No
         migrate.upgrade(old)
     fetch(old, "DROP EVENT TRIGGER failing; DROP FUNCTION public.fail; DROP SEQUENCE public.statements")
     unharmed(old, before)
-    if place in (41, 900):
+    if place == 41:
         completes(old)
 
 
@@ -93,9 +93,9 @@ def wait_until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never came to that")
 
 
-@pytest.mark.parametrize("table", ["recall.link", "recall.lexeme"])
-def test_a_process_that_is_killed_leaves_what_was_there(old: str, table: str) -> None:
-    """In revision 0002, and in 0004: what it did before is gone with it."""
+def test_a_process_that_is_killed_leaves_what_was_there(old: str) -> None:
+    """In the middle of 0004: what it did before is gone with it."""
+    table = "recall.lexeme"
     before = (catalogue(old), rows(old, "0001"))
     upgrading = Upgrading(old)
     with psycopg.connect(old) as holder:
