@@ -9,7 +9,7 @@ DEVELOPING := $(VENV)/.developing
 # The rest asks for torch by range; this build is what we test with, and it is installed first.
 TORCH := torch==2.13.0
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench soak clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test                check, then every test"
 	@echo "make check               ruff, mypy and the import contracts"
 	@echo "make bench LOCOMO=path   quality on LoCoMo conversations, as a table"
+	@echo "make soak                a day of simulated life in minutes: does anything grow that should not?"
 	@echo "make clean               remove what these targets made, the demo's data too"
 
 $(INSTALLED): pyproject.toml
@@ -52,6 +53,9 @@ ifdef LOCOMO
 else
 	@echo "Give the conversations: make bench LOCOMO=path/to/locomo.json"
 endif
+
+soak: $(DEVELOPING)
+	$(BIN)/python -m benchmarks.soak $(SOAK)
 
 clean:
 	rm -rf $(VENV) .demo build dist *.egg-info .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -6,14 +6,15 @@ import json
 import random
 import time
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 
 from pgrecall.graph import LinkGraph, articulate
 from tests.concurrency.crowd import Connection, call, connected
-from tests.conftest import NOW
 
+# Not those of the suite's ground, which is long to load: each process loads this.
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 MEMORIES, REPLACED, GROUP = 24, 6, 8
 BIRTH = NOW - timedelta(days=200)
 KINDS = ("read", "used", "reference", "retrieval")

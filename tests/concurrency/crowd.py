@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.rows import dict_row
 
 T = TypeVar("T")
+MOMENT = datetime(2026, 6, 1, 12, tzinfo=UTC)
 Connection = psycopg.Connection[dict[str, Any]]
 
 
@@ -79,3 +82,11 @@ def somebody_waits(connection: Connection) -> None:
         if row["many"]:
             return
     raise AssertionError("nobody waits")
+
+
+def create_the_same(url: str, worker: int, rounds: int) -> list[int]:
+    """What a process is told: the ids of keys that all others create as well."""
+    with connected(url) as connection:
+        text = "remember(%s, p_key => %s, p_links => %s::jsonb, p_now => %s)"
+        links = [json.dumps([{"target": f"same{(n + 1) % rounds}"}]) for n in range(rounds)]
+        return [call(connection, text, f"by {worker}", f"same{n}", links[n], MOMENT) for n in range(rounds)]

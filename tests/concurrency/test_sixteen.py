@@ -20,7 +20,7 @@ from tests.integration.use_tools import KIND_WEIGHTS, states, summary_of
 from tests.scale import SCALE, tell
 
 THREADS, PROCESSES = 13, 3
-SECONDS = 8.0
+SECONDS = 6.0
 
 
 def remembered(query: Query, drafts: list[dict[str, str]]) -> list[int]:

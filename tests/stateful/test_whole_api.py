@@ -14,7 +14,7 @@ from tests.stateful.upkeep import Upkeep
 from tests.stateful.using import Using
 from tests.stateful.writing import Writing
 
-EXAMPLES, STEPS = 16, 30
+EXAMPLES, STEPS = 12, 30
 
 
 @pytest.mark.timeout(240 * SCALE)
