@@ -9,12 +9,13 @@ DEVELOPING := $(VENV)/.developing
 # The rest asks for torch by range; this build is what we test with, and it is installed first.
 TORCH := torch==2.13.0
 
-.PHONY: help demo test check bench soak clean
+.PHONY: help demo test check fuzz bench soak clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo                see it work: an example vault, three questions, one use that counts"
 	@echo "make test                check, then every test"
+	@echo "make fuzz MINUTES=10     many more inputs than the tests try, and what came of them"
 	@echo "make check               ruff, mypy and the import contracts"
 	@echo "make bench LOCOMO=path   quality on LoCoMo conversations, as a table"
 	@echo "make soak                a day of simulated life in minutes: does anything grow that should not?"
@@ -46,6 +47,10 @@ check: $(DEVELOPING)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+fuzz: MINUTES ?= 10
+fuzz: $(DEVELOPING)
+	@$(BIN)/python -m tests.fuzz $(MINUTES)
 
 bench: $(INSTALLED)
 ifdef LOCOMO

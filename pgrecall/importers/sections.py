@@ -184,15 +184,16 @@ def pieces(lines: Sequence[Line], limit: int) -> Iterator[Piece]:
     sentences or words. Nothing but blank lines and blanks at the cuts is lost.
     """
     current: list[Line] = []
-    size = 0
+    size, told = 0, False
     for chunk in _chunks(lines, limit):
         added = _size(chunk)
-        if size + added > limit and _has_text(current):
+        if size + added > limit and told:
             yield _piece(current)
-            current, size = [], 0
+            current, size, told = [], 0, False
         current += chunk
         size += added
-    if _has_text(current):
+        told = told or _has_text(chunk)
+    if told:
         yield _piece(current)
 
 

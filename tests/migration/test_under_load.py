@@ -57,7 +57,7 @@ def _none() -> Settings:
     return Settings(embedder="none", tenant="acme")
 
 
-RENAMED = {"remember_many": "store_drafts", "record_accesses": "take_in", "search_and_log": "log_search"}
+RENAMED = {"remember_many": "store_alone", "record_accesses": "take_in", "search_and_log": "log_search"}
 """Functions that clients call, and what each of them calls by another name in the release before."""
 
 

@@ -82,13 +82,38 @@ CREATE OR REPLACE FUNCTION recall.epoch(p_at timestamptz) RETURNS double precisi
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN pg_catalog.date_part('epoch', p_at);
 
--- finite: the same moment; an error for NULL and for the infinities, at which nothing can be computed.
+-- finite: the same moment; an error for NULL, for the infinities, at which nothing can be computed, and outside of the
+-- years 1 to 9999, which clients cannot read.
 CREATE OR REPLACE FUNCTION recall.finite(p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF NOT coalesce(isfinite(p_now), false) THEN
         PERFORM recall.reject(format('p_now is %s; it must be a moment.', coalesce(p_now::text, 'NULL')));
+    ELSIF p_now < '0001-01-01 00:00:00+00' OR p_now >= '10000-01-01 00:00:00+00' THEN
+        PERFORM recall.reject(format('p_now is %s; it must lie in the years 1 to 9999.', p_now));
     END IF;
     RETURN p_now;
+END $$;
+
+-- at_most: the same number; an error for one below 0, of which Postgres would speak in its own words. NULL is no limit.
+CREATE OR REPLACE FUNCTION recall.at_most(p_limit int) RETURNS int
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF p_limit < 0 THEN
+        PERFORM recall.reject(format('p_limit is %s; it must not be negative.', p_limit));
+    END IF;
+    RETURN p_limit;
+END $$;
+
+-- flat: the same array; an error for one of several dimensions.
+CREATE OR REPLACE FUNCTION recall.flat(p_values anyarray) RETURNS anyarray
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF array_ndims(p_values) > 1 THEN
+        PERFORM recall.reject(format('An array of %s dimensions was given; it must have one.', array_ndims(p_values)));
+    END IF;
+    RETURN p_values;
 END $$;

@@ -62,7 +62,7 @@ BEGIN
     PERFORM recall.finite(p_now);
     SELECT max(b.id) INTO v_last FROM (
         SELECT m.id FROM recall.memory m
-        WHERE m.tenant = v_tenant AND m.id > p_after ORDER BY m.id LIMIT p_limit) b;
+        WHERE m.tenant = v_tenant AND m.id > p_after ORDER BY m.id LIMIT recall.at_most(p_limit)) b;
     -- Mostly one turn: joining every memory to its layer would cost as much as computing its vitality.
     FOR v_alike IN
         SELECT (array_agg(l))[1] AS layer, array_agg(l.name) AS names, count(*) OVER () > 1 AS several

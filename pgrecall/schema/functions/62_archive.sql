@@ -146,5 +146,5 @@ BEGIN
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY(
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.expires_at <= recall.finite(p_now) AND m.archived_at IS NULL
-        ORDER BY m.expires_at, m.id LIMIT p_limit FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
+        ORDER BY m.expires_at, m.id LIMIT recall.at_most(p_limit) FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
 END $$;

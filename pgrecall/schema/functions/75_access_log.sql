@@ -24,6 +24,26 @@ BEGIN
     RETURN p_session_id;
 END $$;
 
+-- check_access_forms: raises unless this is a JSON array of objects whose numbers and times can be read as such.
+CREATE OR REPLACE FUNCTION recall.check_access_forms(p_items jsonb) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_bad jsonb;
+BEGIN
+    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
+        PERFORM recall.reject('The accesses must be a JSON array of objects.');
+    END IF;
+    SELECT e.value INTO v_bad FROM jsonb_array_elements(p_items) e
+    WHERE NOT pg_input_is_valid(coalesce(e.value ->> 'memory_id', '0'), 'bigint')
+       OR NOT pg_input_is_valid(coalesce(e.value ->> 'at', 'now'), 'timestamptz') LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.reject(format('The memory_id %s or the time %s of an access cannot be read.',
+            left((v_bad -> 'memory_id')::text, 100), left((v_bad -> 'at')::text, 100)));
+    END IF;
+END $$;
+
 -- parse_accesses: the accesses of a JSON array, in its order, with their weights; memory_id is NULL for a
 -- memory this tenant does not have. `born_at` is the memory's first access, creation.
 CREATE OR REPLACE FUNCTION recall.parse_accesses(p_tenant text, p_items jsonb, p_now timestamptz)

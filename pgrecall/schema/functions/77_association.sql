@@ -203,5 +203,5 @@ SET search_path FROM CURRENT AS $$
         JOIN recall.activation o ON o.tenant = c.tenant
             AND o.memory_id = CASE WHEN l.src = p_memory_id THEN l.dst ELSE l.src END
     ) x
-    ORDER BY 3 DESC NULLS LAST, 1 LIMIT p_limit
+    ORDER BY 3 DESC NULLS LAST, 1 LIMIT recall.at_most(p_limit)
 $$;

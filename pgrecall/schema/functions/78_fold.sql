@@ -143,7 +143,7 @@ DECLARE
 BEGIN
     v_taken := ARRAY(
         SELECT q.id FROM recall.access_queue q
-        WHERE q.tenant = v_tenant ORDER BY q.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+        WHERE q.tenant = v_tenant ORDER BY q.id LIMIT recall.at_most(p_limit) FOR UPDATE SKIP LOCKED);
     WITH taken AS (
         DELETE FROM recall.access_queue q
         WHERE q.tenant = v_tenant AND q.id = ANY (v_taken)

@@ -13,11 +13,7 @@ DECLARE
     v_partners bigint[];
     v_accesses recall.access[];
 BEGIN
-    PERFORM recall.finite(p_now);
-    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
-       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
-        PERFORM recall.reject('The accesses must be a JSON array of objects.');
-    END IF;
+    PERFORM recall.finite(p_now), recall.check_access_forms(p_items);
     v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
     IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
         v_partners := recall.session_partners(v_tenant, p_items, p_now);

@@ -72,7 +72,7 @@ DECLARE
 BEGIN
     WITH old AS MATERIALIZED (
         SELECT s.id FROM recall.search_log s
-        WHERE s.tenant = v_tenant AND s.at <= v_until ORDER BY s.at, s.id LIMIT p_limit FOR UPDATE SKIP LOCKED
+        WHERE s.tenant = v_tenant AND s.at <= v_until ORDER BY s.at, s.id LIMIT recall.at_most(p_limit) FOR UPDATE SKIP LOCKED
     ), dropped AS (
         DELETE FROM recall.search_log s USING old o WHERE s.tenant = v_tenant AND s.id = o.id
         RETURNING s.id

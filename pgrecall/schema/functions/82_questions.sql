@@ -91,7 +91,7 @@ BEGIN
         RETURN coalesce(p_queries, '{}');
     END IF;
     PERFORM recall.check_query(p_query);
-    RETURN p_query || coalesce(p_queries, '{}');
+    RETURN p_query || coalesce(recall.flat(p_queries), '{}');
 END $$;
 
 -- check_vectors: raises where p_given vectors were given for another number of sub-queries (NULL: none were given),

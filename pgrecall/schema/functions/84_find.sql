@@ -33,7 +33,7 @@ DECLARE
     v_now double precision := recall.epoch(v_moment);
     v_queries text[] := recall.asked(p_query, p_queries);
     v_embeddings halfvec[] := CASE WHEN cardinality(v_queries) > coalesce(cardinality(p_queries), 0)
-        THEN array_prepend(p_embedding, p_embeddings) ELSE p_embeddings END;
+        THEN array_prepend(p_embedding, recall.flat(p_embeddings)) ELSE p_embeddings END;
     v_model recall.relevance_model := recall.search_model(v_tenant, p_profile, p_layers);
     v_mode text := coalesce(p_vitality_mode, v_model.vitality_mode, 'odds');
     v_weight double precision := coalesce(

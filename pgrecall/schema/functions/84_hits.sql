@@ -57,10 +57,22 @@ $$;
 
 -- ids_of: the ids of memories given by id or by key, in their order; NULL for NULL; an error for one not there.
 CREATE OR REPLACE FUNCTION recall.ids_of(p_memories jsonb) RETURNS bigint[]
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN (
-    SELECT array_agg(CASE WHEN jsonb_typeof(m.value) = 'number' THEN recall.require_memory(m.value::bigint)
-                          ELSE recall.id_of(m.value #>> '{}') END ORDER BY m.place)
-    FROM jsonb_array_elements(p_memories) WITH ORDINALITY m(value, place)
-);
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_wrong jsonb;
+BEGIN
+    IF jsonb_typeof(p_memories) <> 'array' THEN
+        PERFORM recall.reject('The memories must be a JSON array of ids and keys.');
+    END IF;
+    SELECT m.value INTO v_wrong FROM jsonb_array_elements(p_memories) m(value)
+    WHERE NOT CASE jsonb_typeof(m.value) WHEN 'number' THEN pg_input_is_valid(m.value #>> '{}', 'bigint')
+                                         ELSE jsonb_typeof(m.value) = 'string' END LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.reject(format('%s is neither the id nor the key of a memory.', left(v_wrong::text, 100)));
+    END IF;
+    RETURN (
+        SELECT array_agg(CASE WHEN jsonb_typeof(m.value) = 'number' THEN recall.require_memory(m.value::bigint)
+                              ELSE recall.id_of(m.value #>> '{}') END ORDER BY m.place)
+        FROM jsonb_array_elements(p_memories) WITH ORDINALITY m(value, place));
+END $$;

@@ -13,13 +13,13 @@ BEGIN
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
         WHERE m.tenant = recall.current_tenant() AND m.id > p_after AND m.embedding IS NULL
-        ORDER BY m.id LIMIT p_limit;
+        ORDER BY m.id LIMIT recall.at_most(p_limit);
     ELSE
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
         WHERE m.tenant = recall.current_tenant() AND m.id > p_after
           AND m.embedded_with IS DISTINCT FROM p_model
-        ORDER BY m.id LIMIT p_limit;
+        ORDER BY m.id LIMIT recall.at_most(p_limit);
     END IF;
 END $$;
 

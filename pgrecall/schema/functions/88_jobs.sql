@@ -46,6 +46,7 @@ DECLARE
     v_tenant text := recall.writing_tenant(p_whole);
     v_id bigint;
 BEGIN
+    PERFORM recall.finite(p_now), recall.bounded(p_attempt, 1, 1000000, 'p_attempt');
     IF coalesce(length(p_job), 0) NOT BETWEEN 1 AND 100 THEN
         PERFORM recall.reject(format('The name of a job has 1 to 100 characters, not %s.',
             coalesce(length(p_job), 0)));
@@ -67,7 +68,7 @@ CREATE OR REPLACE FUNCTION recall.report_job(
 ) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    UPDATE recall.job_run r SET done = p_done, counts = p_counts
+    UPDATE recall.job_run r SET done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts)
     WHERE r.tenant = recall.writing_tenant(p_whole) AND r.id = p_run_id AND r.state = 'running'
 $$;
 
@@ -88,8 +89,9 @@ BEGIN
             'It ends as done, failed or stopped.');
     END IF;
     UPDATE recall.job_run r
-    SET state = p_state, finished_at = greatest(p_now, r.started_at), done = p_done, counts = p_counts,
-        error = p_error
+    SET state = p_state, finished_at = greatest(recall.finite(p_now), r.started_at),
+        done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts),
+        error = CASE p_state WHEN 'failed' THEN coalesce(p_error, 'It did not say why.') END
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running'
     RETURNING r.job INTO v_job;
     IF NOT FOUND THEN
@@ -136,8 +138,8 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL (
         SELECT * FROM recall.job_run o
         WHERE o.tenant = whose.tenant AND (p_job IS NULL OR o.job = p_job)
-        ORDER BY o.id DESC LIMIT p_limit) r
-    ORDER BY r.id DESC LIMIT p_limit
+        ORDER BY o.id DESC LIMIT recall.at_most(p_limit)) r
+    ORDER BY r.id DESC LIMIT recall.at_most(p_limit)
 $$;
 
 -- last_run: the newest run of a job for a tenant; NULL when it never ran.

@@ -75,6 +75,6 @@ BEGIN
     RETURN recall.log_search(
         v_tenant, ARRAY(
             SELECT m.id FROM recall.memory m
-            WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY array_position(p_ids, m.id)),
+            WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY array_position(recall.flat(p_ids), m.id)),
         p_session_id, recall.finite(p_now), p_query, p_profile, p_queries);
 END $$;

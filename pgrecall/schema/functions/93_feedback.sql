@@ -15,7 +15,7 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM recall.reject(format('There is no search %s in this tenant.', coalesce(p_search_id::text, 'NULL')),
             'Each search that is logged returns its id; it is kept for `search.log_days`.');
-    ELSIF array_position(p_memory_ids, NULL) IS NOT NULL OR p_memory_ids IS NULL THEN
+    ELSIF array_position(recall.flat(p_memory_ids), NULL) IS NOT NULL OR p_memory_ids IS NULL THEN
         PERFORM recall.reject('One of the memories to judge is NULL.', 'Give the ids of memories the search showed.');
     ELSIF recall.finite(p_now) < v_search.at - interval '5 minutes' THEN
         PERFORM recall.reject(format('Search %s was made at %s, after p_now, %s.', p_search_id, v_search.at, p_now),

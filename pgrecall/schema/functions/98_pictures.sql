@@ -73,7 +73,7 @@ DECLARE
     v_was recall.activation;
 BEGIN
     PERFORM recall.bounded(cardinality(p_instants), 0, 2000, 'The number of p_instants');
-    PERFORM recall.finite(u.at) FROM unnest(p_instants || p_now) u(at);
+    PERFORM recall.finite(u.at) FROM unnest(recall.flat(p_instants) || p_now) u(at);
     SELECT l.* INTO v_layer
     FROM recall.memory m JOIN recall.layers_of(v_tenant) l ON l.name = m.layer
     WHERE m.tenant = v_tenant AND m.id = p_memory_id;
