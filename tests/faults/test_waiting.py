@@ -22,6 +22,7 @@ from tests.acceptance.http_tools import serving
 from tests.conftest import DIMENSIONS, Query
 from tests.faults.conftest import SCALE, Inject
 from tests.faults.judging import sound
+from tests.faults.victim import until
 from tests.integration.blocking import memories_locked, waiting
 
 pytestmark = pytest.mark.fault
@@ -115,10 +116,13 @@ def test_a_transaction_that_idles_too_long(
 def test_deadlocks_with_somebody_else(
     database_url: str, query: Query, notes: dict[str, int], limited: Callable[..., None], inject: Inject
 ) -> None:
-    """Somebody locks memories in another order than ours; Postgres ends our call, which is made again."""
-    limited(deadlock_timeout="50ms")
+    """Somebody locks memories in another order than ours; Postgres ends our call, which is made again.
+
+    A waiting call looks for a deadlock once: ours must do so when the other waits already.
+    """
+    limited(deadlock_timeout="2s")
     with opened(database_url) as memory, closing(psycopg.connect(database_url)) as other:
-        for round_ in range(1 + SCALE):
+        for round_ in range(SCALE):
             other.execute("SET LOCAL deadlock_timeout = '60s'")
             other.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (notes["c"],))
             done: list[int] = []
@@ -136,7 +140,7 @@ def test_deadlocks_with_somebody_else(
             assert done == [len(KEYS)]
             assert query(USED) == [{"n": (round_ + 1) * len(KEYS)}]
     deadlocks = "SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()"
-    assert query(deadlocks)[0]["n"] > 0
+    until(lambda: query(deadlocks)[0]["n"] > 0, "a deadlock")
     sound(database_url, "acme")
 
 
