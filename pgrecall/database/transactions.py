@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import psycopg
@@ -37,6 +37,8 @@ class Limits:
     pool_size: int
     connect_timeout: float
     timeout: float | None
+    answered: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
+    """How many connections each pool had failed to make when a call of it last had one."""
 
     def pool_arguments(self, url: str) -> dict[str, Any]:
         """What both kinds of pool of connections to this URL are made with."""
@@ -78,11 +80,13 @@ class Limits:
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:
         """Whatever goes wrong inside, as an error of :mod:`pgrecall.errors`."""
         began = time.monotonic()
-        errors = pool.get_stats().get("connections_errors", 0)
         try:
             yield
+            self.answered[id(pool)] = pool.get_stats().get("connections_errors", 0)
         except PoolTimeout as error:
-            unreachable = pool.get_stats().get("connections_errors", 0) > errors
+            # A pool that pauses between two attempts makes none during a short call.
+            failed = pool.get_stats().get("connections_errors", 0)
+            unreachable = failed > self.answered.get(id(pool), 0)
             raise self._no_connection(unreachable) from error
         except NoAnswer as error:
             raise self._too_slow(None) from error

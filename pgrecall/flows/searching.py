@@ -17,10 +17,11 @@ from pgrecall.operations import composing
 from pgrecall.search.blending import blended, most_relevant, text_to_read
 from pgrecall.search.reranking_scores import RerankCandidate, RerankOutcome
 
-READ_ONLY = "25006"
-"""SQLSTATE of a write where none is allowed, as on a standby."""
-
-UNLOGGED = "log: the database is read-only, so it is not counted what was shown"
+UNLOGGED = {
+    "25006": "log: the database is read-only, so it is not counted what was shown",
+    "53100": "log: the disk of Postgres is full, so it is not counted what was shown",
+}
+"""Why a search answers without being logged, by the SQLSTATE of the write: a standby, a full disk."""
 
 T = TypeVar("T")
 
@@ -108,9 +109,9 @@ def _answered(request: SearchRequest, vectors: Sequence[Vector] | None, progress
         try:
             found = yield operations.search_and_log(request, vectors)
         except DatabaseError as error:
-            if error.sqlstate != READ_ONLY:
+            if error.sqlstate not in UNLOGGED:
                 raise
-            progress.skipped.append(UNLOGGED)
+            progress.skipped.append(UNLOGGED[error.sqlstate])
             found = yield operations.find(request, vectors)
     progress.timed("database", began)
     return found
@@ -168,8 +169,8 @@ def logged(request: SearchRequest, hits: Sequence[Hit], skip: Callable[[str], No
             profile=request.profile,
         )
     except DatabaseError as error:
-        if error.sqlstate != READ_ONLY:
+        if error.sqlstate not in UNLOGGED:
             raise
-        skip(UNLOGGED)
+        skip(UNLOGGED[error.sqlstate])
         return None
     return search_id

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from pgrecall.encoding import Vector
 from pgrecall.errors import EmbedderError
 from pgrecall.flows.base import Aside, Embed, LocalStep, Rerank
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embedding import Embedder, Vectors, try_embed
 from pgrecall.search.reranking import Reranker, RerankOutcome, try_rerank
 
 
@@ -31,12 +30,9 @@ class Tools:
             case _:
                 assert_never(step)
 
-    def _vectors(self, texts: tuple[str, ...]) -> list[Vector] | EmbedderError:
+    def _vectors(self, texts: tuple[str, ...]) -> Vectors | EmbedderError:
         assert self.embedder is not None
-        try:
-            return list(self.embedder.embed(texts))
-        except EmbedderError as error:
-            return error
+        return try_embed(self.embedder, texts)
 
     def _reread(self, step: Rerank) -> RerankOutcome:
         assert self.reranker is not None

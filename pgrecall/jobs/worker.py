@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from datetime import UTC
 from threading import Timer
 
@@ -36,6 +38,8 @@ class Worker:
         self._runner = runner
         self._jobs = [job for job in JOBS if not job.by_hand and (runner.embeds or not job.embeds)]
         self._ticks: dict[str, float | None] = {}
+        self._looked: dict[str, float] = {}
+        """When each job was last looked at, by a clock that nobody sets; infinite meanwhile."""
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(len(self._jobs))},
@@ -76,8 +80,15 @@ class Worker:
                 continue
             self._schedule(job, tick_of(pace))
 
+    def _overslept(self, job: Job) -> bool:
+        """Whether looks at a job have stopped, as when the clock that the scheduler goes by was set back: the
+        next one would come when the old time has come again."""
+        tick = self._ticks[job.name]
+        looked = self._looked.get(job.name, math.inf)
+        return tick is not None and time.monotonic() - looked > 2 * tick + REREAD
+
     def _schedule(self, job: Job, tick: float | None) -> None:
-        if job.name in self._ticks and self._ticks[job.name] == tick:
+        if job.name in self._ticks and self._ticks[job.name] == tick and not self._overslept(job):
             return
         self._ticks[job.name] = tick
         if self._scheduler.get_job(job.name) is not None:
@@ -92,10 +103,13 @@ class Worker:
         """Runs a job for the tenants it is due for; if the database does not answer, the next look may."""
         if self._runner.stop.is_set():
             return
+        self._looked[job.name] = math.inf
         try:
             self._runner.sweep(job, self._runner.due(job))
         except RecallError as error:
             logger.error("job=%s state=unplanned error=%r", job.name, error.message)
+        finally:
+            self._looked[job.name] = time.monotonic()
 
 
 def tick_of(minutes: float | None) -> float | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import EmbedderError, InvalidInput, RecallError
 from pgrecall.search.embedding_local import DEFAULT_DIMENSIONS, LocalEmbedder
 from pgrecall.search.vectors import Vectors, check_vectors
 from pgrecall.settings import Settings
@@ -26,6 +26,7 @@ __all__ = [
     "dimensions_of",
     "embedding_text",
     "make_embedder",
+    "try_embed",
 ]
 
 _WORD = re.compile(r"\w+")
@@ -88,6 +89,28 @@ def make_embedder(settings: Settings) -> Embedder | None:
                 batch=settings.embedder_batch,
             )
     assert_never(settings.embedder)
+
+
+def try_embed(embedder: Embedder, texts: Sequence[str]) -> Vectors | EmbedderError:
+    """Vectors of these texts, or why there are none, whatever an embedder does: one of one's own may fail in
+    any way, and what it returns is not believed."""
+    try:
+        return check_vectors(_embedded(embedder, texts), len(texts), embedder.dimensions, embedder.name)
+    except EmbedderError as error:
+        return error
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    try:
+        return [list(map(float, vector)) for vector in embedder.embed(texts)]
+    except RecallError:
+        raise
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [""])[0].rstrip(".")
+        raise EmbedderError(
+            f"The embedder {embedder.name} failed: {type(error).__name__}{f': {said}' if said else ''}.",
+            hint="Correct it, or choose another with PGRECALL_EMBEDDER.",
+        ) from error
 
 
 def __getattr__(name: str) -> object:

@@ -19,6 +19,9 @@ from tenacity.wait import wait_exponential, wait_random
 from pgrecall.errors import InvalidInput, RecallError
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
+LARGEST_ANSWER = 256 * 2**20
+"""Bytes of an answer that are read: 2,048 vectors of 4,000 dimensions have 160 million."""
+
 _LATER = 0.5  # seconds after a caller's limit: who set it has turned away by then, and hears of no timeout
 _BACKOFF = wait_exponential(multiplier=0.5, max=8) + wait_random(0, 0.5)
 
@@ -139,9 +142,17 @@ class Endpoint:
     def _exchange(self, content: bytes, timeout: float) -> tuple[int, httpx.Headers, bytes]:
         until = time.monotonic() + timeout
         with self._client.stream("POST", self._address, content=content, timeout=timeout) as response:
-            chunks = []
+            chunks: list[bytes] = []
+            read = 0
             for chunk in response.iter_bytes():
                 chunks.append(chunk)
+                read += len(chunk)
+                if read > LARGEST_ANSWER:
+                    raise self._wording.error(
+                        f"The {self._wording.noun} at {self.shown} answered with more than "
+                        f"{LARGEST_ANSWER:,} bytes.",
+                        hint=f"Check {self._wording.prefix}_URL.",
+                    )
                 if time.monotonic() > until:  # httpx limits each read, not their sum
                     raise httpx.ReadTimeout("the answer trickles in too slowly")
         return response.status_code, response.headers, b"".join(chunks)

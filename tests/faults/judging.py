@@ -18,6 +18,7 @@ def sound(url: str, *tenants: str, indexes: bool = False) -> None:
     ``indexes`` compares every btree with its table, which is what a crash that lost pages would break.
     """
     with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+        connection.execute("SELECT set_config('statement_timeout', '0', false)")  # a test may have set one
         for tenant in tenants:
             connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
             row = connection.execute("SELECT recall.verify() AS found").fetchone()

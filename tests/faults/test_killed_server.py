@@ -48,7 +48,7 @@ class Writer:
         drafts = [Draft(f"About {key}", key=key, links=(DraftLink(keys[0]),)) for key in keys]
         uses = [Access(key, "used", session_id=part, idempotency_key=f"{key} used") for key in keys]
         stored = False
-        while not stored or keys[0] not in self.acknowledged:
+        while not self.stop.is_set() and (not stored or keys[0] not in self.acknowledged):
             try:
                 if not stored:
                     self.memory.remember_many(drafts)

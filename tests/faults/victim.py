@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,12 +76,24 @@ class Victim:
     def kill(self) -> None:
         """kill -9 of the postmaster and of every process of it, as when the machine's memory runs out."""
         pid = int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
-        postmaster = psutil.Process(pid)
-        for process in (postmaster, *postmaster.children(recursive=True)):
-            try:
+        children = psutil.Process(pid).children()
+        os.kill(pid, signal.SIGKILL)
+        for process in children:
+            with suppress(psutil.NoSuchProcess):  # a backend that ended by itself
                 process.kill()
-            except psutil.NoSuchProcess:  # a backend that ended by itself
-                continue
+        # One that was forked meanwhile may wait for ever for something that a dead one holds.
+        until(lambda: not self._killed_orphans(), "the end of all processes")
+
+    def _killed_orphans(self) -> int:
+        """How many processes of the server were still there, and were killed."""
+        home = str(self.server.data_dir / "postgres")
+        killed = 0
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.cwd() == home:
+                    process.kill()
+                    killed += 1
+        return killed
 
     def stop(self) -> None:
         """The fast shutdown of an administrator: connections are cut, transactions rolled back."""

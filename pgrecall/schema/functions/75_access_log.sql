@@ -86,7 +86,8 @@ DECLARE
 BEGIN
     SELECT i.* INTO v_bad FROM recall.parse_accesses(p_tenant, p_items, p_now) i
     WHERE i.memory_id IS NULL OR i.weight IS NULL OR NOT isfinite(i.at) OR i.at > p_now + v_skew
-       OR i.at < i.born_at - v_skew OR octet_length(i.idempotency_key) > 1000
+       -- A memory that was born ahead of the clock, by one that was wrong, can be used all the same.
+       OR i.at < least(i.born_at, p_now) - v_skew OR octet_length(i.idempotency_key) > 1000
        OR octet_length(i.session_id) > 1000
     ORDER BY i.item LIMIT 1;
     IF NOT FOUND THEN

@@ -155,13 +155,17 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN recall.setting_number(p_tenant, 'job.' || p_job || '.minutes');
 
--- due_after: from when on a job is due again after this run: an interval after it began; sooner, within ten
--- minutes, when it failed; at once when it was broken off. Within the interval no worker repeats it.
-CREATE OR REPLACE FUNCTION recall.due_after(p_run recall.job_run, p_minutes double precision) RETURNS timestamptz
+-- due_after: from when on, as seen at p_now, a job is due again after this run: an interval after it began; sooner,
+-- within ten minutes, when it failed; at once when it was broken off, and when it began at a time that has not come, by
+-- a clock that was wrong. Within the interval no worker repeats it.
+CREATE OR REPLACE FUNCTION recall.due_after(
+    p_run recall.job_run, p_minutes double precision, p_now timestamptz
+) RETURNS timestamptz
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN CASE
     WHEN p_run.id IS NULL THEN '-infinity'::timestamptz
+    WHEN p_run.started_at > p_now + interval '5 minutes' THEN p_now
     WHEN p_run.state IN ('running', 'stopped', 'abandoned') THEN p_run.started_at
     ELSE p_run.started_at + make_interval(secs => 60 * CASE p_run.state
         WHEN 'failed' THEN least(p_minutes, 10) ELSE p_minutes END)
@@ -175,7 +179,7 @@ CREATE OR REPLACE FUNCTION recall.job_states(
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     SELECT j.name, m.minutes,
-           CASE WHEN m.minutes > 0 AND r.id IS NOT NULL THEN recall.due_after(r, m.minutes) END,
+           CASE WHEN m.minutes > 0 AND r.id IS NOT NULL THEN recall.due_after(r, m.minutes, p_now) END,
            CASE WHEN r.id IS NOT NULL THEN to_jsonb(r) || jsonb_build_object('state', recall.state_of(r)) END,
            p_now
     FROM unnest(p_jobs) WITH ORDINALITY j(name, place)
@@ -227,7 +231,7 @@ SET search_path FROM CURRENT AS $$
     ) t
     CROSS JOIN LATERAL (SELECT recall.job_minutes(t.tenant, p_job) AS minutes) m
     CROSS JOIN LATERAL recall.last_run(t.tenant, p_job) r
-    CROSS JOIN LATERAL (SELECT recall.due_after(r, m.minutes) AS at) due
+    CROSS JOIN LATERAL (SELECT recall.due_after(r, m.minutes, p_now) AS at) due
     WHERE m.minutes > 0 AND due.at - make_interval(secs => 60 * least(m.minutes / 5, 1)) <= p_now
     ORDER BY due.at, t.tenant
 $$;

@@ -81,7 +81,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    IF coalesce(v_key.last_used_at < p_now - interval '1 minute', true)
+    IF coalesce(v_key.last_used_at NOT BETWEEN p_now - interval '1 minute' AND p_now + interval '1 minute', true)
        AND NOT current_setting('transaction_read_only')::boolean THEN
         -- Whoever holds the row is noting the same: nobody waits for that.
         PERFORM FROM recall.api_key k WHERE k.tenant = v_key.tenant AND k.id = v_key.id FOR UPDATE SKIP LOCKED;

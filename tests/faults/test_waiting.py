@@ -1,0 +1,192 @@
+"""Timeouts, deadlocks, pools that are used up: what was broken off left nothing, and the next call works."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from pgrecall import Access, Draft, Memory
+from pgrecall.database import Database
+from pgrecall.errors import DatabaseBusy, DatabaseError
+from pgrecall.search.embedding import HashEmbedder
+from pgrecall.settings import Settings
+from tests.acceptance.http_tools import serving
+from tests.conftest import DIMENSIONS, Query
+from tests.faults.conftest import SCALE, Inject
+from tests.faults.judging import sound
+from tests.faults.victim import until
+from tests.integration.blocking import memories_locked, waiting
+
+pytestmark = pytest.mark.fault
+
+KEYS = ("a", "b", "c", "d")
+USED = "SELECT count(*) AS n FROM recall.access WHERE kind = 'used'"
+
+
+@pytest.fixture
+def limited(database_url: str) -> Callable[..., None]:
+    """Sets what an administrator limits in this database, for connections to come."""
+
+    def limit(**settings: str) -> None:
+        name = conninfo_to_dict(database_url)["dbname"]
+        with closing(psycopg.connect(database_url, autocommit=True)) as admin:
+            for setting, value in settings.items():
+                admin.execute(f"ALTER DATABASE {name} SET {setting} = '{value}'".encode())
+
+    return limit
+
+
+@contextmanager
+def opened(url: str, **settings: Any) -> Iterator[Memory]:
+    given = Settings(database_url=url, tenant="acme", embedder="none", **settings)
+    with Memory(settings=given, embedder=HashEmbedder(DIMENSIONS)) as memory:
+        yield memory
+
+
+@pytest.fixture
+def notes(database_url: str, query: Query) -> dict[str, int]:
+    """Four memories: their ids by key."""
+    for key in KEYS:
+        query("SELECT recall.remember('A note on the tide', p_key => %s)", (key,))
+    return {row["key"]: row["id"] for row in query("SELECT key, id FROM recall.memory")}
+
+
+WRITES: dict[str, Callable[[Memory], object]] = {
+    "remember": lambda memory: memory.remember_many([Draft("New", key="new"), Draft("Changed", key="c")]),
+    "use": lambda memory: memory.record_accesses([Access(key, "used", session_id="s") for key in KEYS]),
+    "forget": lambda memory: memory.forget("c", hard=True),
+    "supersede": lambda memory: memory.supersede("c", "d"),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("statement_timeout", "Postgres broke the call off; nothing of it was done: canceling statement"),
+        ("lock_timeout", "Another call holds what this one needs; nothing of it was done: canceling"),
+    ],
+)
+def test_a_timeout_of_the_server(
+    database_url: str, query: Query, notes: dict[str, int], limited: Callable[..., None],
+    setting: str, sentence: str, write: str, inject: Inject,
+) -> None:  # fmt: skip
+    limited(**{setting: "300ms"})
+    before = query("SELECT to_jsonb(m) - 'search_text' AS m FROM recall.memory m ORDER BY id")
+    with opened(database_url) as memory, closing(psycopg.connect(database_url)) as holder:
+        holder.execute("SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE", (notes["c"],))
+        inject(setting)
+        with pytest.raises(DatabaseError, match=sentence) as caught:
+            WRITES[write](memory)
+        assert setting in caught.value.hint
+        assert query("SELECT to_jsonb(m) - 'search_text' AS m FROM recall.memory m ORDER BY id") == before
+        sound(database_url, "acme")
+        holder.rollback()
+        WRITES[write](memory)
+    sound(database_url, "acme")
+
+
+def test_a_transaction_that_idles_too_long(
+    database_url: str, query: Query, limited: Callable[..., None], inject: Inject
+) -> None:
+    limited(idle_in_transaction_session_timeout="100ms")
+    with closing(Database(database_url)) as database:
+        inject("idle_in_transaction_session_timeout")
+
+        def dawdle() -> None:
+            with database.transaction("acme") as idle:
+                idle.execute("SELECT recall.remember('Half done')")
+                time.sleep(0.5)
+                idle.execute("SELECT 1")
+
+        with pytest.raises(DatabaseError, match="idle-in-transaction timeout"):
+            dawdle()
+        with database.transaction("acme") as next_one:
+            assert next_one.execute("SELECT count(*) AS n FROM recall.memory").fetchall() == [{"n": 0}]
+
+
+def test_deadlocks_with_somebody_else(
+    database_url: str, query: Query, notes: dict[str, int], limited: Callable[..., None], inject: Inject
+) -> None:
+    """Somebody locks memories in another order than ours; Postgres ends our call, which is made again.
+
+    A waiting call looks for a deadlock once: ours must do so when the other waits already.
+    """
+    limited(deadlock_timeout="2s")
+    with opened(database_url) as memory, closing(psycopg.connect(database_url)) as other:
+        for round_ in range(SCALE):
+            other.execute("SET LOCAL deadlock_timeout = '60s'")
+            other.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (notes["c"],))
+            done: list[int] = []
+            ours = threading.Thread(
+                target=lambda done=done: done.append(
+                    memory.record_accesses([Access(key, "used") for key in KEYS])
+                )
+            )
+            ours.start()
+            waiting(query)
+            other.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (notes["a"],))
+            inject("a deadlock")
+            other.commit()
+            ours.join(60)
+            assert done == [len(KEYS)]
+            assert query(USED) == [{"n": (round_ + 1) * len(KEYS)}]
+    deadlocks = "SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()"
+    until(lambda: query(deadlocks)[0]["n"] > 0, "a deadlock")
+    sound(database_url, "acme")
+
+
+def test_a_pool_that_is_used_up_by_many(
+    database_url: str, query: Query, notes: dict[str, int], inject: Inject
+) -> None:
+    told: list[str] = []
+    with opened(database_url, pool_size=2, connect_timeout=1) as memory, ThreadPoolExecutor(12) as threads:
+
+        def use(number: int) -> bool:
+            try:
+                return memory.record_access("a", "used", idempotency_key=str(number))
+            except DatabaseBusy as error:
+                told.append(str(error))
+                return False
+
+        with memories_locked(database_url):
+            calls = [threads.submit(use, number) for number in range(12)]
+            while len(told) < 10:
+                time.sleep(0.05)
+        inject("a pool used up", len(told))
+        assert [call.result(30) for call in calls].count(True) == 2
+        assert set(told) == {
+            "No connection to Postgres became free within 1 s. "
+            "Raise PGRECALL_POOL_SIZE, or ask again when there is less to do."
+        }
+        assert query(USED) == [{"n": 2}]
+        assert sum(use(number) for number in range(12)) == 10
+    assert query(USED) == [{"n": 12}]
+    sound(database_url, "acme")
+
+
+def test_a_service_whose_pool_is_used_up(
+    database_url: str, query: Query, notes: dict[str, int], inject: Inject
+) -> None:
+    limits = {"pool_size": "1", "connect_timeout": "1", "http_concurrency": "4"}
+    with serving(database_url, **limits) as served, ThreadPoolExecutor(4) as threads:
+
+        def ask(_: int) -> int:
+            return served.client.post("/v1/search", json={"query": "tide"}).status_code
+
+        with memories_locked(database_url):
+            calls = [threads.submit(ask, number) for number in range(4)]
+            while sum(call.done() for call in calls) < 3:
+                time.sleep(0.05)
+        inject("a pool used up", 3)
+        assert sorted(call.result(30) for call in calls) == [200, 503, 503, 503]
+        assert ask(0) == 200
+    sound(database_url, "acme")
