@@ -14,10 +14,10 @@ from benchmarks.speed_world import NAMES, Question, Tenant, names_of
 EF_SEARCH = 100
 """As recall.semantic_arm sets it."""
 _NEAREST = """
-SELECT id FROM recall.memory WHERE archived_at IS NULL ORDER BY embedding <=> %(vector)s::halfvec LIMIT 50
+SELECT memory_id FROM recall.{} WHERE NOT archived ORDER BY embedding <=> %(vector)s::halfvec LIMIT 50
 """
 _EXACT = """
-SELECT id FROM recall.memory WHERE tenant = %(tenant)s
+SELECT id FROM recall.vectors_of(%(tenant)s, NULL)
 ORDER BY (embedding <=> %(vector)s::halfvec) + 0, id LIMIT 50
 """
 _ARM = """
@@ -69,7 +69,7 @@ def values_of(asked: Sequence[Question], tenant: Tenant) -> list[Values]:
 
 
 def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Iterator[Row]:
-    """Each arm more, beside a bare look into the vector index of all tenants."""
+    """Each arm more, beside a bare look into the vector index of this tenant."""
     act_for(connection, tenant.name)
     connection.execute(f"SET hnsw.ef_search = {EF_SEARCH}")
     plain = values_of(asked, tenant)
@@ -78,9 +78,10 @@ def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: 
         value | {"text": f"{value['text']} {known[37 * place % len(known)]}"}
         for place, value in enumerate(plain)
     ]
+    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant.name,)).fetchone() or ("",)
     bare, meaning, unnamed, whole = interleaved(
         [
-            asking(connection, _NEAREST, plain),
+            asking(connection, _NEAREST.format(home), plain),
             asking(connection, _MEANING, plain),
             asking(connection, _UNNAMED, plain),
             asking(connection, _SEARCH, named),

@@ -6,7 +6,7 @@ A world is built once for each size and kept; a run works on a copy of it.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -30,19 +30,13 @@ NAMES = 4000
 ASKED = 400
 """Sentences that are asked for and in no memory."""
 _BLOCK = 5_000
-_COLUMNS = (
-    "tenant",
-    "id",
-    "layer",
-    "title",
-    "body",
-    "created_at",
-    "updated_at",
-    "embedding",
-    "embedded_with",
-)
+_TEXTS = {
+    "memory": "", "tenant": "text", "id": "int8", "layer": "text", "title": "text", "body": "text",
+    "created_at": "timestamptz", "updated_at": "timestamptz", "embedded_with": "text",
+}  # fmt: skip
+_VECTORS = {"vector_shared": "", "tenant": "text", "memory_id": "int8", "embedding": "halfvec"}
+"""A table, and its columns with their types."""
 _LAYERS = ("knowledge", "knowledge", "knowledge", "episodic", "episodic", "activity")
-_VECTOR_INDEX = "memory_embedding_live_idx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +106,15 @@ def build(url: str, memories: int, embedder: Embedder, cache: Path) -> None:
         bench = Bench(url, connection, memories, row[0])
         bench.run("SELECT setseed(0.5)")
         bench.run("SELECT recall.make_access_partitions(%(since)s, 15)", since=bench.now - timedelta(DAYS))
-        definition = _drop_vector_index(bench)
         _copy_memories(bench, memories, said, vectors, embedder.name)
-        bench.run(definition)  # far quicker built than filled
-        bench.settle("memory")
+        bench.settle("memory", "vector_shared")
         for tenant in tenants(memories):
             fill_use(bench, tenant.name, tenant.first, tenant.size)
             bench.run("SELECT set_config('recall.tenant', %(tenant)s, false)", tenant=tenant.name)
-            bench.run("SELECT recall.refresh_lexemes()")
+            bench.run("SELECT recall.refresh_lexemes(), recall.house_vectors()")
         bench.run("SELECT setval(pg_get_serial_sequence('recall.memory', 'id'), %(last)s)", last=memories)
         bench.run("SELECT recall.require_embedder(%(name)s)", name=embedder.name)
         bench.run("VACUUM (ANALYZE)")
-
-
-def _drop_vector_index(bench: Bench) -> str:
-    definition = bench.value("SELECT indexdef FROM pg_indexes WHERE indexname = %(name)s", name=_VECTOR_INDEX)
-    bench.run(f"DROP INDEX recall.{_VECTOR_INDEX}")
-    return str(definition)
 
 
 def _copy_memories(
@@ -139,29 +125,37 @@ def _copy_memories(
     holders = tenants(memories)
     bounds = np.array([tenant.first + tenant.size - 1 for tenant in holders])
     titles = {tenant.name: names_of(tenant.first, _entities(tenant)) for tenant in holders}
-    copied = f"COPY recall.memory ({', '.join(_COLUMNS)}) FROM STDIN (FORMAT binary)"
-    with bench.connection.cursor().copy(copied) as copy:
-        copy.set_types(
-            ["text", "int8", "text", "text", "text", "timestamptz", "timestamptz", "halfvec", "text"]
-        )
-        for start in range(0, memories, _BLOCK):
-            ids = order[start : start + _BLOCK] + 1
-            parts = _parts(len(ids), len(said), dice)
-            born = _born(bench.now, len(ids), dice)
-            for id_, row, vector, at in zip(
-                ids.tolist(), parts.tolist(), mixed(vectors, parts, dice), born, strict=True
-            ):
-                tenant = holders[int(np.searchsorted(bounds, id_))]
-                place = id_ - tenant.first
-                entity = place < len(titles[tenant.name])
-                copy.write_row(
-                    (
-                        tenant.name, id_, "entity" if entity else _LAYERS[place % len(_LAYERS)],
-                        titles[tenant.name][place] if entity else "",
-                        " ".join(said[part] for part in row if part >= 0), at, at,
-                        HalfVector(vector), embedded_with,
-                    )
-                )  # fmt: skip
+    for start in range(0, memories, _BLOCK):
+        ids = order[start : start + _BLOCK] + 1
+        whose = [holders[place] for place in np.searchsorted(bounds, ids)]
+        parts = _parts(len(ids), len(said), dice)
+        _copy(bench, _TEXTS, (
+            (tenant.name, id_, *_kind(id_ - tenant.first, titles[tenant.name]),
+             " ".join(said[part] for part in row if part >= 0), at, at, embedded_with)
+            for id_, tenant, row, at in zip(
+                ids.tolist(), whose, parts.tolist(), _born(bench.now, len(ids), dice), strict=True)
+        ))  # fmt: skip
+        _copy(bench, _VECTORS, (
+            (tenant.name, id_, HalfVector(vector))
+            for id_, tenant, vector in zip(ids.tolist(), whose, mixed(vectors, parts, dice), strict=True)
+        ))  # fmt: skip
+
+
+def _copy(bench: Bench, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
+    """Rows into the table named by the first column's key, in binary form."""
+    (table, _), *named = columns.items()
+    into = f"COPY recall.{table} ({', '.join(name for name, _ in named)}) FROM STDIN (FORMAT binary)"
+    with bench.connection.cursor().copy(into) as copy:
+        copy.set_types([kind for _, kind in named])
+        for row in rows:
+            copy.write_row(row)
+
+
+def _kind(place: int, titles: Sequence[str]) -> tuple[str, str]:
+    """Layer and title: the first memories of a tenant are its entities."""
+    if place < len(titles):
+        return "entity", titles[place]
+    return _LAYERS[place % len(_LAYERS)], ""
 
 
 def _entities(tenant: Tenant) -> int:
@@ -184,26 +178,27 @@ def _born(now: datetime, count: int, dice: np.random.Generator) -> Iterator[date
 def move_tenant(source: str, target: str, tenant: Tenant) -> None:
     """Copies what a search reads of a tenant into an initialised database."""
     with psycopg.connect(source) as here, psycopg.connect(target, autocommit=True) as there:
-        definition = there.execute(
-            "SELECT indexdef FROM pg_indexes WHERE indexname = %s", (_VECTOR_INDEX,)
-        ).fetchone()
-        assert definition is not None
-        there.execute(f"DROP INDEX recall.{_VECTOR_INDEX}")
         for table in ("memory", "activation", "link", "lexeme", "layer_median"):
             columns = _stored_columns(here, table)
             rows = f"SELECT {columns} FROM recall.{table} WHERE tenant = '{tenant.name}'"
-            with (
-                here.cursor().copy(f"COPY ({rows}) TO STDOUT (FORMAT binary)") as read,
-                there.cursor().copy(f"COPY recall.{table} ({columns}) FROM STDIN (FORMAT binary)") as write,
-            ):
-                for block in read:
-                    write.write(block)
-        there.execute(definition[0])
-        (embedder,) = here.execute(
-            "SELECT recall.setting_of('*', 'embedding.model') #>> '{}'"
-        ).fetchone() or ("",)
-        there.execute("SELECT recall.require_embedder(%s)", (embedder,))
+            _pour(here, rows, there, f"{table} ({columns})")
+        vectors = f"SELECT '{tenant.name}', id, embedding FROM recall.vectors_of('{tenant.name}', NULL)"
+        _pour(here, vectors, there, "vector_shared (tenant, memory_id, embedding)")
+        known = here.execute("SELECT recall.setting_of('*', 'embedding.model') #>> '{}'").fetchone()
+        there.execute("SELECT recall.require_embedder(%s)", known)
+        there.execute("SELECT set_config('recall.tenant', %s, false)", (tenant.name,))
         there.execute("VACUUM (ANALYZE)")
+        there.execute("SELECT recall.house_vectors()")
+        there.execute("VACUUM (ANALYZE)")
+
+
+def _pour(here: psycopg.Connection[Any], rows: str, there: psycopg.Connection[Any], into: str) -> None:
+    with (
+        here.cursor().copy(f"COPY ({rows}) TO STDOUT (FORMAT binary)") as read,
+        there.cursor().copy(f"COPY recall.{into} FROM STDIN (FORMAT binary)") as write,
+    ):
+        for block in read:
+            write.write(block)
 
 
 def _stored_columns(connection: psycopg.Connection[Any], table: str) -> str:

@@ -12,6 +12,7 @@ from pgrecall.flows.base import Aside, Flow
 from pgrecall.flows.graph import refresh_graph
 from pgrecall.flows.remembering import Stored, store, what_is_known
 from pgrecall.models import Draft, ImportReport, Problem
+from pgrecall.operations.upkeep import house_vectors
 
 IMPORT_BATCH = 64
 """Drafts an import embeds and commits at a time."""
@@ -25,7 +26,7 @@ def import_drafts(
     strict: bool,
     progress: Callable[[int], None],
 ) -> Flow[ImportReport]:
-    """Stores what an importer reads, batch by batch; then refreshes statistics and the graph."""
+    """Stores what an importer reads, batch by batch; then sees to statistics, vectors and the graph."""
     report = ImportReport()
     seen: set[str] = set()
     unread = iter(items)
@@ -39,6 +40,7 @@ def import_drafts(
         report = _extended(report, stored, problems)
         progress(len(batch))
     yield operations.refresh_statistics(None)
+    yield house_vectors()
     yield from refresh_graph()
     there = yield operations.keys_of_source(source)
     pending = yield operations.pending_count()

@@ -43,6 +43,11 @@ def _statistics(_: Task) -> JobFlow:
     yield Progress(counted, {"memories": counted})
 
 
+def _vectors(_: Task) -> JobFlow:
+    moved = yield upkeep.house_vectors()
+    yield Progress(moved, {"moved": moved})
+
+
 def _prune(task: Task) -> JobFlow:
     plan = yield from flows.plan_prune(prune.PruneRequest(now=task.now))
     [summary] = yield prune.prune_plans(1, plan)
@@ -67,6 +72,7 @@ JOBS: tuple[Job, ...] = (
     Job("vitality", "Brings the cached vitality, zones and layer medians of reports up to date.", _vitality),
     Job("graph", "Finds and protects the memories that hold the link graph together.", _graph),
     Job("statistics", "Recounts how rare each word is.", _statistics),
+    Job("vectors", "Gives the vectors of a tenant of more than 4,000 an index of their own.", _vectors),
     Job("prune", "Plans what could be archived: a dry run that changes no memory.", _prune),
     Job("verify", "Checks that stored summaries, links and plans agree with each other.", _verify),
     Job("partitions", "Makes the access log's partitions of the months to come.", _partitions, whole=True),

@@ -42,6 +42,16 @@ def refresh_lexemes() -> Operation[int]:
     )
 
 
+def house_vectors() -> Operation[int]:
+    """Gives a tenant of many vectors a table and index of its own; the result counts those that moved."""
+    return Operation(
+        "SELECT recall.house_vectors() AS moved",
+        {},
+        lambda rows: int(rows[0]["moved"]),
+        repeatable=True,
+    )
+
+
 def expire_memories(limit: int, now: datetime | None) -> Operation[int]:
     """Archives memories whose time to live is over; the result counts them, 0 when none are left."""
     return Operation(

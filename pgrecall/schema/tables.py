@@ -6,7 +6,6 @@ Every key leads with ``tenant``, so that the tables can later be partitioned or 
 
 from __future__ import annotations
 
-from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -29,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema import satellites, search_tables, use_tables, work_tables
+from pgrecall.schema import satellites, search_tables, use_tables, vector_tables, work_tables
 from pgrecall.schema.columns import SCHEMA, moment, owned_by_memory
 
 SEARCH_TEXT = (
@@ -49,7 +48,7 @@ SEARCH_TEXT = (
 )
 
 
-def _memory(metadata: MetaData, dimensions: int) -> Table:
+def _memory(metadata: MetaData) -> Table:
     return Table(
         "memory",
         metadata,
@@ -85,7 +84,7 @@ def _memory(metadata: MetaData, dimensions: int) -> Table:
         Column(
             "content_hash", Text, Computed("md5(title || chr(31) || body)", persisted=True), nullable=False
         ),
-        Column("embedding", HALFVEC(dimensions)),
+        # Which model made its vector, which is kept apart; NULL while there is none of this text.
         Column("embedded_with", Text),
         # By name, for pg_upgrade refuses a database that has a column of type regconfig.
         Column("language", Text, nullable=False, server_default=text("'english'")),
@@ -112,28 +111,11 @@ def _memory_rules() -> tuple[Constraint, ...]:
         CheckConstraint("role IN ('user', 'assistant', 'system', 'tool')", name="memory_role_check"),
         CheckConstraint("valid_from <= valid_until", name="memory_validity_check"),
         CheckConstraint("superseded_by <> id", name="memory_supersession_check"),
-        CheckConstraint("(embedding IS NULL) = (embedded_with IS NULL)", name="memory_embedding_check"),
     )
 
 
 def _memory_indexes() -> tuple[Index, ...]:
     return (
-        Index(
-            "memory_embedding_live_idx",
-            "embedding",
-            postgresql_using="hnsw",
-            postgresql_with={"m": 16, "ef_construction": 128},
-            postgresql_ops={"embedding": "halfvec_cosine_ops"},
-            postgresql_where=text("archived_at IS NULL"),
-        ),
-        Index(
-            "memory_embedding_archived_idx",
-            "embedding",
-            postgresql_using="hnsw",
-            postgresql_with={"m": 16, "ef_construction": 128},
-            postgresql_ops={"embedding": "halfvec_cosine_ops"},
-            postgresql_where=text("archived_at IS NOT NULL"),
-        ),
         Index("memory_search_text_idx", "search_text", postgresql_using="gin"),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
         Index(
@@ -147,7 +129,7 @@ def _memory_indexes() -> tuple[Index, ...]:
         Index(
             "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
         ),
-        Index("memory_unembedded_idx", "tenant", "id", postgresql_where=text("embedding IS NULL")),
+        Index("memory_unembedded_idx", "tenant", "id", postgresql_where=text("embedded_with IS NULL")),
         Index(
             "memory_superseded_by_idx",
             "tenant",
@@ -200,8 +182,9 @@ def _activation(metadata: MetaData) -> Table:
 def describe(dimensions: int) -> MetaData:
     """The metadata of schema ``recall`` for embeddings of so many dimensions."""
     metadata = MetaData()
-    _memory(metadata, dimensions)
+    _memory(metadata)
     _activation(metadata)
+    vector_tables.add(metadata, dimensions)
     use_tables.add(metadata)
     satellites.add(metadata)
     work_tables.add(metadata)

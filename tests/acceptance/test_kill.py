@@ -31,8 +31,10 @@ CHANGES_NOTHING = ("verify",)
 
 STATE = {
     "activation": "to_jsonb(t) - 'computed_at' AS row FROM recall.activation t",
-    "memory": "jsonb_build_array(id, archived_at, embedding::text, embedded_with, content_hash) AS row "
+    "memory": "jsonb_build_array(id, archived_at, embedded_with, content_hash) AS row "
     "FROM recall.memory",
+    "vector": "jsonb_build_array(tenant, memory_id, archived, embedding::text) AS row "
+    "FROM recall.vector_shared",
     "access": "to_jsonb(t) AS row FROM recall.access t",
     "queue": "to_jsonb(t) AS row FROM recall.access_queue t",
     "link": "to_jsonb(t) AS row FROM recall.link t",

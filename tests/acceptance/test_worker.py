@@ -117,7 +117,7 @@ def test_a_worker_does_every_job_at_its_start(start: Start, query: Query) -> Non
     )
     worker.send_signal(signal.SIGINT)
     assert ended(worker)[0] == 0
-    assert query("SELECT count(*) AS n FROM recall.memory WHERE embedding IS NULL") == [{"n": 0}]
+    assert query("SELECT count(*) AS n FROM recall.memory WHERE embedded_with IS NULL") == [{"n": 0}]
 
 
 def test_two_workers_do_everything_once(start: Start, query: Query, hurried: None) -> None:

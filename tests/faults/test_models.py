@@ -97,7 +97,7 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
     assert failed.state == "failed"
     assert failed.error
     assert time.monotonic() - began < 60
-    held = "SELECT key, embedding IS NULL AS waits FROM recall.memory WHERE tenant = %s"
+    held = "SELECT key, embedded_with IS NULL AS waits FROM recall.memory WHERE tenant = %s"
     assert query(held, (tenant,), tenant=tenant) == [{"key": "harbour", "waits": True}]
     sound(url, tenant)
     heal()

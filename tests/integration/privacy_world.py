@@ -69,7 +69,10 @@ def fill(memory: Memory, query: Query) -> int:
     _plan(memory)
     for job in JOBS:
         memory.run_job(job, now=NOW)
-    query("UPDATE recall.memory SET embedding = %s::halfvec WHERE key = %s", (json.dumps(VECTOR), KEY))
+    query(
+        "SELECT recall.put_vectors('acme', ARRAY[recall.id_of(%s)], ARRAY[%s::halfvec])",
+        (KEY, json.dumps(VECTOR)),
+    )
     return memory.get(KEY).id
 
 

@@ -20,9 +20,11 @@ def vector(*head: float) -> str:
 def embedded(sql: Query, key: str, *head: float, model: str = "m", **options: Any) -> int:
     """A memory with this vector, written past the functions, which refuse zero and two models."""
     one = note(sql, key, **options)
+    sql("UPDATE recall.memory SET embedded_with = %s WHERE id = %s", (model, one), **options)
+    tenant = options.get("tenant", "acme")
     sql(
-        "UPDATE recall.memory SET embedding = %s::halfvec, embedded_with = %s WHERE id = %s",
-        (vector(*head), model, one),
+        "SELECT recall.put_vectors(%s, ARRAY[%s], ARRAY[%s::halfvec])",
+        (tenant, one, vector(*head)),
         **options,
     )
     return one
@@ -141,9 +143,10 @@ def filled(database_url: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
         connection.execute(
-            "INSERT INTO recall.memory (tenant, layer, body, superseded_by, embedding, embedded_with) "
-            "SELECT 'acme', 'knowledge', 'b', NULL, array_fill(n::real, ARRAY[%s])::halfvec, 'm' "
-            "FROM generate_series(1, 3000) n",
+            "WITH made AS (INSERT INTO recall.memory (tenant, layer, body, embedded_with) "
+            "SELECT 'acme', 'knowledge', 'b', 'm' FROM generate_series(1, 3000) RETURNING id) "
+            "INSERT INTO recall.vector_shared (tenant, memory_id, embedding) "
+            "SELECT 'acme', id, array_fill(id::real, ARRAY[%s])::halfvec FROM made",
             (DIMENSIONS,),
         )
         connection.execute("ANALYZE recall.memory")

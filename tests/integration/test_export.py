@@ -80,10 +80,10 @@ def test_every_table_and_column_is_exported_or_left_behind_for_a_reason(sql: Que
         )
     }
     kinds = {row["kind"] for row in sql("SELECT kind FROM recall.export_kinds()")}
-    of_the_server = {"api_key", "tenant_role", "job_run"}
+    of_the_server = {"api_key", "tenant_role", "job_run", "vector_home"}
     made_of_memories = {"name"}  # by a trigger
-    assert tables - kinds == of_the_server | made_of_memories
-    assert kinds - tables == {"supersession"}
+    assert tables - kinds == of_the_server | made_of_memories | {"vector_shared"}
+    assert kinds - tables == {"supersession", "vector"}
     for kind in sorted(kinds):
         [row] = sql("SELECT recall.importable_columns(%s) AS columns", (kind,))
         assert {name for each in held(lines, kind) for name in each} == set(row["columns"]), kind
@@ -172,9 +172,10 @@ def test_without_embeddings_they_are_left_to_the_worker(
     database_url: str, lines: list[str], world: Memory
 ) -> None:
     bare = lines_of(world, embeddings=False)
-    assert [
-        memory for memory in held(bare, "memory") if "embedding" in memory or "embedded_with" in memory
-    ] == []
+    assert (
+        [memory for memory in held(bare, "memory") if "embedded_with" in memory] == held(bare, "vector") == []
+    )
+    assert len(held(lines, "vector")) == 29
     assert held(bare, "access") == held(lines, "access")
     for tenant, given, embeddings in (("a", bare, True), ("b", lines, False)):
         with client(database_url, tenant) as memory:

@@ -54,9 +54,8 @@ def remember(query: Query, body: str, *, tenant: str = "acme", title: str = "") 
 
 
 def vector(query: Query, number: int) -> list[float] | None:
-    [row] = query("SELECT embedding::real[] AS v FROM recall.memory WHERE id = %s", (number,))
-    found: list[float] | None = row["v"]
-    return found
+    rows = query("SELECT embedding::real[] AS v FROM recall.vector_shared WHERE memory_id = %s", (number,))
+    return rows[0]["v"] if rows else None
 
 
 def models(query: Query) -> list[tuple[str, str | None, int]]:
@@ -182,7 +181,9 @@ def test_a_model_of_other_dimensions_cannot_take_over(query: Query, sweep: Sweep
 
 def test_a_vector_that_is_there_is_not_stored_again(query: Query, memory: Memory) -> None:
     number = memory.remember("A note.").id
-    [row] = query("SELECT content_hash, embedding::text, xmin::text FROM recall.memory")
+    [row] = query(
+        "SELECT m.content_hash, v.embedding::text, m.xmin::text FROM recall.memory m, recall.vector_shared v"
+    )
     items = json.dumps([{"id": number, "content_hash": row["content_hash"], "embedding": row["embedding"]}])
     assert query("SELECT recall.store_embeddings(%s, 'hash-64') AS n", (items,)) == [{"n": 0}]
     assert query("SELECT xmin::text FROM recall.memory") == [{"xmin": row["xmin"]}]

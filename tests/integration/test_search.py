@@ -223,7 +223,7 @@ def test_a_memory_without_embedding_is_found_beside_embedded_ones(query: Query) 
 def test_a_zero_vector_makes_no_memory_win(query: Query) -> None:
     zero = "[" + ",".join(["0"] * DIMENSIONS) + "]"
     remember(query, "tide", key="zero", embedding=vector((1, 0.5)))
-    query("UPDATE recall.memory SET embedding = %s", (zero,))
+    query("UPDATE recall.vector_shared SET embedding = %s", (zero,))
     remember(query, "tide", key="near", embedding=vector((0, 0.99)))
 
     hits = search(query, "tide", embedding=vector((0, 1.0)))

@@ -34,16 +34,19 @@ WITH made AS MATERIALIZED (
             FROM generate_series(1, {DIMENSIONS}) WHERE n = n)::halfvec({DIMENSIONS}) AS embedding
     FROM generate_series(%(first)s::int, %(last)s::int) n
 ), stored AS (
-    INSERT INTO recall.memory (tenant, key, layer, title, body, author, tags, embedding, embedded_with,
+    INSERT INTO recall.memory (tenant, key, layer, title, body, author, tags, embedded_with,
                                occurred_at, created_at)
     SELECT %(tenant)s, 'm' || n,
            CASE WHEN n %% 50 = 0 THEN 'entity' ELSE 'knowledge' END,
            CASE WHEN n %% 50 = 0 THEN 'Person Number' || n ELSE '' END,
            body, 'Author' || n %% 20, CASE WHEN n <= 7 THEN ARRAY['rare tag'] ELSE '{{}}' END,
-           l2_normalize(embedding), 'random',
+           'random',
            %(now)s - make_interval(hours => n), %(now)s - make_interval(hours => n)
     FROM made ORDER BY n
-    RETURNING tenant, id, created_at
+    RETURNING tenant, key, id, created_at
+), pointed AS (
+    INSERT INTO recall.vector_shared (tenant, memory_id, embedding)
+    SELECT s.tenant, s.id, l2_normalize(m.embedding) FROM stored s JOIN made m ON s.key = 'm' || m.n
 )
 INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock)
 SELECT tenant, id, 1, recall.epoch(created_at), recall.epoch(created_at), created_at, 0.5, 1 FROM stored
@@ -82,20 +85,14 @@ class Corpus:
             return cursor.fetchall() if cursor.description is not None else []
 
     def fill(self, tenant: str, first: int, last: int) -> None:
-        (index,) = self.run(
-            "SELECT indexdef FROM pg_indexes WHERE indexname = 'memory_embedding_live_idx'", tenant=tenant
-        )
-        self.run(
-            "DROP INDEX recall.memory_embedding_live_idx", tenant=tenant
-        )  # quicker to build than to fill
         self.run("SELECT setseed(0.42)", tenant=tenant)
         self.run(FILL, {"tenant": tenant, "first": first, "last": last, "now": NOW}, tenant=tenant)
-        self.run(index["indexdef"], tenant=tenant)
-        self.run("SELECT recall.refresh_lexemes()", tenant=tenant)
+        self.run("SELECT recall.refresh_lexemes(), recall.house_vectors()", tenant=tenant)
         self._connection.commit()
         self._connection.autocommit = True
         self._connection.execute(
-            "VACUUM ANALYZE recall.memory, recall.activation, recall.lexeme, recall.name"
+            "VACUUM ANALYZE recall.memory, recall.vector_shared, recall.activation, recall.lexeme, "
+            "recall.name"
         )
         self._connection.autocommit = False
 
@@ -202,8 +199,9 @@ def clone(server: EmbeddedServer, template: str) -> Iterator[Callable[[], Corpus
 
 @pytest.fixture(scope="module")
 def corpus(clone: Callable[[], Corpus]) -> Corpus:
-    """Tenant ``big`` with 6,000 memories and tenant ``small`` with 300."""
+    """Tenant ``big`` with 6,000 memories, ``middling`` with 3,000 and ``small`` with 300."""
     made = clone()
+    made.fill("middling", 1, BIG // 2)
     made.fill("small", 1, SMALL)
     made.fill("big", 1, BIG)
     return made
@@ -217,8 +215,7 @@ def plans(corpus: Corpus) -> Plans:
 
 def brute_force(corpus: Corpus, tenant: str, question: dict[str, Any], k: int = 50) -> list[int]:
     rows = corpus.run(
-        "SELECT id FROM recall.memory WHERE tenant = %s"
-        " ORDER BY (embedding <=> %s::halfvec) + 0, id LIMIT %s",
+        "SELECT id FROM recall.vectors_of(%s, NULL) ORDER BY (embedding <=> %s::halfvec) + 0, id LIMIT %s",
         (tenant, question["embedding"], k),
         tenant=tenant,
     )
@@ -242,7 +239,7 @@ def nearest(corpus: Corpus, tenant: str, question: dict[str, Any]) -> list[int]:
 
 
 def test_meaning_is_looked_up_in_the_vector_index(plans: Plans) -> None:
-    assert "memory_embedding_live_idx" in indexes(plans)
+    assert "vector_1_live_idx" in indexes(plans)
 
 
 def test_words_are_looked_up_in_the_text_index(plans: Plans) -> None:
@@ -333,7 +330,11 @@ def test_a_filter_that_leaves_few_returns_them_all(corpus: Corpus, options: dict
 def test_a_small_tenant_is_searched_exactly(corpus: Corpus) -> None:
     found = corpus.search_plans("small", corpus.question(1))
 
-    assert "memory_embedding_live_idx" not in indexes(found)
+    assert {node.relation for node in found if node.relation and "vector" in node.relation} == {
+        "vector_home", "vector_shared"
+    }  # fmt: skip
+    assert "Index Only Scan" in [node.type for node in found if node.relation == "vector_shared"]
+    assert touched(found, "vector_shared") <= 2 * SMALL
     for number in range(SOME_QUESTIONS):
         question = corpus.question(number)
         assert nearest(corpus, "small", question) == brute_force(corpus, "small", question)

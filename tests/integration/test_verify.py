@@ -194,8 +194,16 @@ OTHER_DAMAGE: dict[str, Damage] = {
         "UPDATE recall.memory SET superseded_by = %(old)s WHERE id = %(new)s",
         of("successions", "old", "new")),
     "a vector without direction": (
-        "UPDATE recall.memory SET embedded_with = 'm', embedding = array_fill(0, ARRAY[64])::vector::halfvec "
-        "WHERE id = %(far0)s", of("vectors", "far0")),
+        "WITH one AS (UPDATE recall.memory SET embedded_with = 'm' WHERE id = %(far0)s RETURNING id) "
+        "INSERT INTO recall.vector_shared "
+        "SELECT 'acme', id, false, array_fill(0, ARRAY[64])::vector::halfvec FROM one",
+        of("vectors", "far0")),
+    "a vector that is not there": (
+        "UPDATE recall.memory SET embedded_with = 'm' WHERE id = %(far0)s", of("vectors", "far0")),
+    "a vector of nothing": (
+        "INSERT INTO recall.vector_shared "
+        "VALUES ('acme', 999, false, array_fill(1, ARRAY[64])::vector::halfvec)",
+        exactly("vectors", "999")),
     "a setting nobody knows": (
         "INSERT INTO recall.setting VALUES ('acme', 'prune.mercy', '1')",
         exactly("statistics", "setting 'prune.mercy'")),

@@ -10,7 +10,7 @@ from alembic import command
 from pgrecall.database import connect, server_facts
 from pgrecall.schema import migrate
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 FILLS = Path(__file__).with_name("fills")
 
 
@@ -26,6 +26,8 @@ def take_to(url: str, revision: str) -> None:
 def fill(url: str, revision: str) -> None:
     """Puts something of everything in that the tables of a revision can hold."""
     parts = ["0001"] if revision == "0001" else [part for part in REVISIONS[1:] if part <= revision]
+    if revision < "0006":
+        parts.insert(0, "vectors_in_memory")
     with psycopg.connect(url) as connection:
         for part in ("memories", *parts):
             connection.execute((FILLS / f"{part}.sql").read_bytes())

@@ -22,8 +22,7 @@ from tests.tenant_world import asked
 KEPT = {
     "memory": "SELECT tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, "
     "aliases, metadata, happened_at, valid_from, valid_until, superseded_by, expires_at, pinned, "
-    "archived_at, created_at, updated_at, content_hash, embedding::text, embedded_with FROM recall.memory "
-    "ORDER BY 1, 2",
+    "archived_at, created_at, updated_at, content_hash, embedded_with FROM recall.memory ORDER BY 1, 2",
     "access": "SELECT tenant, memory_id, kind, weight, at, session_id, recorded_at FROM recall.access "
     "ORDER BY 1, 2, at, kind",
     "link": "SELECT tenant, src, dst, relation, weight, created_at, drafted FROM recall.link "
@@ -39,11 +38,19 @@ KEPT = {
 }
 """What every revision has. Names get their accents taken off beside them, words are counted anew."""
 
+VECTORS = {
+    "0001": "SELECT tenant, id, archived_at IS NOT NULL, embedding::text FROM recall.memory "
+    "WHERE embedding IS NOT NULL ORDER BY 1, 2",
+    "0006": "SELECT tenant, memory_id, archived, embedding::text FROM recall.vector_shared ORDER BY 1, 2",
+}
+"""Where they are since which revision."""
+
 SINCE = {
     "0002": ("access_key", "archival", "link_history", "floor_change"),
     "0003": ("prune_plan", "prune_item", "job_run"),
     "0004": ("search_log", "judgement", "rerank_model", "api_key"),
     "0005": ("tenant_role",),
+    "0006": ("vector_home",),
 }
 """Tables that came with a revision, and have had the same columns since."""
 
@@ -51,6 +58,8 @@ SINCE = {
 def rows(url: str, since: str) -> dict[str, list[Any]]:
     tables = [table for revision, tables in SINCE.items() if revision <= since for table in tables]
     kept = {name: fetch(url, sql) for name, sql in KEPT.items()}
+    [(apart,)] = fetch(url, "SELECT to_regclass('recall.vector_shared') IS NOT NULL")
+    kept["vector"] = fetch(url, VECTORS["0006" if apart else "0001"])
     return kept | {
         table: fetch(url, f"SELECT * FROM recall.{table} WHERE tenant <> '*' ORDER BY 1, 2")
         for table in tables

@@ -58,7 +58,7 @@ def test_dimensions_at_the_bounds_can_be_indexed(empty_database: str, dimensions
     [(kind,)] = fetch(
         empty_database,
         "SELECT format_type(atttypid, atttypmod) FROM pg_attribute "
-        "WHERE attrelid = 'recall.memory'::regclass AND attname = 'embedding'",
+        "WHERE attrelid = 'recall.vector_shared'::regclass AND attname = 'embedding'",
     )
     assert kind == f"halfvec({dimensions})"
 

@@ -19,8 +19,8 @@ SET search_path FROM CURRENT AS $$
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
         'any_key', 'apply_prune', 'begin_import', 'census', 'configure', 'create_key', 'drop_layer', 'end_import',
-        'fold_accesses', 'forget',
-        'holder_of_key', 'import_lines', 'keys', 'link', 'log_shown', 'pin', 'plan_prune', 'rebuild', 'record_access',
+        'fold_accesses', 'forget', 'holder_of_key', 'house_vectors', 'import_lines', 'keys', 'link', 'log_shown', 'pin',
+        'plan_prune', 'rebuild', 'record_access',
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'settle_links', 'store_cut_sizes', 'store_relevance_model',

@@ -28,6 +28,7 @@ BEGIN ATOMIC
     ('job.partitions.minutes', 1440, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
     ('job.prune.minutes', 1440, 0, 525600, 'Minutes between dry runs; 0 switches the job off.'),
     ('job.statistics.minutes', 60, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.vectors.minutes', 5, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
     ('job.verify.minutes', 1440, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
     ('job.vitality.minutes', 15, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
     ('prune.grace_days', 30, 0, 36500, 'Days a memory is safe after it was stored or used.'),

@@ -38,6 +38,7 @@ BEGIN
     v_updated := ARRAY(
         SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text)
         WHERE r.outcome IN ('updated', 'revived'));
+    PERFORM recall.settle_vectors(v_tenant, v_updated);
     PERFORM recall.link_drafts(
         v_tenant, p_items, v_result, recall.note_restored(v_tenant, v_updated, p_now), p_now);
     PERFORM recall.retune(v_tenant, v_updated);
@@ -91,6 +92,8 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_language text := recall.language(p_tenant);
     v_result jsonb;
+    v_embedded bigint[];
+    v_embeddings halfvec[];
 BEGIN
     WITH draft AS MATERIALIZED (
         SELECT d.*, CASE WHEN d.problem IS NULL
@@ -103,11 +106,11 @@ BEGIN
         INSERT INTO recall.memory AS m (
             tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases,
             metadata, occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at,
-            embedding, embedded_with, language)
+            embedded_with, language)
         OVERRIDING SYSTEM VALUE
         SELECT p_tenant, d.new_id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source,
                d.session_id, d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until,
-               d.expires_at, d.pinned, p_now, p_now, d.embedding,
+               d.expires_at, d.pinned, p_now, p_now,
                CASE WHEN d.embedding IS NOT NULL THEN p_embedded_with END, v_language
         FROM draft d
         WHERE d.problem IS NULL
@@ -121,9 +124,7 @@ BEGIN
             -- A draft can pin; taking a pin away is left to `pin`, or every import would do it.
             expires_at = excluded.expires_at, pinned = m.pinned OR excluded.pinned, updated_at = excluded.updated_at,
             archived_at = NULL,
-            embedding = CASE WHEN excluded.embedding IS NOT NULL THEN excluded.embedding
-                             WHEN excluded.content_hash = m.content_hash THEN m.embedding END,
-            embedded_with = CASE WHEN excluded.embedding IS NOT NULL THEN excluded.embedded_with
+            embedded_with = CASE WHEN excluded.embedded_with IS NOT NULL THEN excluded.embedded_with
                                  WHEN excluded.content_hash = m.content_hash THEN m.embedded_with END
         WHERE (m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id, m.tags,
                m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.expires_at, m.pinned)
@@ -132,11 +133,11 @@ BEGIN
                excluded.context, excluded.source, excluded.session_id, excluded.tags, excluded.aliases,
                excluded.metadata, excluded.occurred_at, excluded.valid_from, excluded.valid_until,
                excluded.expires_at, m.pinned OR excluded.pinned)
-           OR (excluded.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
+           OR (excluded.embedded_with IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
            OR (p_revive AND m.archived_at IS NOT NULL)
         RETURNING m.id, m.key, m.layer, m.content_hash, coalesce(m.occurred_at, p_now) AS born_at
     ), placed AS (
-        SELECT d.item, d.key, d.problem, coalesce(s.id, k.id) AS id,
+        SELECT d.item, d.key, d.problem, d.embedding, coalesce(s.id, k.id) AS id,
                CASE WHEN d.problem IS NOT NULL THEN 'rejected'
                     WHEN s.id IS NOT NULL THEN 'created'
                     WHEN e.archived THEN 'revived'
@@ -175,8 +176,13 @@ BEGIN
     )
     SELECT coalesce(jsonb_agg(jsonb_build_object(
         'item', p.item, 'id', p.id, 'key', p.key, 'outcome', p.outcome, 'problem', p.problem,
-        'rewritten', coalesce(p.rewritten, false), 'overtaken', p.overtaken)), '[]')
-    INTO v_result FROM placed p;
+        'rewritten', coalesce(p.rewritten, false), 'overtaken', p.overtaken)), '[]'),
+        array_agg(p.id) FILTER (WHERE p.id IS NOT NULL AND p.embedding IS NOT NULL),
+        array_agg(p.embedding) FILTER (WHERE p.id IS NOT NULL AND p.embedding IS NOT NULL)
+    INTO v_result, v_embedded, v_embeddings FROM placed p;
+    IF v_embedded IS NOT NULL THEN
+        PERFORM recall.put_vectors(p_tenant, v_embedded, v_embeddings);
+    END IF;
     -- In a statement of its own, which sees what a transaction stored that the first one had to wait for.
     RETURN (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -249,7 +255,7 @@ CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])
 RETURNS TABLE (key text, content_hash text, source text, embedded boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT m.key, m.content_hash, m.source, m.embedding IS NOT NULL
+    SELECT m.key, m.content_hash, m.source, m.embedded_with IS NOT NULL
     FROM recall.memory m
     WHERE m.tenant = recall.current_tenant() AND m.key = ANY (p_keys)
 $$;

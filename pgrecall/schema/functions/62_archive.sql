@@ -20,7 +20,7 @@ BEGIN
         RETURNING memory_id
     )
     SELECT coalesce(array_agg(n.memory_id ORDER BY n.memory_id), '{}') INTO v_archived FROM noted n;
-    PERFORM recall.recount_links(p_tenant, v_cited);
+    PERFORM recall.settle_vectors(p_tenant, v_archived), recall.recount_links(p_tenant, v_cited);
     RETURN v_archived;
 END $$;
 
@@ -44,7 +44,7 @@ BEGIN
         RETURNING m.id
     )
     SELECT coalesce(array_agg(r.id ORDER BY r.id), '{}') INTO v_restored FROM restored r;
-    PERFORM recall.note_restored(p_tenant, v_restored, p_now);
+    PERFORM recall.note_restored(p_tenant, v_restored, p_now), recall.settle_vectors(p_tenant, v_restored);
     PERFORM recall.recount_links(p_tenant, v_cited);
     RETURN v_restored;
 END $$;

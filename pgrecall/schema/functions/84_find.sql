@@ -130,12 +130,12 @@ BEGIN
         WHERE p_as_of IS NOT NULL AND c.ids IS NOT NULL
     ), known AS MATERIALIZED (
         -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
-        SELECT c.id, m.layer, m.author, m.superseded_by, m.embedding, m.search_text, a.activation
+        SELECT c.id, m.layer, m.author, m.superseded_by, m.comparable, m.search_text, a.activation
         FROM candidate c
         CROSS JOIN LATERAL (
             SELECT m.layer, m.author, m.superseded_by, m.search_text,
                    -- The vector of another model, not replaced yet, says nothing.
-                   CASE WHEN coalesce(m.embedded_with = v_embedder, true) THEN m.embedding END AS embedding
+                   coalesce(m.embedded_with = v_embedder, true) AS comparable
             FROM recall.memory m
             WHERE m.tenant = v_tenant AND m.id = c.id AND recall.passes(
                 m, p_layers, p_roles, p_authors, p_tags, p_since, v_until, v_archived, v_superseded,
@@ -149,20 +149,24 @@ BEGIN
             FROM recall.activation a WHERE p_as_of IS NULL AND a.tenant = v_tenant AND a.memory_id = c.id
             UNION ALL SELECT recall.activation_sum(p.was, v_weights, v_now) FROM past p WHERE (p.was).memory_id = c.id
             OFFSET 0) a
+    ), near AS MATERIALIZED (
+        SELECT q.place, s.id, s.similarity FROM question q
+        CROSS JOIN LATERAL recall.similarities_to(
+            v_tenant, ARRAY(SELECT k.id FROM known k WHERE k.comparable), q.embedding) s
+        WHERE q.embedding IS NOT NULL AND v_arm[1] > 0
     ), featured AS (
         SELECT k.id, k.layer, k.superseded_by, k.activation, q.place, g.semantic_rank, g.lexical_rank, g.name_rank,
                coalesce(g.likeness, 0) AS likeness, coalesce(g.named_alone, false) AS named_alone,
-               coalesce(u.strength, 0) AS cue, u.cue AS cued_by, x.similarity, x.strength, x.authored,
+               coalesce(u.strength, 0) AS cue, u.cue AS cued_by, n.similarity, x.strength, x.authored,
                x.strength / nullif(q.idf_sum, 0) AS coverage,
                CASE WHEN x.strength >= 0.75 * q.idf_sum THEN (k.search_text @@ q.phrase)::int END AS phrase
         FROM known k
         LEFT JOIN question q ON true
         LEFT JOIN gathered g ON g.place = q.place AND g.id = k.id
+        LEFT JOIN near n ON n.place = q.place AND n.id = k.id
         LEFT JOIN cued u ON u.id = k.id
         CROSS JOIN LATERAL (
-            -- NaN, which would sort first, stands for a stored vector of length zero.
-            SELECT CASE WHEN v_arm[1] > 0 THEN nullif(1 - (k.embedding <=> q.embedding), 'NaN') END AS similarity,
-                   CASE WHEN v_arm[2] > 0 THEN coalesce(recall.lexical_sum(k.search_text, q.queries, q.idfs), 0)
+            SELECT CASE WHEN v_arm[2] > 0 THEN coalesce(recall.lexical_sum(k.search_text, q.queries, q.idfs), 0)
                         ELSE 0 END AS strength,
                    CASE WHEN q.authors IS NULL OR k.author IS NULL THEN 0
                         ELSE (recall.plain(lower(k.author)) = ANY (q.authors)

@@ -12,7 +12,7 @@ BEGIN
     IF p_model IS NULL THEN
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
-        WHERE m.tenant = recall.current_tenant() AND m.id > p_after AND m.embedding IS NULL
+        WHERE m.tenant = recall.current_tenant() AND m.id > p_after AND m.embedded_with IS NULL
         ORDER BY m.id LIMIT recall.at_most(p_limit);
     ELSE
         RETURN QUERY
@@ -32,7 +32,8 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_dimensions int := recall.setting_of('*', 'embedding.dimensions')::int;
     v_bad record;
-    v_stored bigint;
+    v_ids bigint[];
+    v_embeddings halfvec[];
 BEGIN
     IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
        OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
@@ -55,12 +56,13 @@ BEGIN
         WHERE i.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM p_model
         ORDER BY m.id FOR NO KEY UPDATE OF m
     ), stored AS (
-        UPDATE recall.memory m SET embedding = f.embedding, embedded_with = p_model
+        UPDATE recall.memory m SET embedded_with = p_model
         FROM fitting f WHERE m.tenant = v_tenant AND m.id = f.id
-        RETURNING m.id
+        RETURNING m.id, f.embedding
     )
-    SELECT count(*) INTO v_stored FROM stored;
-    RETURN v_stored;
+    SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.embedding) INTO v_ids, v_embeddings FROM stored s;
+    PERFORM recall.put_vectors(v_tenant, v_ids, v_embeddings);
+    RETURN cardinality(v_ids);
 END $$;
 
 -- begin_reembedding: makes p_model the embedder of this database, of the same dimensions; returns the one before,

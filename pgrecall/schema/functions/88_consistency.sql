@@ -33,11 +33,17 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND m.superseded_by IS NOT NULL AND recall.is_successor(p_tenant, m.id, m.id)
 $$;
 
--- pointless_vectors: memories whose vector has no direction, which no search by meaning can find.
-CREATE OR REPLACE FUNCTION recall.pointless_vectors(p_tenant text) RETURNS SETOF bigint
-LANGUAGE sql STABLE
+-- wrong_vectors: memories that search by meaning cannot find as it should: whose vector has no direction, is not there,
+-- is that of another text, or does not know whether it is archived; and vectors of no memory.
+CREATE OR REPLACE FUNCTION recall.wrong_vectors(p_tenant text) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT m.id FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.embedding IS NOT NULL
-      AND NOT (l2_norm(m.embedding) > 0 AND l2_norm(m.embedding) < 'Infinity')
-$$;
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = $1) m '
+        'FULL JOIN (SELECT * FROM recall.%I WHERE tenant = $1) v ON v.memory_id = m.id '
+        'WHERE m.id IS NULL OR (m.embedded_with IS NULL) <> (v.memory_id IS NULL) '
+        'OR v.archived <> (m.archived_at IS NOT NULL) '
+        'OR v.memory_id IS NOT NULL AND NOT (l2_norm(v.embedding) > 0 AND l2_norm(v.embedding) < ''Infinity'')',
+        recall.vector_table(p_tenant)) USING p_tenant;
+END $$;

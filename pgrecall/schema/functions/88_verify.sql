@@ -214,7 +214,7 @@ SET search_path FROM CURRENT AS $$
     ('names', 'The names that links and questions go by are titles and aliases.'),
     ('waiting links', 'Links wait for keys that no memory has; importing the memory again mends them.'),
     ('successions', 'No memory replaces itself at any remove.'),
-    ('vectors', 'Vectors have a direction; embedding the text again mends them.')
+    ('vectors', 'Embedded memories, and no others, have a vector with a direction; embedding the text again mends them.')
 $$;
 
 -- findings: everything that breaks a check for this tenant; `subject` is a memory's id, or what the check is about.
@@ -235,7 +235,7 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'names', w::text FROM recall.wrong_names(p_tenant) w
     UNION ALL SELECT 'waiting links', w FROM recall.answered_links(p_tenant) w
     UNION ALL SELECT 'successions', w::text FROM recall.circular_successors(p_tenant) w
-    UNION ALL SELECT 'vectors', w::text FROM recall.pointless_vectors(p_tenant) w
+    UNION ALL SELECT 'vectors', w::text FROM recall.wrong_vectors(p_tenant) w
 $$;
 
 -- verify: looks whether this tenant's data is in order, as one JSON document: how many problems there are, and for

@@ -164,7 +164,7 @@ BEGIN
            max(q.at) FILTER (WHERE isfinite(q.at)) AS newest
     INTO v_queue FROM recall.access_queue q WHERE q.tenant = v_tenant;
     SELECT count(*) AS waiting, min(m.updated_at) AS oldest INTO v_unembedded
-    FROM recall.memory m WHERE m.tenant = v_tenant AND m.embedding IS NULL;
+    FROM recall.memory m WHERE m.tenant = v_tenant AND m.embedded_with IS NULL;
     v_last := greatest(v_pulse.last_access_at, v_queue.newest);
     RETURN QUERY SELECT
         v_tenant, p_now, v_pulse.memories, v_pulse.archived, v_pulse.layers,

@@ -26,8 +26,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH vector AS MATERIALIZED (
-        SELECT m.id, m.embedded_with, m.embedding FROM recall.memory m
-        WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) AND m.embedding IS NOT NULL
+        SELECT v.id, v.embedded_with, v.embedding FROM recall.vectors_of(v_tenant, v_ids) v
     )
     SELECT x.id, y.id, least(greatest(1 - (x.embedding <=> y.embedding), -1), 1)
     FROM vector x JOIN vector y ON x.id < y.id AND x.embedded_with = y.embedded_with

@@ -44,7 +44,7 @@ CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     WITH seen AS MATERIALIZED (SELECT recall.binding() AS tenant), counted AS MATERIALIZED (
-        SELECT m.layer, a.zone, m.archived_at IS NULL AS live, m.embedding IS NULL AS bare, count(*) AS memories
+        SELECT m.layer, a.zone, m.archived_at IS NULL AS live, m.embedded_with IS NULL AS bare, count(*) AS memories
         FROM seen s
         JOIN recall.memory m ON s.tenant IN (m.tenant, '*')
         JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION recall.export_kinds() RETURNS TABLE (kind text, numbe
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES ('setting', false), ('layer', false), ('layer_median', false), ('relevance_model', false),
-           ('rerank_model', false), ('lexeme', false), ('memory', true), ('supersession', false),
+           ('rerank_model', false), ('lexeme', false), ('memory', true), ('vector', false), ('supersession', false),
            ('activation', false), ('link', false), ('pending_link', false), ('link_history', false),
            ('access', false), ('access_key', false), ('access_queue', false), ('prune_plan', true),
            ('prune_item', false), ('archival', false), ('floor_change', false), ('search_log', true),
@@ -39,8 +39,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY l.name COLLATE "C", l.tenant = '*'
 $$;
 
--- export_counts: how many lines of each kind an export of this tenant has.
-CREATE OR REPLACE FUNCTION recall.export_counts(p_tenant text) RETURNS jsonb
+-- export_counts: how many lines of each kind an export of this tenant has, with its vectors or without.
+CREATE OR REPLACE FUNCTION recall.export_counts(p_tenant text, p_embeddings boolean) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -52,10 +52,12 @@ BEGIN
         EXECUTE CASE v_kind
             WHEN 'setting' THEN 'SELECT count(*) FROM recall.exported_settings($1)'
             WHEN 'layer' THEN 'SELECT count(*) FROM recall.exported_layers($1)'
+            WHEN 'vector' THEN
+                'SELECT count(*) FROM recall.vectors_of($1, NULL) WHERE $2'
             WHEN 'supersession' THEN
                 'SELECT count(*) FROM recall.memory m WHERE m.tenant = $1 AND m.superseded_by IS NOT NULL'
             ELSE format('SELECT count(*) FROM recall.%I t WHERE t.tenant = $1', v_kind) END
-        INTO v_count USING p_tenant;
+        INTO v_count USING p_tenant, p_embeddings;
         v_counts := v_counts || jsonb_build_object(v_kind, v_count);
     END LOOP;
     RETURN v_counts;
@@ -69,7 +71,7 @@ SET search_path FROM CURRENT AS $$
         'pgrecall', 'export', 'format', 1, 'tenant', t.tenant, 'made_by', p_made_by, 'revision', i.revision,
         'exported_at', recall.finite(p_now), 'dimensions', i.dimensions, 'language', recall.language(t.tenant),
         'embeddings', p_embeddings, 'embedder', recall.setting_of('*', 'embedding.model'),
-        'counts', recall.export_counts(t.tenant))
+        'counts', recall.export_counts(t.tenant, p_embeddings))
     FROM (SELECT recall.current_tenant() AS tenant OFFSET 0) t CROSS JOIN recall.installation() i
 $$;
 
@@ -108,9 +110,11 @@ SET jit = off AS $$
         FROM recall.lexeme w WHERE w.tenant = (SELECT recall.current_tenant()) ORDER BY w.word)
     UNION ALL (SELECT recall.export_line('memory', jsonb_strip_nulls(
             to_jsonb(m) - '{metadata, search_text, content_hash, happened_at, superseded_by}'::text[]
-            - CASE WHEN p_embeddings THEN '{}' ELSE '{embedding, embedded_with}'::text[] END)
+            - CASE WHEN p_embeddings THEN '{}' ELSE '{embedded_with}'::text[] END)
             || jsonb_build_object('metadata', m.metadata))
         FROM recall.memory m WHERE m.tenant = (SELECT recall.current_tenant()) ORDER BY m.id)
+    UNION ALL (SELECT recall.export_line('vector', jsonb_build_object('memory_id', v.id, 'embedding', v.embedding))
+        FROM recall.vectors_of((SELECT recall.current_tenant()), NULL) v WHERE p_embeddings)
     UNION ALL (SELECT recall.export_line('supersession', jsonb_build_object('id', m.id, 'superseded_by', m.superseded_by))
         FROM recall.memory m
         WHERE m.tenant = (SELECT recall.current_tenant()) AND m.superseded_by IS NOT NULL ORDER BY m.id)

@@ -101,7 +101,8 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.importable_columns(p_kind text) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN k.kind = 'supersession' THEN '{id, superseded_by}'::text[] ELSE ARRAY(
+    SELECT CASE WHEN k.kind = 'supersession' THEN '{id, superseded_by}'::text[]
+                WHEN k.kind = 'vector' THEN '{memory_id, embedding}'::text[] ELSE ARRAY(
         SELECT a.attname::text FROM pg_attribute a
         WHERE a.attrelid = to_regclass('recall.' || quote_ident(k.kind)) AND a.attnum > 0 AND NOT a.attisdropped
           AND a.attgenerated = '' AND a.attname <> 'tenant' AND (k.numbered OR a.attname <> 'id')
@@ -127,6 +128,9 @@ BEGIN
         UPDATE recall.memory m SET superseded_by = s.superseded_by
         FROM jsonb_to_recordset(p_rows) s(id bigint, superseded_by bigint)
         WHERE m.tenant = p_tenant AND m.id = s.id;
+    ELSIF p_kind = 'vector' THEN
+        PERFORM recall.import_vectors(p_tenant, array_agg(v.memory_id), array_agg(v.embedding))
+        FROM jsonb_populate_recordset(NULL::recall.vector_shared, p_rows) v;
     ELSE
         v_list := (SELECT string_agg(quote_ident(g), ', ') FROM unnest(v_given) g);
         EXECUTE format(
@@ -140,6 +144,18 @@ BEGIN
     WHERE p_kind = 'setting' AND r ->> 'name' NOT IN ('language', 'statistics_at');
 END $$;
 
+-- import_vectors: stores the vectors of memories that have none.
+CREATE OR REPLACE FUNCTION recall.import_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF EXISTS (SELECT FROM recall.vectors_of(p_tenant, p_ids))
+       OR cardinality(p_ids) > (SELECT count(DISTINCT u) FROM unnest(p_ids) u) THEN
+        PERFORM recall.reject('a memory has two vectors');
+    END IF;
+    PERFORM recall.put_vectors(p_tenant, p_ids, p_embeddings);
+END $$;
+
 -- import_part: stores these lines; returns how many there were of each kind. Raises for what cannot be stored.
 CREATE OR REPLACE FUNCTION recall.import_part(p_tenant text, p_lines text[], p_embeddings boolean) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
@@ -150,7 +166,7 @@ DECLARE
 BEGIN
     FOR v_part IN
         SELECT o.key AS kind, count(*) AS many, jsonb_agg(CASE
-                   WHEN o.key = 'memory' AND NOT p_embeddings THEN o.value - '{embedding, embedded_with}'::text[]
+                   WHEN o.key = 'memory' AND NOT p_embeddings THEN o.value - 'embedded_with'
                    ELSE o.value END ORDER BY l.place) AS rows,
                bool_and(jsonb_typeof(o.value) = 'object') AS whole
         FROM unnest(p_lines) WITH ORDINALITY l(line, place) CROSS JOIN LATERAL jsonb_each(l.line::jsonb) o
@@ -159,7 +175,9 @@ BEGIN
         IF NOT v_part.whole THEN
             PERFORM recall.reject(format('its %s is no JSON object', left(v_part.kind, 100)));
         END IF;
-        PERFORM recall.import_rows(p_tenant, v_part.kind, v_part.rows);
+        IF p_embeddings OR v_part.kind <> 'vector' THEN
+            PERFORM recall.import_rows(p_tenant, v_part.kind, v_part.rows);
+        END IF;
         v_counts := v_counts || jsonb_build_object(v_part.kind, v_part.many);
     END LOOP;
     RETURN v_counts;

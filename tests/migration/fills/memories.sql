@@ -13,7 +13,7 @@ ON CONFLICT DO NOTHING;
 
 INSERT INTO recall.memory (
     tenant, key, layer, title, body, role, author, context, source, session_id, tags, aliases, metadata, occurred_at,
-    valid_from, valid_until, expires_at, pinned, archived_at, created_at, updated_at, embedding, embedded_with)
+    valid_from, valid_until, expires_at, pinned, archived_at, created_at, updated_at)
 SELECT CASE WHEN g <= 24 THEN 'acme' ELSE 'other' END, nullif('note-' || g, 'note-10'),
        (ARRAY['knowledge', 'episodic', 'activity', 'entity', 'diary'])[1 + g % CASE WHEN g <= 24 THEN 5 ELSE 4 END],
        CASE WHEN g % 4 = 3 THEN initcap(w[1 + g % 20] || ' ' || w[1 + g * 7 % 20]) ELSE '' END,
@@ -24,10 +24,7 @@ SELECT CASE WHEN g <= 24 THEN 'acme' ELSE 'other' END, nullif('note-' || g, 'not
        jsonb_build_object('n', g, 'none', NULL), CASE WHEN g % 6 = 0 THEN at - interval '3 days' END,
        CASE WHEN g % 8 = 0 THEN at END, CASE WHEN g % 8 = 0 THEN '2027-01-01'::timestamptz END,
        CASE WHEN g % 9 = 0 THEN '2026-08-01'::timestamptz END, g % 11 = 0,
-       CASE WHEN g IN (7, 14, 28) THEN '2026-04-01 10:00+00'::timestamptz END, at, at,
-       CASE WHEN g % 5 > 0 THEN ('[' || (
-           SELECT string_agg(((g * (d + 3)) % 17 - 8)::text, ',') FROM generate_series(1, 64) d) || ']')::halfvec END,
-       CASE WHEN g % 5 > 0 THEN 'hash-64' END
+       CASE WHEN g IN (7, 14, 28) THEN '2026-04-01 10:00+00'::timestamptz END, at, at
 FROM (SELECT g, '2025-06-01 12:00+00'::timestamptz + g * interval '9 days' AS at,
              ARRAY['harbour', 'contract', 'crane', 'tide', 'gauge', 'winter', 'ledger', 'ferry', 'signal', 'archive',
                    'lantern', 'storm', 'keeper', 'night', 'canal', 'bridge', 'letter', 'invoice', 'autumn', 'garden'] AS w
