@@ -23,9 +23,6 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
 from tests.faults.victim import Victim
 
-SCALE = int(os.environ.get("PGRECALL_TEST_SCALE", "1"))
-"""How many times as many faults as usual, at instants chosen anew each time."""
-
 SEED = int(os.environ.get("PGRECALL_TEST_SEED", "20260601"))
 
 Inject = Callable[..., None]

@@ -14,10 +14,11 @@ from pgrecall.database import Database
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.jobs import Runner, job_named
 from pgrecall.models import JobOutcome
-from tests.faults.conftest import SCALE, Inject
+from tests.faults.conftest import Inject
 from tests.faults.deeds import DEEDS, LONG_AGO, NOW, Deed, drafts
 from tests.faults.judging import sound
 from tests.faults.victim import ACTIVE, WAITING, Victim, until
+from tests.scale import SCALE
 
 pytestmark = pytest.mark.fault
 

@@ -12,9 +12,10 @@ import pytest
 
 from tests.acceptance.command_tools import command_line, environment
 from tests.conftest import Query
-from tests.faults.conftest import SCALE, Inject
+from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import until
+from tests.scale import SCALE
 
 pytestmark = pytest.mark.fault
 

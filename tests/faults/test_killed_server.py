@@ -14,9 +14,10 @@ import pytest
 from pgrecall import Access, Draft, Memory
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.models import DraftLink
-from tests.faults.conftest import SCALE, Inject
+from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim, until
+from tests.scale import SCALE
 
 pytestmark = pytest.mark.fault
 

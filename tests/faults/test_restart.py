@@ -17,9 +17,10 @@ import pytest
 from pgrecall import Memory
 from tests.acceptance.command_tools import command_line, environment
 from tests.acceptance.http_tools import Served, serving
-from tests.faults.conftest import SCALE, Inject
+from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim, until
+from tests.scale import SCALE
 
 pytestmark = pytest.mark.fault
 

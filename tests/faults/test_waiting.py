@@ -20,10 +20,11 @@ from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http_tools import serving
 from tests.conftest import DIMENSIONS, Query
-from tests.faults.conftest import SCALE, Inject
+from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import until
 from tests.integration.blocking import memories_locked, waiting
+from tests.scale import SCALE
 
 pytestmark = pytest.mark.fault
 
