@@ -73,6 +73,7 @@ class Ground:
         dimensions = dimensions_of(self.tools.embedder)
         state = schema.ensure_current(server.url, dimensions=dimensions, timeout=timeout)
         roles.create(server.url, SERVING_ROLE, may="worker", tenant="*", password=None, timeout=timeout)
+        roles.keep_out_of_the_log(server.url, SERVING_ROLE, timeout=timeout)
         return state
 
     def _require_usable(self, state: schema.SchemaState) -> None:

@@ -32,8 +32,6 @@ random_page_cost = 1.1
 timezone = 'UTC'
 log_timezone = 'UTC'
 logging_collector = off
-# Errors go to whoever asked, and name what was asked for; here are the server's own affairs.
-log_min_messages = log
 """
 
 

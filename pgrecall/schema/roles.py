@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from psycopg import Connection
+from psycopg.sql import SQL, Identifier
 
 from pgrecall.database import connect
 from pgrecall.errors import InvalidInput
@@ -54,6 +55,13 @@ def create(
             connection.execute("SELECT set_config(%s, %s, true)", (f"recall.new_{name}", value))
         connection.execute((files(__package__) / "login_role.sql").read_bytes())
         _bind(connection, role, tenant)
+
+
+def keep_out_of_the_log(url: str, role: str, *, timeout: float = 10.0) -> None:
+    """Has the server write down no more refusals of this role's: they go to whoever asked, and name what was
+    asked for. Its own affairs, and those of other roles, it goes on to log. Only a superuser may say so."""
+    with connect(url, timeout=timeout) as connection:
+        connection.execute(SQL("ALTER ROLE {} SET log_min_messages = 'log'").format(Identifier(role)))
 
 
 def bind(url: str, role: str, tenant: str, *, timeout: float = 10.0) -> bool:

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -45,6 +46,16 @@ class Served:
         assert address.hostname
         assert address.port
         return socket.create_connection((address.hostname, address.port), timeout=30)
+
+    def logged_of(self, request: str) -> dict[str, Any]:
+        """The line of the log for the request with this id, which may be written after it is answered."""
+        for _ in range(200):
+            found = [line for line in self.logged() if line.get("request_id") == request]
+            if found:
+                [line] = found
+                return line
+            time.sleep(0.05)
+        raise AssertionError(f"The log has no line of request {request}.")
 
     def logged(self) -> list[dict[str, Any]]:
         """The lines of the log so far."""

@@ -17,7 +17,6 @@ from psycopg.rows import dict_row
 from pgrecall import Memory
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.errors import MemoryNotFound
-from pgrecall.schema import migrate
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, _runner
@@ -52,8 +51,7 @@ def part_of(path: Path) -> str:
 
 def test_nothing_is_left_in_the_files_once_they_are_written_anew(own_server: EmbeddedServer) -> None:
     url, folder = own_server.url, own_server.data_dir
-    migrate.upgrade(url, dimensions=DIMENSIONS)
-    settings = Settings(database_url=url, tenant="acme", embedder="hash")
+    settings = Settings(data_dir=folder, tenant="acme", embedder="hash")
     with (
         Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory,
         psycopg.connect(url, row_factory=dict_row, autocommit=True) as connection,
