@@ -43,8 +43,8 @@ def _statistics(_: Task) -> JobFlow:
     yield Progress(counted, {"memories": counted})
 
 
-def _vectors(_: Task) -> JobFlow:
-    moved = yield upkeep.house_vectors()
+def _vectors(task: Task) -> JobFlow:
+    moved = yield upkeep.house_vectors(task.rows(upkeep.FEW_VECTORS))
     yield Progress(moved, {"moved": moved})
 
 

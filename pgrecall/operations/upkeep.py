@@ -42,11 +42,15 @@ def refresh_lexemes() -> Operation[int]:
     )
 
 
-def house_vectors() -> Operation[int]:
-    """Gives a tenant of many vectors a table and index of its own; the result counts those that moved."""
+FEW_VECTORS = 4000
+"""Up to so many of a tenant lie with those of others, and are searched exactly."""
+
+
+def house_vectors(least: int = FEW_VECTORS) -> Operation[int]:
+    """Gives a tenant of more vectors than ``least`` a table and index of its own; the result counts those."""
     return Operation(
-        "SELECT recall.house_vectors() AS moved",
-        {},
+        "SELECT recall.house_vectors(%(least)s) AS moved",
+        {"least": least},
         lambda rows: int(rows[0]["moved"]),
         repeatable=True,
     )

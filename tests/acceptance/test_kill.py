@@ -27,14 +27,18 @@ FILL = Path(__file__).with_name("kill_fill.sql")
 BATCHES = {"fold": 10, "vitality": 10, "expire": 3, "embed": 4, "reembed": 8}
 """Rows in a step: so few that twenty kills find each of these jobs with work left to do."""
 
+MANY = {"vectors": 5}
+"""What counts as many for a job of one step, so that it has something to do."""
+
 CHANGES_NOTHING = ("verify",)
 
 STATE = {
     "activation": "to_jsonb(t) - 'computed_at' AS row FROM recall.activation t",
     "memory": "jsonb_build_array(id, archived_at, embedded_with, content_hash) AS row "
     "FROM recall.memory",
-    "vector": "jsonb_build_array(tenant, memory_id, archived, embedding::text) AS row "
-    "FROM recall.vector_shared",
+    "vector": "jsonb_build_array(id, archived, embedding::text) AS row FROM recall.vectors_of('acme', NULL)",
+    "shared": "jsonb_build_array(tenant, memory_id) AS row FROM recall.vector_shared",
+    "home": "to_jsonb(tenant) AS row FROM recall.vector_home",
     "access": "to_jsonb(t) AS row FROM recall.access t",
     "queue": "to_jsonb(t) AS row FROM recall.access_queue t",
     "link": "to_jsonb(t) AS row FROM recall.link t",
@@ -99,7 +103,7 @@ def perform() -> Iterator[Perform]:
         assert driver.stdout is not None
         request = {
             "url": url, "job": job.name, "tenant": "*" if job.whole else "acme", "now": NOW.isoformat(),
-            "batch": BATCHES.get(job.name), "kill_after": kill_after,
+            "batch": (BATCHES | MANY).get(job.name), "kill_after": kill_after,
             "embedder": "hash-new" if job.by_hand else "hash-64",
         }  # fmt: skip
         answer: dict[str, Any] = {"state": ["skipped", None]}
@@ -137,8 +141,8 @@ def runs(url: str, job: Job) -> tuple[int, int]:
 
 
 def prepare(url: str, job: Job, perform: Perform) -> None:
-    """What a job needs to have something to do: vectors of the model before."""
-    if job.name == "reembed":
+    """What a job needs to have something to do: vectors."""
+    if job.name in ("reembed", "vectors"):
         [embed] = [each for each in JOBS if each.name == "embed"]
         assert perform(url, embed)["state"] == ["done", None]
 
