@@ -39,7 +39,10 @@ BEGIN ATOMIC
              WHERE k.tenant = p_tenant AND k.dst = p_memory_id AND recall.spreads(k.relation)
                AND k.created_at <= p_at LIMIT 200)
         ) l
-        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = l.other AND m.archived_at IS NULL
+        -- OFFSET 0 keeps it one look a neighbour, also before the planner has counted anything.
+        CROSS JOIN LATERAL (
+            SELECT FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.id = l.other AND m.archived_at IS NULL OFFSET 0) m
         GROUP BY l.other
     ) n
     ORDER BY n.weight DESC, n.other LIMIT p_fan_out;
