@@ -36,8 +36,10 @@ _UNNAMED = """
 SELECT id, score FROM recall.search(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false,
     p_weights => '{"name": 0, "author": 0}')
 """
-_COMMON = ("the of a to", "this method returns the value of an object", "is it not the same as")
-"""Questions of words that nearly all memories hold."""
+_COMMON = """
+SELECT word FROM recall.lexeme WHERE tenant = %(tenant)s AND word ~ '^[a-z]{3,}$'
+ORDER BY documents DESC, word LIMIT 10
+"""
 _RARE = """
 SELECT word FROM recall.lexeme
 WHERE tenant = %(tenant)s AND word ~ '^[a-z]{4,}$' AND documents BETWEEN 2 AND 20
@@ -102,7 +104,8 @@ def words(connection: Connect, tenant: Tenant, calls: int) -> Iterator[Row]:
     """The dearest questions in words, beside one rare word."""
     act_for(connection, tenant.name)
     rare = [{"text": word} for (word,) in connection.execute(_RARE, {"tenant": tenant.name}).fetchall()]
-    common = [{"text": text} for text in _COMMON]
+    often = [word for (word,) in connection.execute(_COMMON, {"tenant": tenant.name}).fetchall()]
+    common = [{"text": " ".join(often[:count])} for count in (1, 3, 10)]
     ten = [
         {"text": f"{value['text']} that the object of this class returns for each argument"} for value in rare
     ]

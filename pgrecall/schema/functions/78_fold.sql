@@ -165,7 +165,6 @@ BEGIN
                 SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
                     SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
             PERFORM recall.unlog_memories(v_tenant, v_gone);
-            DELETE FROM recall.access e WHERE e.tenant = v_tenant AND e.memory_id = ANY (v_gone);
         END IF;
     END IF;
     RETURN v_searches;

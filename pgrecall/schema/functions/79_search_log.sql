@@ -31,21 +31,25 @@ BEGIN
     RETURN v_search_id;
 END $$;
 
--- unlog_memories: takes memories that are forgotten for good out of the searches that showed them, where they leave a
--- gap, so that the others keep their ranks, and the verdicts on them. Found by the access log, which has to be there
--- still. Returns how many searches had shown one of them.
+-- unlog_memories: takes memories that are forgotten for good out of the access log, and out of the searches that showed
+-- them, where they leave a gap, so that the others keep their ranks; and the verdicts on them. Returns how many
+-- searches had shown one of them.
 CREATE OR REPLACE FUNCTION recall.unlog_memories(p_tenant text, p_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_moments timestamptz[];
     v_searches bigint[];
 BEGIN
+    -- The log first, as searches are found by it: of one that comes in between both stay, for the fold to find.
+    WITH unlogged AS (
+        DELETE FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) RETURNING e.kind, e.at
+    )
+    SELECT array_agg(DISTINCT u.at) INTO v_moments FROM unlogged u WHERE u.kind = 'retrieval';
     -- Before their verdicts, as dropping an old search does.
     v_searches := ARRAY(
         SELECT s.id FROM recall.search_log s
-        WHERE s.tenant = p_tenant AND s.shown && p_ids AND s.at IN (
-            SELECT e.at FROM recall.access e
-            WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) AND e.kind = 'retrieval')
+        WHERE s.tenant = p_tenant AND s.shown && p_ids AND s.at = ANY (v_moments)
         ORDER BY s.id FOR NO KEY UPDATE);
     DELETE FROM recall.judgement j
     WHERE j.tenant = p_tenant AND j.search_id = ANY (v_searches) AND j.memory_id = ANY (p_ids);

@@ -41,7 +41,6 @@ BEGIN
     v_cited := recall.lock_cited(p_tenant, ARRAY[p_id], v_spread_to);
     PERFORM recall.unquote(p_tenant, p_id), recall.unlog_memories(p_tenant, ARRAY[p_id]);
     DELETE FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_id;
-    DELETE FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = p_id;
     DELETE FROM recall.floor_change f WHERE f.tenant = p_tenant AND f.memory_id = p_id;
     DELETE FROM recall.access_key k WHERE k.tenant = p_tenant AND k.memory_id = p_id;
     PERFORM recall.recount_links(p_tenant, v_cited);
@@ -53,21 +52,33 @@ BEGIN
     RETURN true;
 END $$;
 
--- lock_around: locks a memory, those it links to (of which some follow it, and quote it), those that it replaced, and
--- p_others, in one order: deleting it changes their rows, or their activations twice, which checks their keys.
+-- lock_around: locks in one order a memory, those that follow it and those that it replaced, whose rows change with it;
+-- and those that it links to or spread to, but only against deletion: their activations change twice, which checks
+-- their keys, and whoever rewrites them does not mind that.
 CREATE OR REPLACE FUNCTION recall.lock_around(p_tenant text, p_id bigint, p_others bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_around record;
 BEGIN
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id IN (
-        SELECT p_id
-        UNION ALL SELECT unnest(p_others)
-        UNION ALL
-        SELECT o.id FROM recall.memory o WHERE o.tenant = p_tenant AND o.superseded_by = p_id
-        UNION ALL
-        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = p_id)
-    ORDER BY m.id FOR UPDATE;
+    FOR v_around IN
+        SELECT a.id, bool_or(a.changes) AS changes
+        FROM (
+            SELECT p_id AS id, true AS changes
+            UNION ALL
+            SELECT o.id, true FROM recall.memory o WHERE o.tenant = p_tenant AND o.superseded_by = p_id
+            UNION ALL
+            SELECT l.dst, l.relation = 'next' FROM recall.link l WHERE l.tenant = p_tenant AND l.src = p_id
+            UNION ALL
+            SELECT u, false FROM unnest(p_others) u) a
+        GROUP BY a.id ORDER BY a.id
+    LOOP
+        IF v_around.changes THEN
+            PERFORM FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = v_around.id FOR UPDATE;
+        ELSE
+            PERFORM FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = v_around.id FOR KEY SHARE;
+        END IF;
+    END LOOP;
 END $$;
 
 -- unquote: takes what a memory says out of the context of those that follow it, where an import of a conversation put
