@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from statistics import median
 from typing import Any
 
 import psycopg
+from rich.console import Console
 from rich.table import Table
 
 import pgrecall
@@ -93,6 +95,18 @@ def surroundings(connection: psycopg.Connection[Any], *packages: str) -> dict[st
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def show(rows: Sequence[Row], sizes: Mapping[str, int], around: Mapping[str, Any], *, as_json: bool) -> None:
+    """Prints the rows, with how much of what they were measured on and in which surroundings."""
+    if as_json:
+        print(json.dumps({**sizes, **around, "rows": [row.document() for row in rows]}, indent=2))
+        return
+    console = Console(width=140)
+    console.print(table(rows, ", ".join(f"{number:,} {name}" for name, number in sizes.items())))
+    for title in ("versions", "settings"):
+        console.print(", ".join(f"{name} {value}" for name, value in around[title].items()), highlight=False)
+    console.print(f"{around['cores']} cores, load {around['load']} at the start", highlight=False)
 
 
 def table(rows: Sequence[Row], title: str) -> Table:

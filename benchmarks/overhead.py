@@ -32,7 +32,7 @@ from psycopg.rows import dict_row
 from rich.console import Console
 
 from benchmarks.database import fresh_database
-from benchmarks.measure import Goal, Row, interleaved, surroundings, table
+from benchmarks.measure import Goal, Row, interleaved, show, surroundings
 from pgrecall.client import AsyncMemory, Memory
 from pgrecall.models import Draft, SearchRequest
 from pgrecall.operations import search_and_log
@@ -179,15 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.memories < 100 or chosen.rounds < 1:
         parser.error("at least 100 memories and 1 round")
     rows, around = run(chosen, Console(stderr=True))
-    if chosen.json:
-        sizes = {"memories": chosen.memories, "rounds": chosen.rounds}
-        print(json.dumps(sizes | around | {"rows": [row.document() for row in rows]}, indent=2))
-        return
-    console = Console(width=130)
-    console.print(table(rows, f"{chosen.memories:,} memories, {chosen.rounds:,} rounds"))
-    for title in ("versions", "settings"):
-        console.print(", ".join(f"{name} {value}" for name, value in around[title].items()), highlight=False)
-    console.print(f"{around['cores']} cores, load {around['load']} at the start", highlight=False)
+    sizes = {"memories": chosen.memories, "rounds": chosen.rounds}
+    show(rows, sizes, around, as_json=chosen.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ medians, and only their ratios mean anything elsewhere. Every row ends in its go
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,8 @@ import psycopg
 from rich.console import Console
 
 from benchmarks import overhead, speed_search, speed_start, speed_writes, upkeep_jobs, upkeep_use
-from benchmarks.measure import Row, surroundings, table
-from benchmarks.speed_server import alone, bench_server, world
+from benchmarks.measure import Row, show, surroundings
+from benchmarks.speed_server import alone, bench_server, copy_of, world
 from benchmarks.speed_world import Question, Tenant, questions, tenants
 from benchmarks.upkeep_data import Bench
 from pgrecall.embedded import EmbeddedServer
@@ -92,22 +91,18 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
     with bench_server(chosen.cache / "server") as server:
         with screen.status(f"The world of {chosen.memories:,} memories; the first time this takes a while"):
             asked = questions(embedder, chosen.cache)
-            made = world(server, chosen.memories, embedder, chosen.cache)
-            url = made.__enter__()
-        try:
-            with psycopg.connect(url, autocommit=True) as connection:
-                around = surroundings(connection, "psycopg", "networkx")
-                row = connection.execute("SELECT now()").fetchone()
-                assert row is not None
-                holders = tenants(chosen.memories)
-                bench = Bench(url, connection, holders[0].size, row[0])
-                ground = Ground(server, bench, asked, holders, embedder, chosen.calls, chosen.rounds)
-                for name, measure in MEASUREMENTS.items():
-                    if chosen.only in name:
-                        with screen.status(name):
-                            rows += measure(ground)
-        finally:
-            made.__exit__(None, None, None)
+            kept = world(server, chosen.memories, embedder, chosen.cache)
+        with copy_of(server, kept) as url, psycopg.connect(url, autocommit=True) as connection:
+            around = surroundings(connection, "psycopg", "networkx")
+            row = connection.execute("SELECT now()").fetchone()
+            assert row is not None
+            holders = tenants(chosen.memories)
+            bench = Bench(url, connection, holders[0].size, row[0])
+            ground = Ground(server, bench, asked, holders, embedder, chosen.calls, chosen.rounds)
+            for name, measure in MEASUREMENTS.items():
+                if chosen.only in name:
+                    with screen.status(name):
+                        rows += measure(ground)
     return rows, around
 
 
@@ -133,14 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"nothing is called {chosen.only}; there are: {', '.join(MEASUREMENTS)}")
     rows, around = run(chosen, Console(stderr=True))
     sizes = {"memories": chosen.memories, "calls": chosen.calls, "rounds": chosen.rounds}
-    if chosen.json:
-        print(json.dumps(sizes | around | {"rows": [row.document() for row in rows]}, indent=2))
-        return
-    console = Console(width=140)
-    console.print(table(rows, ", ".join(f"{number:,} {name}" for name, number in sizes.items())))
-    for title in ("versions", "settings"):
-        console.print(", ".join(f"{name} {value}" for name, value in around[title].items()), highlight=False)
-    console.print(f"{around['cores']} cores, load {around['load']} at the start", highlight=False)
+    show(rows, sizes, around, as_json=chosen.json)
 
 
 if __name__ == "__main__":

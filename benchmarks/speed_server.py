@@ -47,16 +47,13 @@ def bench_server(folder: Path) -> Iterator[EmbeddedServer]:
         yield server
 
 
-@contextmanager
-def world(server: EmbeddedServer, memories: int, embedder: Embedder, cache: Path) -> Iterator[str]:
-    """The URL of a copy of the world of this size, upgraded to this checkout's functions."""
+def world(server: EmbeddedServer, memories: int, embedder: Embedder, cache: Path) -> str:
+    """The name of the database that holds the world of this size; made where it is not there."""
     kept = f"world_{memories}_{_digest(embedder)}"
     with psycopg.connect(server.url, autocommit=True) as admin:
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", (kept,)).fetchone():
             _make(server, admin, kept, memories, embedder, cache)
-    with copy_of(server, kept) as url:
-        migrate.upgrade(url)
-        yield url
+    return kept
 
 
 def _digest(embedder: Embedder) -> str:
@@ -85,12 +82,14 @@ def _make(
 
 @contextmanager
 def copy_of(server: EmbeddedServer, template: str) -> Iterator[str]:
-    """The URL of a copy of a database, warmed up and dropped afterwards."""
+    """The URL of a copy of a database, upgraded to this checkout's functions and dropped afterwards."""
     name = f"run_{uuid.uuid4().hex[:8]}"
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         try:
-            yield make_conninfo(server.url, dbname=name)
+            url = make_conninfo(server.url, dbname=name)
+            migrate.upgrade(url)
+            yield url
         finally:
             admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 

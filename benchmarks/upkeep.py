@@ -10,14 +10,13 @@ and only their ratios mean anything elsewhere. Tables are vacuumed and a checkpo
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 
 from benchmarks.database import fresh_database
-from benchmarks.measure import Row, surroundings, table
+from benchmarks.measure import Row, show, surroundings
 from benchmarks.upkeep_data import LINKS_EACH, build
 from benchmarks.upkeep_jobs import fold, graph, refresh
 from benchmarks.upkeep_use import accesses, searches, some_questions
@@ -67,14 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "rounds": chosen.rounds,
         "calls": chosen.calls,
     }
-    if chosen.json:
-        print(json.dumps(sizes | around | {"rows": [row.document() for row in rows]}, indent=2))
-        return
-    console = Console(width=130)
-    console.print(table(rows, ", ".join(f"{number:,} {name}" for name, number in sizes.items())))
-    for title in ("versions", "settings"):
-        console.print(", ".join(f"{name} {value}" for name, value in around[title].items()), highlight=False)
-    console.print(f"{around['cores']} cores, load {around['load']} at the start", highlight=False)
+    show(rows, sizes, around, as_json=chosen.json)
 
 
 if __name__ == "__main__":
