@@ -14,7 +14,7 @@ DECLARE
 BEGIN
     LOOP
         PERFORM FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.key = ANY (v_keys) ORDER BY m.id FOR NO KEY UPDATE;
+        WHERE m.tenant = p_tenant AND m.key = ANY (v_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE;
         BEGIN
             v_result := recall.store_drafts(p_tenant, p_items, p_embedded_with, p_revive, p_now);
             IF NOT jsonb_path_exists(v_result, '$[*].overtaken ? (@ == true)') THEN

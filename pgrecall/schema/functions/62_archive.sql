@@ -33,9 +33,10 @@ DECLARE
     v_restored bigint[];
     v_cited bigint[];
 BEGIN
-    -- Not against those that use them, who may bring them back as well: both would wait for the other.
+    -- Not against those that use them, who may bring them back as well: both would wait for the other. By key, the
+    -- order in which drafts are stored.
     PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.id FOR NO KEY UPDATE;
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.key, m.id FOR NO KEY UPDATE;
     v_cited := recall.lock_cited(p_tenant, p_ids);
     WITH restored AS (
         UPDATE recall.memory m SET archived_at = NULL

@@ -26,10 +26,11 @@ BEGIN
         SELECT l.dst FROM recall.memory o JOIN recall.link l ON l.tenant = v_tenant AND l.src = o.id
         WHERE o.tenant = v_tenant AND o.id = ANY (v_ids) AND o.archived_at IS NOT NULL))
     ORDER BY m.id FOR KEY SHARE;
-    -- What a use may bring back is changed, and so locked as such before any activation is. None can be archived now.
+    -- What a use may bring back is changed, and so locked as such before any activation is, in the order in which
+    -- drafts are stored. None can be archived now.
     PERFORM FROM recall.memory m
     WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) AND m.archived_at IS NOT NULL
-    ORDER BY m.id FOR NO KEY UPDATE;
+    ORDER BY m.key, m.id FOR NO KEY UPDATE;
     -- Only now: while this call waited for a lock, a memory may have been forgotten.
     PERFORM recall.check_accesses(v_tenant, p_items, p_now);
     v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
