@@ -105,7 +105,7 @@ def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         return [list(map(float, vector)) for vector in embedder.embed(texts)]
     except RecallError:
         raise
-    except Exception as error:
+    except Exception as error:  # one of somebody's own fails in any way it likes
         said = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise EmbedderError(
             f"The embedder {embedder.name} failed: {type(error).__name__}{f': {said}' if said else ''}.",
