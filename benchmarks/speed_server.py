@@ -19,7 +19,7 @@ from pgrecall.schema import migrate
 from pgrecall.search.embedding import Embedder
 
 _GIGABYTE = 1 << 30
-_SOURCES = ("speed_world.py", "speed_sentences.py", "upkeep_data.py")
+_SOURCES = ("speed_world.py", "speed_copy.py", "speed_sentences.py", "upkeep_data.py")
 """What a world is made by: one that other code made is made anew."""
 
 

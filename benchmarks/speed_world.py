@@ -5,11 +5,14 @@ A world is built once for each size and kept; a run works on a copy of it.
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import psycopg
 from pgvector import HalfVector
-from pgvector.psycopg import register_vector
 
+from benchmarks.speed_copy import Connect, copy_rows, copy_vectors, indexed_after, vector_rows
 from benchmarks.speed_sentences import Vectors, embedded, mixed, sentences
-from benchmarks.upkeep_data import DAYS, STILL_DAYS, TENANT, Bench, fill_use
+from benchmarks.upkeep_data import DAYS, STILL_DAYS, TENANT, Bench, fill_log, fill_summaries
 from pgrecall.search.embedding import Embedder
 
 SHARES = (80, 8, 4.5, 3, 2, 1, 0.7, 0.4, 0.3, 0.1)
@@ -29,13 +32,13 @@ NAMES = 4000
 """Entities of the largest tenant, of whatever size: names grow with what is known, not with what happens."""
 ASKED = 400
 """Sentences that are asked for and in no memory."""
-_BLOCK = 5_000
+SHARED = 4_000
+"""Up to so many vectors stay in the table that tenants share, as recall.house_vectors has it."""
+_BLOCK = 10_000
 _TEXTS = {
-    "memory": "", "tenant": "text", "id": "int8", "layer": "text", "title": "text", "body": "text",
+    "tenant": "text", "id": "int8", "layer": "text", "title": "text", "body": "text",
     "created_at": "timestamptz", "updated_at": "timestamptz", "embedded_with": "text",
 }  # fmt: skip
-_VECTORS = {"vector_shared": "", "tenant": "text", "memory_id": "int8", "embedding": "halfvec"}
-"""A table, and its columns with their types."""
 _LAYERS = ("knowledge", "knowledge", "knowledge", "episodic", "episodic", "activity")
 
 
@@ -46,6 +49,9 @@ class Tenant:
     name: str
     first: int
     size: int
+
+    def ids(self) -> npt.NDArray[np.int64]:
+        return np.arange(self.first, self.first + self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +70,14 @@ def tenants(memories: int) -> list[Tenant]:
     return [Tenant(*made) for made in zip(names, firsts, sizes, strict=True)]
 
 
-def sentences_for(memories: int) -> list[str]:
-    """What memories are made of: so many that each is said about thirty times."""
-    return sentences(min(max(memories // 16, 4_000), 24_000))
+def sentences_for(memories: int, cache: Path) -> list[str]:
+    """What memories are made of. Embedding them takes longer than all else, so they are few."""
+    return sentences(2_000 if memories <= 50_000 else 4_000 if memories <= 200_000 else 6_000, cache)
 
 
 def questions(embedder: Embedder, cache: Path) -> list[Question]:
     """Sentences that no memory holds, of which the first ten words are asked."""
-    texts = sentences(ASKED)
+    texts = sentences(ASKED, cache)
     vectors = embedded(texts, embedder, cache)
     return [
         Question(" ".join(text.split()[:10]), HalfVector(vector).to_text())
@@ -96,59 +102,95 @@ def _word(dice: random.Random) -> str:
 
 
 def build(url: str, memories: int, embedder: Embedder, cache: Path) -> None:
-    """Fills an initialised database; the tenants' memories lie among each other, as they would have come."""
-    known = sentences_for(memories)
-    said, vectors = known[ASKED:], embedded(known, embedder, cache)[ASKED:]
-    with psycopg.connect(url, autocommit=True) as connection:
-        register_vector(connection)
+    """Fills an initialised database; the tenants' memories lie among each other, as they would have come.
+
+    The vectors' indexes are built beside everything else.
+    """
+    known = sentences_for(memories, cache)
+    vectors = embedded(known, embedder, cache)[ASKED:]
+    parts = _parts(memories, len(vectors), np.random.default_rng(7))
+    with (
+        ThreadPoolExecutor(1) as beside,
+        psycopg.connect(url, autocommit=True) as connection,
+        psycopg.connect(url, autocommit=True) as other,
+    ):
+        housed = beside.submit(_store_vectors, other, tenants(memories), parts, vectors)
         row = connection.execute("SELECT now()").fetchone()
         assert row is not None
         bench = Bench(url, connection, memories, row[0])
-        bench.run("SELECT setseed(0.5)")
-        bench.run("SELECT recall.make_access_partitions(%(since)s, 15)", since=bench.now - timedelta(DAYS))
-        _copy_memories(bench, memories, said, vectors, embedder.name)
-        bench.settle("memory", "vector_shared")
-        for tenant in tenants(memories):
-            fill_use(bench, tenant.name, tenant.first, tenant.size)
-            bench.run("SELECT set_config('recall.tenant', %(tenant)s, false)", tenant=tenant.name)
-            bench.run("SELECT recall.refresh_lexemes(), recall.house_vectors()")
-        bench.run("SELECT setval(pg_get_serial_sequence('recall.memory', 'id'), %(last)s)", last=memories)
+        _store_texts(bench, known[ASKED:], parts, embedder.name)
+        _store_use(bench)
+        housed.result()
         bench.run("SELECT recall.require_embedder(%(name)s)", name=embedder.name)
         bench.run("VACUUM (ANALYZE)")
 
 
-def _copy_memories(
-    bench: Bench, memories: int, said: Sequence[str], vectors: Vectors, embedded_with: str
+def _store_vectors(
+    connection: Connect, holders: Sequence[Tenant], parts: npt.NDArray[np.int64], sentences_: Vectors
 ) -> None:
-    dice = np.random.default_rng(7)
-    order = dice.permutation(memories)
+    """Vectors, those of large tenants into tables of their own; the largest tenants come first."""
+    connection.execute(f"SET max_parallel_maintenance_workers = {os.cpu_count()}")
+    dice = np.random.default_rng(11)
+    scattered: list[bytes] = []
+    with indexed_after(connection, "recall.vector_shared"):
+        for tenant in holders:
+            for ids in np.array_split(tenant.ids(), 1 + tenant.size // _BLOCK):
+                rows = vector_rows(tenant.name, ids, mixed(sentences_, parts[ids - 1], dice))
+                if tenant.size <= SHARED:
+                    scattered += rows
+                else:
+                    copy_vectors(connection, rows)
+            if tenant.size > SHARED:
+                act_for(connection, tenant.name)
+                connection.execute("SELECT recall.house_vectors()")
+                connection.execute("TRUNCATE recall.vector_shared")
+        random.Random(7).shuffle(scattered)
+        copy_vectors(connection, scattered)
+
+
+def _store_texts(bench: Bench, said: Sequence[str], parts: npt.NDArray[np.int64], embedded_with: str) -> None:
+    dice = np.random.default_rng(13)
+    memories = len(parts)
     holders = tenants(memories)
     bounds = np.array([tenant.first + tenant.size - 1 for tenant in holders])
     titles = {tenant.name: names_of(tenant.first, _entities(tenant)) for tenant in holders}
-    for start in range(0, memories, _BLOCK):
-        ids = order[start : start + _BLOCK] + 1
-        whose = [holders[place] for place in np.searchsorted(bounds, ids)]
-        parts = _parts(len(ids), len(said), dice)
-        _copy(bench, _TEXTS, (
-            (tenant.name, id_, *_kind(id_ - tenant.first, titles[tenant.name]),
-             " ".join(said[part] for part in row if part >= 0), at, at, embedded_with)
-            for id_, tenant, row, at in zip(
-                ids.tolist(), whose, parts.tolist(), _born(bench.now, len(ids), dice), strict=True)
-        ))  # fmt: skip
-        _copy(bench, _VECTORS, (
-            (tenant.name, id_, HalfVector(vector))
-            for id_, tenant, vector in zip(ids.tolist(), whose, mixed(vectors, parts, dice), strict=True)
-        ))  # fmt: skip
+    terms = _terms(memories, dice)
+    with indexed_after(bench.connection, "recall.memory"):
+        for ids in np.array_split(dice.permutation(memories) + 1, 1 + memories // _BLOCK):
+            whose = [holders[place] for place in np.searchsorted(bounds, ids)]
+            rows = zip(
+                ids.tolist(), whose, parts[ids - 1].tolist(), terms[ids - 1].tolist(),
+                _born(bench.now, len(ids), dice), strict=True,
+            )  # fmt: skip
+            copy_rows(bench.connection, "recall.memory", _TEXTS, (
+                (tenant.name, id_, *_kind(id_ - tenant.first, titles[tenant.name]),
+                 f"{' '.join(said[part] for part in row if part >= 0)} {_term(term)}", at, at, embedded_with)
+                for id_, tenant, row, term, at in rows
+            ))  # fmt: skip
+        bench.run("SELECT setval(pg_get_serial_sequence('recall.memory', 'id'), %(last)s)", last=memories)
+    bench.run("ANALYZE recall.memory")
 
 
-def _copy(bench: Bench, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
-    """Rows into the table named by the first column's key, in binary form."""
-    (table, _), *named = columns.items()
-    into = f"COPY recall.{table} ({', '.join(name for name, _ in named)}) FROM STDIN (FORMAT binary)"
-    with bench.connection.cursor().copy(into) as copy:
-        copy.set_types([kind for _, kind in named])
-        for row in rows:
-            copy.write_row(row)
+def _store_use(bench: Bench) -> None:
+    """Links, uses and what is counted of them, for each tenant."""
+    bench.run("SELECT setseed(0.5)")
+    bench.run("SELECT recall.make_access_partitions(%(since)s, 15)", since=bench.now - timedelta(DAYS))
+    bench.run("SET session_replication_role = replica")  # what is stored here refers to what is there
+    holders = tenants(bench.memories)
+    with indexed_after(bench.connection, "recall.link", "recall.access"):
+        for tenant in holders:
+            fill_log(bench, tenant.name, tenant.first, tenant.size)
+    bench.run("ANALYZE recall.access, recall.link")
+    for tenant in holders:
+        fill_summaries(bench, tenant.name)
+    bench.run("RESET session_replication_role")
+    for tenant in holders:
+        act_for(bench.connection, tenant.name)
+        bench.run("SELECT recall.refresh_lexemes()")
+
+
+def act_for(connection: Connect, tenant: str) -> None:
+    connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
 
 
 def _kind(place: int, titles: Sequence[str]) -> tuple[str, str]:
@@ -167,6 +209,22 @@ def _parts(count: int, of: int, dice: np.random.Generator) -> npt.NDArray[np.int
     parts = dice.integers(0, of, (count, 3))
     parts[np.arange(3) >= dice.integers(1, 4, (count, 1))] = -1
     return parts
+
+
+def _terms(count: int, dice: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A term for each memory, half as often the second as the first. As in any language, there are the more
+    different ones the more is said, by its root, so that at every size some are rare."""
+    ranks = np.exp(dice.random(count) * np.log(200 * isqrt(count)))
+    return np.asarray(ranks, dtype=np.int64)
+
+
+def _term(number: int) -> str:
+    """A word that no language has, another for each number below 343,000."""
+    syllables = []
+    for _ in range(3):
+        number, syllable = divmod(number, 70)
+        syllables.append("bdfgklmnprstvw"[syllable // 5] + "aeiou"[syllable % 5])
+    return "".join(syllables) + "x"
 
 
 def _born(now: datetime, count: int, dice: np.random.Generator) -> Iterator[datetime]:

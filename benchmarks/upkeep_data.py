@@ -135,11 +135,21 @@ def build(url: str, memories: int) -> Bench:
 
 def fill_use(bench: Bench, tenant: str, first: int, memories: int) -> None:
     """Links, a log, and the summaries that agree with it, for so many ids of a tenant from ``first``."""
+    fill_log(bench, tenant, first, memories)
+    bench.settle("access")
+    fill_summaries(bench, tenant)
+
+
+def fill_log(bench: Bench, tenant: str, first: int, memories: int) -> None:
+    """Links and a log, for so many ids of a tenant from ``first``."""
     until = bench.now - timedelta(STILL_DAYS)
     links = distinct_links(memories, LINKS_EACH * memories)
     _copy_links(bench, tenant, [(first - 1 + source, first - 1 + target) for source, target in links], until)
     bench.run(_LOG, tenant=tenant, until=until)
-    bench.settle("access")
+
+
+def fill_summaries(bench: Bench, tenant: str) -> None:
+    """What the links and the log of a tenant come to."""
     bench.run(_ACTIVATIONS, tenant=tenant)
 
 
