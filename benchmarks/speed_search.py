@@ -21,7 +21,7 @@ SELECT id FROM recall.vectors_of(%(tenant)s, NULL)
 ORDER BY (embedding <=> %(vector)s::halfvec) + 0, id LIMIT 50
 """
 _ARM = """
-SELECT id FROM recall.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50, %(size)s,
+SELECT id FROM recall.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
     NULL, NULL, NULL, NULL, NULL, NULL, false, false, false, NULL, now())
 """
 _SEARCH = (
@@ -34,7 +34,11 @@ SELECT id, score FROM recall.search(%(text)s, p_embedding => %(vector)s::halfvec
 """
 _UNNAMED = """
 SELECT id, score FROM recall.search(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false,
-    p_weights => '{"name": 0, "author": 0}')
+    p_weights => '{"name": 0, "author": 0, "graph": 0}')
+"""
+_NAMED = """
+SELECT id, score FROM recall.search(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false,
+    p_weights => '{"graph": 0}')
 """
 _COMMON = """
 SELECT word FROM recall.lexeme WHERE tenant = %(tenant)s AND word ~ '^[a-z]{3,}$'

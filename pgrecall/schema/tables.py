@@ -31,6 +31,9 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from pgrecall.schema import satellites, search_tables, use_tables, vector_tables, work_tables
 from pgrecall.schema.columns import SCHEMA, moment, owned_by_memory
 
+HIDEABLE = (
+    "superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL"
+)
 SEARCH_TEXT = (
     "setweight(to_tsvector(recall.configuration(language), title || ' ' || recall.joined(aliases)), 'A') || "
     "setweight(to_tsvector(recall.configuration(language), "
@@ -136,6 +139,8 @@ def _memory_indexes() -> tuple[Index, ...]:
             "superseded_by",
             postgresql_where=text("superseded_by IS NOT NULL"),
         ),
+        # A default search may hide these; looking here alone tells it of the others that they pass.
+        Index("memory_hideable_idx", "tenant", "id", postgresql_where=text(HIDEABLE)),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
     )
 

@@ -227,10 +227,9 @@ def nearest(corpus: Corpus, tenant: str, question: dict[str, Any]) -> list[int]:
     hits = corpus.search(tenant, question, k=50, vitality_mode="off")
     ranks = {hit["explanation"]["arms"]["semantic"].get("rank"): hit["id"] for hit in hits}
     rows = corpus.run(
-        "SELECT a.id FROM recall.semantic_arm(%s, %s::halfvec, 50, (SELECT documents FROM recall.lexeme"
-        " WHERE tenant = %s AND word = ''),"
+        "SELECT a.id FROM recall.semantic_arm(%s, %s::halfvec, 50,"
         " NULL, NULL, NULL, NULL, NULL, NULL, false, false, false, NULL, %s) a",
-        (tenant, question["embedding"], tenant, NOW),
+        (tenant, question["embedding"], NOW),
         tenant=tenant,
     )
     found = [row["id"] for row in rows]

@@ -156,7 +156,7 @@ CONFIGURATIONS = (
 
 
 def likeness(run: Query, name: str) -> float:
-    rows = run("SELECT similarity FROM recall.names_in('acme', %s)", (name,))
+    rows = run("SELECT similarity FROM recall.names_in('acme', recall.language_of('acme'), %s)", (name,))
     return max((row["similarity"] for row in rows), default=0.0)
 
 

@@ -67,6 +67,13 @@ RETURN (
     ORDER BY s.tenant = '*' LIMIT 1
 );
 
+-- default_numbers: the default of every setting, by name. IMMUTABLE, so that a plan that asks for it holds the answer.
+CREATE OR REPLACE FUNCTION recall.default_numbers() RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_object_agg(k.name, k.default_value) FROM recall.known_settings() k
+$$;
+
 -- setting_number: the number in force for this tenant: its own, else the database's, else the default. In
 -- PL/pgSQL, which keeps its plans: every use of a memory reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
@@ -76,7 +83,18 @@ BEGIN
     RETURN coalesce(
         (SELECT s.value::double precision FROM recall.setting s
          WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name ORDER BY s.tenant = '*' LIMIT 1),
-        (SELECT k.default_value FROM recall.known_settings() k WHERE k.name = p_name));
+        (recall.default_numbers() ->> p_name)::double precision);
+END $$;
+
+-- settings_in_force: everything that is set for this tenant, by name: defaults, over them what is set for the database,
+-- over that its own. For what reads many of them.
+CREATE OR REPLACE FUNCTION recall.settings_in_force(p_tenant text) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.default_numbers() || coalesce((
+        SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*')
+        FROM recall.setting s WHERE s.tenant IN (p_tenant, '*')), '{}');
 END $$;
 
 -- settings: every setting with the value in force for this tenant, and whose it is; by name.
@@ -134,26 +152,24 @@ BEGIN
     END IF;
 END $$;
 
+-- weights_in: the weights of vitality's terms among settings in force.
+CREATE OR REPLACE FUNCTION recall.weights_in(p_settings jsonb) RETURNS recall.weights
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_weights recall.weights := ROW(
+        p_settings -> 'vitality.spread_weight', p_settings -> 'vitality.spread_half_life_days',
+        p_settings -> 'vitality.revival_weight', p_settings -> 'vitality.revival_rate',
+        p_settings -> 'vitality.revival_days', p_settings -> 'vitality.stretch_per_link',
+        p_settings -> 'vitality.stretch_links', p_settings -> 'vitality.protection_floor');
+BEGIN
+    RETURN v_weights;
+END $$;
+
 -- weights_of: the weights of vitality's terms that are in force for this tenant.
 CREATE OR REPLACE FUNCTION recall.weights_of(p_tenant text) RETURNS recall.weights
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-DECLARE
-    v_set jsonb;
-    v_weights recall.weights;
 BEGIN
-    SELECT jsonb_object_agg(x.name, x.value ORDER BY x.precedence) INTO v_set
-    FROM (
-        SELECT k.name, to_jsonb(k.default_value) AS value, 0 AS precedence FROM recall.known_settings() k
-        WHERE starts_with(k.name, 'vitality.')
-        UNION ALL
-        SELECT s.name, s.value, CASE s.tenant WHEN '*' THEN 1 ELSE 2 END FROM recall.setting s
-        -- Not as a range of names: some collations pass over full stops and slashes.
-        WHERE s.tenant IN (p_tenant, '*') AND starts_with(s.name, 'vitality.')) x;
-    v_weights := ROW(
-        v_set -> 'vitality.spread_weight', v_set -> 'vitality.spread_half_life_days',
-        v_set -> 'vitality.revival_weight', v_set -> 'vitality.revival_rate',
-        v_set -> 'vitality.revival_days', v_set -> 'vitality.stretch_per_link',
-        v_set -> 'vitality.stretch_links', v_set -> 'vitality.protection_floor');
-    RETURN v_weights;
+    RETURN recall.weights_in(recall.settings_in_force(p_tenant));
 END $$;

@@ -75,44 +75,75 @@ SET search_path FROM CURRENT AS $$
         WHERE w.word <> '' ORDER BY w.place LIMIT 60) k
 $$;
 
+-- plain_of: plain() of each of these, in their order.
+CREATE OR REPLACE FUNCTION recall.plain_of(p_texts text[]) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF octet_length(array_to_string(p_texts, '')) = length(array_to_string(p_texts, '')) THEN
+        RETURN p_texts;  -- no letter of theirs can have an accent
+    END IF;
+    RETURN ARRAY(SELECT recall.plain(u.text) FROM unnest(p_texts) WITH ORDINALITY u(text, place) ORDER BY u.place);
+END $$;
+
 -- exact_names: what names_in finds by the letter.
-CREATE OR REPLACE FUNCTION recall.exact_names(p_tenant text, p_query text, p_phrases text[])
+CREATE OR REPLACE FUNCTION recall.exact_names(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_language regconfig := recall.language_of(p_tenant);
     v_question text := recall.name_form(p_query);
     v_whole text := recall.plain(v_question);
+    v_plain text[] := recall.plain_of(p_phrases);
+    v_keys text[] := recall.keys_in(p_query);
+BEGIN
+    -- One look for all phrases: most questions name nobody.
+    IF EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = ANY (v_plain || v_whole)) THEN
+        RETURN QUERY
+        SELECT v_question, n.name, n.memory_id, 1::double precision, true
+        FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = v_whole
+        UNION ALL
+        SELECT p.phrase, n.name, n.memory_id, 1, false
+        FROM unnest(p_phrases, v_plain) p(phrase, plain)
+        JOIN recall.name n ON n.tenant = p_tenant AND n.plain = p.plain
+        WHERE n.entity AND n.plain <> v_whole AND to_tsvector(p_language, n.name) <> '';
+    END IF;
+    IF v_keys <> '{}' THEN
+        RETURN QUERY
+        SELECT lower(k.key), k.key, m.id, 1::double precision, k.key = btrim(p_query)
+        FROM unnest(v_keys) k(key) JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key;
+    END IF;
+    IF EXISTS (
+        SELECT FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall.plain(lower(m.author)) COLLATE "C" >= '') THEN
+        RETURN QUERY SELECT * FROM recall.authors_in(p_tenant, p_language, v_question, p_phrases, v_plain);
+    END IF;
+END $$;
+
+-- authors_in: which of these phrases (p_plain: without accents) are what an author is called, whole or by the first name.
+CREATE OR REPLACE FUNCTION recall.authors_in(
+    p_tenant text, p_language regconfig, p_question text, p_phrases text[], p_plain text[]
+) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
+LANGUAGE plpgsql STABLE ROWS 5
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN QUERY
-    SELECT v_question, n.name, n.memory_id, 1::double precision, true
-    FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = v_whole
-    UNION ALL
-    SELECT p.phrase, n.name, n.memory_id, 1, false
-    FROM unnest(p_phrases) p(phrase)
-    JOIN recall.name n ON n.tenant = p_tenant AND n.plain = recall.plain(p.phrase)
-    WHERE n.entity AND n.plain <> v_whole AND to_tsvector(v_language, n.name) <> ''
-    UNION ALL
-    SELECT lower(k.key), k.key, m.id, 1, k.key = btrim(p_query)
-    FROM unnest(recall.keys_in(p_query)) k(key) JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key;
-
-    RETURN QUERY
-    SELECT DISTINCT p.phrase, x.plain, NULL::bigint, 1::double precision, p.phrase = v_question
-    FROM unnest(p_phrases) p(phrase)
-    CROSS JOIN LATERAL (SELECT recall.plain(p.phrase) AS plain OFFSET 0) x
-    WHERE to_tsvector(v_language, p.phrase) <> '' AND p.phrase NOT IN ('user', 'assistant', 'system', 'tool')
-      AND (
-        EXISTS (  -- the whole name; each way apart, for each is then one look into the index
-            SELECT FROM recall.memory m
-            WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-              AND recall.plain(lower(m.author)) COLLATE "C" = x.plain)
-        OR EXISTS (  -- the name by which it begins
-            SELECT FROM recall.memory m
-            WHERE m.tenant = p_tenant AND m.author IS NOT NULL
-              AND recall.plain(lower(m.author)) COLLATE "C" > x.plain || ' '
-              AND recall.plain(lower(m.author)) COLLATE "C" < x.plain || '!'));
+    SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_question
+    FROM (
+        SELECT p.phrase, p.plain FROM unnest(p_phrases, p_plain) p(phrase, plain)
+        WHERE EXISTS (  -- the whole name; each way apart, for each is then one look into the index
+                SELECT FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.author IS NOT NULL
+                  AND recall.plain(lower(m.author)) COLLATE "C" = p.plain)
+           OR EXISTS (  -- the name by which it begins
+                SELECT FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.author IS NOT NULL
+                  AND recall.plain(lower(m.author)) COLLATE "C" > p.plain || ' '
+                  AND recall.plain(lower(m.author)) COLLATE "C" < p.plain || '!')
+        OFFSET 0) a
+    WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase NOT IN ('user', 'assistant', 'system', 'tool');
 END $$;
 
 -- names_in: the entities and authors a question names: `memory_id` of the entity (NULL for an author, whose
@@ -121,35 +152,34 @@ END $$;
 -- and whatever its characters; inside a question, stop words ("will", "the") and roles ("user") are no names, and
 -- a word that is the key of a memory names it. Misspelt names are looked for only where the question is short or
 -- has a word (a lexeme of p_unknown) that no memory holds.
-CREATE OR REPLACE FUNCTION recall.names_in(p_tenant text, p_query text, p_unknown text[] DEFAULT '{}')
-RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
+CREATE OR REPLACE FUNCTION recall.names_in(
+    p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}'
+) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.3 AS $$
 DECLARE
-    v_language regconfig := recall.language_of(p_tenant);
     v_phrases text[] := recall.phrases_of(p_query);
-    v_question text := recall.name_form(p_query);
     v_doubtful text[];
 BEGIN
-    RETURN QUERY SELECT * FROM recall.exact_names(p_tenant, p_query, v_phrases);
+    RETURN QUERY SELECT * FROM recall.exact_names(p_tenant, p_language, p_query, v_phrases);
 
     IF cardinality(v_phrases) <= 6 THEN  -- up to three words
         v_doubtful := v_phrases;
     ELSIF cardinality(p_unknown) > 0 THEN
         v_doubtful := ARRAY(
             SELECT p.phrase FROM unnest(v_phrases) p(phrase)
-            WHERE tsvector_to_array(to_tsvector(v_language, p.phrase)) && p_unknown LIMIT 12);
+            WHERE tsvector_to_array(to_tsvector(p_language, p.phrase)) && p_unknown LIMIT 12);
     ELSE
         RETURN;
     END IF;
     RETURN QUERY
     SELECT p.phrase, n.name, n.memory_id, max(similarity(n.plain, p.plain))::double precision,
-           p.phrase = v_question
-    FROM (SELECT d.phrase, recall.plain(d.phrase) AS plain FROM unnest(v_doubtful) d(phrase) OFFSET 0) p
+           p.phrase = recall.name_form(p_query)
+    FROM (SELECT d.phrase, recall.plain(d.phrase) AS plain FROM unnest(v_doubtful) d(phrase)
+          WHERE length(d.phrase) >= 4 OFFSET 0) p
     JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.plain % p.plain AND n.plain <> p.plain
-    WHERE length(p.phrase) >= 4
     GROUP BY p.phrase, n.name, n.memory_id
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;
@@ -188,7 +218,7 @@ BEGIN
         PERFORM recall.check_query(v_query);
         place := place + 1;
         names := ARRAY(
-            SELECT n.phrase FROM recall.exact_names(v_tenant, v_query, recall.phrases_of(v_query)) n
+            SELECT n.phrase FROM recall.exact_names(v_tenant, v_language, v_query, recall.phrases_of(v_query)) n
             GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
         question := recall.without_names(v_query, names);
         IF to_tsvector(v_language, question) = '' THEN

@@ -12,24 +12,32 @@ SET search_path FROM CURRENT AS $$
     SELECT string_agg('(' || q::text || ')', ' | ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
--- lexemes_of: the lexemes of a text in this tenant's language. Stop words that are written like a name ("IT",
--- "Will" inside a sentence) are there in lower case, as `identifier`; so is every word of a text of stop words.
-CREATE OR REPLACE FUNCTION recall.lexemes_of(p_tenant text, p_text text)
+-- all_of: a tsquery that holds where all of these do; NULL for none.
+CREATE OR REPLACE FUNCTION recall.all_of(p_queries tsquery[]) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT string_agg('(' || q::text || ')', ' & ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
+$$;
+
+-- lexemes_of: the lexemes of a text in this language. Stop words that are written like a name ("IT", "Will" inside a
+-- sentence) are there in lower case, as `identifier`; so is every word of a text of stop words.
+CREATE OR REPLACE FUNCTION recall.lexemes_of(p_language regconfig, p_text text)
 RETURNS TABLE (word text, identifier boolean)
 LANGUAGE plpgsql STABLE ROWS 8
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_language regconfig := recall.language_of(p_tenant);
-    v_words text[] := tsvector_to_array(to_tsvector(v_language, p_text));
+    v_words text[] := tsvector_to_array(to_tsvector(p_language, p_text));
 BEGIN
     RETURN QUERY SELECT u, false FROM unnest(v_words) u;
+    IF cardinality(v_words) > 0 AND (p_text = lower(p_text) OR p_text = upper(p_text)) THEN
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT DISTINCT lower(t.token), true
     FROM ts_parse('default', left(p_text, 2000)) WITH ORDINALITY t(kind, token, place)
-    WHERE to_tsvector(v_language, t.token) = '' AND to_tsvector(recall.configuration('simple'), t.token) <> ''
-      AND (cardinality(v_words) = 0
-           OR p_text <> upper(p_text) AND t.token <> lower(t.token)
-              AND (t.place > 1 OR length(t.token) > 1 AND t.token = upper(t.token)))
+    WHERE (cardinality(v_words) = 0
+           OR t.token <> lower(t.token) AND (t.place > 1 OR length(t.token) > 1 AND t.token = upper(t.token)))
+      AND to_tsvector(p_language, t.token) = '' AND to_tsvector(recall.configuration('simple'), t.token) <> ''
     LIMIT 16;
 END $$;
 
@@ -120,7 +128,7 @@ END $$;
 -- its memories hold one, of `total` that were counted; `query` finds them; `share` is what part of the word's weight
 -- they are worth. `step` is word (memories hold it), prefix or similar (others stand in for it), or unknown. Words
 -- that no memory holds take at most half the places that known words could fill; four are compared by spelling.
-CREATE OR REPLACE FUNCTION recall.words_of(p_tenant text, p_query text)
+CREATE OR REPLACE FUNCTION recall.words_of(p_tenant text, p_language regconfig, p_query text)
 RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
 )
@@ -141,34 +149,37 @@ BEGIN
         SELECT w.word, w.identifier,
                CASE WHEN v_counted THEN coalesce(l.documents, 0)
                     ELSE recall.document_frequency(p_tenant, w.word, 10000) END AS documents
-        FROM (SELECT * FROM recall.lexemes_of(p_tenant, p_query) LIMIT CASE WHEN NOT v_counted THEN 64 END) w
+        FROM (SELECT * FROM recall.lexemes_of(p_language, p_query) LIMIT CASE WHEN NOT v_counted THEN 64 END) w
         LEFT JOIN recall.lexeme l ON v_counted AND l.tenant = p_tenant AND l.word = w.word
+    ), missing AS MATERIALIZED (
+        SELECT a.word, row_number() OVER (ORDER BY a.word) AS place,
+               row_number() OVER (ORDER BY length(a.word) DESC, a.word) AS by_length
+        FROM asked a WHERE a.documents = 0 AND NOT a.identifier
     ), chosen AS MATERIALIZED (
-        SELECT c.*, row_number() OVER (PARTITION BY c.documents = 0 ORDER BY length(c.word) DESC, c.word) AS by_length
+        SELECT c.word, c.documents, c.by_length
         FROM (
-            SELECT a.*, row_number() OVER (PARTITION BY a.documents = 0 ORDER BY a.word) AS place FROM asked a
-            WHERE a.documents > 0 OR NOT a.identifier
-            ) c
-        ORDER BY c.documents = 0 AND c.place > 8, c.documents, c.word LIMIT 16
+            SELECT a.word, a.documents, NULL::bigint AS by_length, 0 AS place FROM asked a WHERE a.documents > 0
+            UNION ALL SELECT m.word, 0, m.by_length, m.place FROM missing m) c
+        ORDER BY c.place > 8, c.documents, c.word LIMIT 16
+    ), stood_in AS (
+        SELECT c.word, r.* FROM (SELECT * FROM chosen k WHERE k.documents = 0 OFFSET 0) c
+        CROSS JOIN LATERAL recall.relaxed_word(p_tenant, c.word, v_counted, c.by_length <= 4) r
     )
     SELECT c.word, coalesce(r.documents, c.documents), v_total,
            -- Newer than the counts, the word itself may be there by now.
            coalesce(recall.quoted_query(c.word) || r.query, recall.quoted_query(c.word)),
            coalesce(r.share, 1), coalesce(r.step, CASE WHEN c.documents > 0 THEN 'word' ELSE 'unknown' END)
-    FROM chosen c
-    LEFT JOIN LATERAL (
-        SELECT x.* FROM recall.relaxed_word(p_tenant, c.word, v_counted, c.by_length <= 4) x
-        WHERE c.documents = 0) r ON true
+    FROM chosen c LEFT JOIN stood_in r ON r.word = c.word
     ORDER BY 2, 1;
 END $$;
 
--- phrase_of: the question as one phrase of this tenant's language; without a lexeme for stop words alone.
-CREATE OR REPLACE FUNCTION recall.phrase_of(p_tenant text, p_query text) RETURNS tsquery
+-- phrase_of: the question as one phrase of this language; without a lexeme for stop words alone.
+CREATE OR REPLACE FUNCTION recall.phrase_of(p_language regconfig, p_query text) RETURNS tsquery
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
 SET client_min_messages = warning AS $$
 BEGIN
-    RETURN phraseto_tsquery(recall.language_of(p_tenant), p_query);
+    RETURN phraseto_tsquery(p_language, p_query);
 END $$;
 
 -- hint_query: what a memory must hold: every hint, as a phrase of the tenant's language or as it is written. NULL

@@ -1,4 +1,4 @@
--- The arms of search: what passes its filters, what the words of a question weigh, and who is nearest.
+-- The lexical arm, and what all arms ask: what passes the filters, and what the words of a question weigh.
 
 -- passes: whether a memory is inside the filters; NULL filters let everything through. Inlined. One CASE, so
 -- that a generic plan expects half of the rows to pass: conditions side by side, each of a parameter it does
@@ -47,53 +47,132 @@ RETURN 1.6449340668482264 * (
     + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
     + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
 
--- gate_of: an OR of the rarest of these words (rarest first, each a query) that together occur in at most
--- p_budget memories, and always of the rarest one that occurs at all: bounds what the lexical arm reads.
-CREATE OR REPLACE FUNCTION recall.gate_of(p_queries tsquery[], p_documents bigint[], p_budget bigint)
-RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- gate_of: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of the
+-- rarest that together at most 200 memories hold, and for any two of the next, as far as all that it reads are at most
+-- 2,000; NULL where there are no such words. `rest` is the place of the first word that it does not take alone.
+CREATE OR REPLACE FUNCTION recall.gate_of(
+    p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    SELECT string_agg('(' || g.query::text || ')', ' | ')::tsquery
-    FROM (
-        SELECT w.query, w.documents, sum(w.documents) OVER (ORDER BY w.place) AS reached
-        FROM unnest(p_queries, p_documents) WITH ORDINALITY w(query, documents, place)
-    ) g
-    WHERE g.reached <= p_budget OR g.reached = g.documents
-$$;
+DECLARE
+    v_reached bigint := 0;
+    v_others tsquery;
+    v_pairs tsquery;
+BEGIN
+    rest := 1;
+    FOR i IN 1 .. cardinality(p_queries) LOOP
+        v_reached := v_reached + p_documents[i];
+        EXIT WHEN v_reached > 2000;
+        IF v_reached <= 200 THEN
+            gate := coalesce(gate || p_queries[i], p_queries[i]);
+            rest := i + 1;
+        ELSE
+            v_pairs := coalesce(v_pairs || (p_queries[i] && v_others), p_queries[i] && v_others);
+            v_others := coalesce(v_others || p_queries[i], p_queries[i]);
+        END IF;
+    END LOOP;
+    gate := coalesce(gate || v_pairs, gate, v_pairs);
+END $$;
 
--- lexical_arm: the memories that hold the question's rare words, best first; at most 2,000 are scored. Where even
--- the rarest word (p_rarest memories) is common, those that hold all of the words come first.
+-- gate_for: this gate for this tenant's memories alone, unless they are most of all that there are.
+CREATE OR REPLACE FUNCTION recall.gate_for(p_tenant text, p_total bigint, p_gate tsquery) RETURNS tsquery
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_all real := (SELECT c.reltuples FROM pg_class c WHERE c.oid = 'recall.memory'::regclass);
+BEGIN
+    -- The tenant's own lexeme costs a look for each memory found; who has half of all reads few others without it.
+    IF v_all >= 0 AND p_total * 2 >= v_all THEN
+        RETURN p_gate;
+    END IF;
+    RETURN recall.tenant_query(p_tenant) && p_gate;
+END $$;
+
+-- holding: up to p_limit memories, beside those known, for which this query holds, and what the words weigh in each.
+CREATE OR REPLACE FUNCTION recall.holding(
+    p_tenant text, p_query tsquery, p_known bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+) RETURNS TABLE (id bigint, strength double precision)
+LANGUAGE plpgsql STABLE ROWS 100
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
+    RETURN QUERY
+    SELECT m.id, recall.lexical_sum(m.search_text, p_words, p_idfs) FROM recall.memory m
+    WHERE m.search_text @@ p_query AND m.tenant || '' = p_tenant AND recall.passes(
+        m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now)
+      AND m.id <> ALL (p_known)
+    LIMIT p_limit;
+END $$;
+
+-- newest_holding: those of the newest 1,000 memories that hold one of these words, and what they weigh in each.
+CREATE OR REPLACE FUNCTION recall.newest_holding(
+    p_tenant text, p_words tsquery[], p_idfs double precision[],
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+) RETURNS TABLE (id bigint, strength double precision)
+LANGUAGE plpgsql STABLE ROWS 100
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_any tsquery := recall.any_of(p_words);
+BEGIN
+    RETURN QUERY
+    SELECT n.id, recall.lexical_sum(n.search_text, p_words, p_idfs)
+    FROM (
+        SELECT m.* FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_until, 'infinity')
+        ORDER BY m.happened_at DESC LIMIT 1000) n
+    WHERE n.search_text @@ v_any AND recall.passes(
+        n, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now);
+END $$;
+
+-- lexical_arm: the memories that hold the question's words, rare ones above all, best first. Few are read and scored,
+-- however many memories there are and however common the words: those its gate lets through, then those that hold the
+-- next word. Where even the rarest is common those that hold all of the words come first, and of words that more than
+-- 20,000 memories hold only the newest are looked at, unless the filters leave too few of them.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
-    p_tenant text, p_gate tsquery, p_all tsquery, p_rarest bigint, p_words tsquery[], p_idfs double precision[],
-    p_pool int, p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
-    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery,
-    p_now timestamptz
+    p_tenant text, p_total bigint, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_all bigint[] := '{}';
+    v_gate tsquery;
+    v_rest int;
+    v_ids bigint[] := '{}';
+    v_strengths double precision[] := '{}';
 BEGIN
-    -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
-    IF p_rarest > 2000 AND cardinality(p_words) > 1 THEN
-        v_all := ARRAY(
-            SELECT m.id FROM recall.memory m
-            WHERE m.search_text @@ p_all AND m.tenant || '' = p_tenant AND recall.passes(
-                m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
-                p_must, p_now)
-            LIMIT 1000);
+    SELECT g.gate, g.rest INTO v_gate, v_rest FROM recall.gate_of(p_words, p_documents) g;
+    IF v_gate IS NOT NULL THEN
+        v_gate := recall.gate_for(p_tenant, p_total, v_gate);
+    ELSIF p_documents[1] BETWEEN 2001 AND 20000 AND cardinality(p_words) > 1 THEN
+        v_gate := recall.tenant_query(p_tenant) && recall.all_of(p_words);
+    END IF;
+    IF v_gate IS NOT NULL THEN
+        SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
+        FROM recall.holding(
+            p_tenant, v_gate, '{}', p_pool * 8, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) h;
+    ELSIF p_documents[1] > 20000 THEN
+        SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
+        FROM recall.newest_holding(
+            p_tenant, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) h;
+    END IF;
+    IF cardinality(v_ids) < p_pool AND (
+        p_documents[v_rest] <= 20000
+        OR v_rest = 1 AND num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0) THEN
+        SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
+        FROM recall.holding(
+            p_tenant, recall.tenant_query(p_tenant) && p_words[v_rest], v_ids, p_pool * 4, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) h;
     END IF;
     RETURN QUERY
-    SELECT g.id, recall.lexical_sum(g.search_text, p_words, p_idfs) AS strength
-    FROM (
-        SELECT m.id, m.search_text FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_all)
-        UNION ALL
-        (SELECT m.id, m.search_text FROM recall.memory m
-         WHERE m.search_text @@ p_gate AND m.tenant || '' = p_tenant AND recall.passes(
-             m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
-             p_must, p_now)
-           AND m.id <> ALL (v_all)
-         LIMIT 2000)) g
-    ORDER BY 2 DESC, 1 LIMIT p_pool;
+    SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool;
 END $$;

@@ -1,50 +1,44 @@
 -- The semantic arm: who is nearest in meaning. Each statement is made for the table that the tenant's vectors are in.
 
--- nearest_vectors: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived, nearest
--- first; by the HNSW indexes of its own table where p_indexed, else exactly.
-CREATE OR REPLACE FUNCTION recall.nearest_vectors(
-    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean, p_indexed boolean
+-- ef_search_of: how many neighbours a look into the vector index of so many memories keeps in sight: the more there are,
+-- the more it takes to find the same share of the nearest.
+CREATE OR REPLACE FUNCTION recall.ef_search_of(p_total bigint) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
+
+-- nearest_indexed: the p_limit vectors of a table nearest to this one by its HNSW index, archived ones or the others;
+-- of those memories alone that pass the filters, where p_filtered.
+CREATE OR REPLACE FUNCTION recall.nearest_indexed(
+    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean, p_filtered boolean,
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
 ) RETURNS TABLE (id bigint, distance double precision)
-LANGUAGE plpgsql STABLE ROWS 75
+LANGUAGE plpgsql STABLE ROWS 60
 SET search_path FROM CURRENT AS $$
 BEGIN
-    IF p_indexed THEN
-        -- A literal limit: the planner must know it is small, or it scans and sorts instead.
-        RETURN QUERY EXECUTE format(
-            'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE NOT v.archived '
-            'ORDER BY v.embedding <=> $1 LIMIT %s', p_table, p_limit) USING p_embedding;
-        IF p_archived THEN
-            RETURN QUERY EXECUTE format(
-                'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE v.archived '
-                'ORDER BY v.embedding <=> $1 LIMIT %s', p_table, p_limit) USING p_embedding;
-        END IF;
-    ELSE
-        RETURN QUERY EXECUTE format(
-            'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE v.tenant = $2 AND v.archived = ANY ($3) '
-            'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s', p_table, p_limit)
-        USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
-    END IF;
+    -- A literal limit: the planner must know it is small, or it scans and sorts instead.
+    RETURN QUERY EXECUTE format(
+        'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v%s WHERE %s v.archived '
+        'ORDER BY v.embedding <=> $1 LIMIT %s', p_table,
+        CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
+            'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
+            'AND recall.passes(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) OFFSET 0) m' END,
+        CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit)
+    USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+          p_invalid, p_must, p_now;
 END $$;
 
--- nearest_passing: as nearest_vectors by the index, of those memories alone that pass the filters.
-CREATE OR REPLACE FUNCTION recall.nearest_passing(
-    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_layers text[], p_roles text[], p_authors text[],
-    p_tags text[], p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean,
-    p_invalid boolean, p_must tsquery, p_now timestamptz
+-- nearest_exact: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are read.
+CREATE OR REPLACE FUNCTION recall.nearest_exact(
+    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
 ) RETURNS TABLE (id bigint, distance double precision)
-LANGUAGE plpgsql STABLE ROWS 50
+LANGUAGE plpgsql STABLE ROWS 60
 SET search_path FROM CURRENT AS $$
 BEGIN
-    FOR v_archived IN 0 .. p_archived::int LOOP
-        RETURN QUERY EXECUTE format(
-            'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v CROSS JOIN LATERAL ('
-            'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
-            'AND recall.passes(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) OFFSET 0) m '
-            'WHERE %s v.archived ORDER BY v.embedding <=> $1 LIMIT %s',
-            p_table, CASE v_archived WHEN 0 THEN 'NOT' ELSE '' END, p_limit)
-        USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
-              p_superseded, p_invalid, p_must, p_now;
-    END LOOP;
+    RETURN QUERY EXECUTE format(
+        'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE v.tenant = $2 AND v.archived = ANY ($3) '
+        'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s', p_table, p_limit)
+    USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
 -- all_passing: the p_limit nearest of all memories that pass the filters, each of which is looked at.
@@ -71,9 +65,9 @@ END $$;
 -- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to 4,000
 -- memories, and any filter that leaves the index short, is searched exactly.
 CREATE OR REPLACE FUNCTION recall.semantic_arm(
-    p_tenant text, p_embedding halfvec, p_pool int, p_total bigint, p_layers text[], p_roles text[],
-    p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz, p_archived boolean,
-    p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+    p_tenant text, p_embedding halfvec, p_pool int,
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
@@ -82,37 +76,45 @@ SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
 DECLARE
     v_table text := recall.vector_table(p_tenant);
-    v_indexed boolean := v_table <> 'vector_shared' AND p_total > 4000;
-    v_looked int := 0;
+    v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
+    v_indexed boolean := v_table <> 'vector_shared' AND coalesce(v_total > 4000, true);
+    v_filtered boolean := num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_must) > 0;
+    -- Without a filter few are hidden: a fifth more than are wanted make up for them.
+    v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
     v_ids bigint[] := '{}';
-    v_distances double precision[];
+    v_distances double precision[] := '{}';
+    v_looked int;
+    v_hidden bigint[] := '{}';
 BEGIN
-    IF num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_must) = 0 THEN
-        -- Without a filter few are hidden: half as many more than are wanted make up for them.
-        SELECT count(*), coalesce(array_agg(n.id) FILTER (WHERE n.shown), '{}'),
-               array_agg(n.distance) FILTER (WHERE n.shown)
-        INTO v_looked, v_ids, v_distances
-        FROM (
-            SELECT c.id, c.distance, m.shown
-            FROM recall.nearest_vectors(p_tenant, v_table, p_embedding, p_pool * 3 / 2, p_archived, v_indexed) c
-            LEFT JOIN LATERAL (
-                SELECT true AS shown FROM recall.memory m
-                WHERE m.tenant = p_tenant AND m.id = c.id AND recall.passes(
-                    m, NULL, NULL, NULL, NULL, NULL, NULL, p_archived, p_superseded, p_invalid, NULL, p_now)
-                OFFSET 0) m ON true) n;
-    ELSIF v_indexed THEN
+    IF v_indexed THEN
+        PERFORM set_config('hnsw.ef_search', recall.ef_search_of(v_total)::text, true) WHERE v_total > 40000;
+        FOR v_archived IN 0 .. p_archived::int LOOP
+            SELECT v_ids || array_agg(n.id), v_distances || array_agg(n.distance) INTO v_ids, v_distances
+            FROM recall.nearest_indexed(
+                p_tenant, v_table, p_embedding, v_limit, v_archived = 1, v_filtered, p_layers, p_roles, p_authors,
+                p_tags, p_since, p_until, p_superseded, p_invalid, p_must, p_now) n;
+        END LOOP;
+    ELSIF NOT v_filtered THEN
         SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
-        FROM recall.nearest_passing(
-            p_tenant, v_table, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
-            p_superseded, p_invalid, p_must, p_now) n;
+        FROM recall.nearest_exact(p_tenant, v_table, p_embedding, v_limit, p_archived) n;
     END IF;
-    IF cardinality(v_ids) < p_pool AND NOT (v_looked BETWEEN 1 AND p_pool * 3 / 2 - 1) THEN
+    v_looked := cardinality(v_ids);
+    IF NOT v_filtered AND v_looked > 0 THEN
+        v_hidden := ARRAY(
+            SELECT m.id FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
+              AND (m.superseded_by IS NOT NULL OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL
+                   OR m.expires_at IS NOT NULL)
+              AND NOT recall.passes(
+                m, NULL, NULL, NULL, NULL, NULL, NULL, p_archived, p_superseded, p_invalid, NULL, p_now));
+    END IF;
+    IF v_looked - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_looked = v_limit) THEN
         SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
         FROM recall.all_passing(
-            p_tenant, v_table, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
-            p_superseded, p_invalid, p_must, p_now) n;
+            p_tenant, v_table, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) n;
     END IF;
     RETURN QUERY
     SELECT u.id, 1 - u.distance FROM unnest(v_ids, v_distances) u(id, distance)
+    WHERE v_hidden = '{}' OR u.id <> ALL (v_hidden)
     ORDER BY u.distance, u.id LIMIT p_pool;
 END $$;

@@ -12,48 +12,56 @@ RETURN CASE p_relation
     WHEN 'contradicts' THEN 0 WHEN 'supersedes' THEN 0 WHEN 'co_access' THEN 0
     ELSE p_hop * least(p_weight, 1) END;
 
--- linked_with: the memories linked with this one and the share it lends each; of a hub the first 200 links either
+-- linked_with: the memories linked with this one and the share it lends each; of a hub the first p_most links either
 -- way. Inlined.
 CREATE OR REPLACE FUNCTION recall.linked_with(
-    p_tenant text, p_memory_id bigint, p_hop double precision, p_next double precision,
+    p_tenant text, p_memory_id bigint, p_most int, p_hop double precision, p_next double precision,
     p_previous double precision
 ) RETURNS TABLE (id bigint, share double precision)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     (SELECT k.dst, recall.lent_share(k.relation, true, k.weight, p_hop, p_next, p_previous)
-     FROM recall.link k WHERE k.tenant = p_tenant AND k.src = p_memory_id LIMIT 200)
+     FROM recall.link k WHERE k.tenant = p_tenant AND k.src = p_memory_id LIMIT p_most)
     UNION ALL
     (SELECT k.src, recall.lent_share(k.relation, false, k.weight, p_hop, p_next, p_previous)
-     FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT 200);
+     FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT p_most);
 END;
 
 -- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them
--- (the product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit.
-CREATE OR REPLACE FUNCTION recall.graph_arm(p_tenant text, p_seeds bigint[], p_limit int)
-RETURNS TABLE (seed bigint, id bigint, share double precision)
+-- (the product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit. Of a hub 200
+-- links are followed from a seed and 16 from what is linked with it, of which the 64 nearest are looked at.
+CREATE OR REPLACE FUNCTION recall.graph_arm(
+    p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,
+    p_previous double precision
+) RETURNS TABLE (seed bigint, id bigint, share double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_hop double precision := recall.setting_number(p_tenant, 'search.hop_share');
-    v_next double precision := recall.setting_number(p_tenant, 'search.next_share');
-    v_previous double precision := recall.setting_number(p_tenant, 'search.previous_share');
-    v_most double precision := greatest(v_hop, v_next, v_previous);
+    v_most double precision := greatest(p_hop, p_next, p_previous);
 BEGIN
     RETURN QUERY
     WITH once AS MATERIALIZED (
         SELECT s.seed, l.id, l.share
         FROM unnest(p_seeds) s(seed)
-        CROSS JOIN LATERAL recall.linked_with(p_tenant, s.seed, v_hop, v_next, v_previous) l
+        CROSS JOIN LATERAL recall.linked_with(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
         WHERE l.share >= 0.05
+    ), between AS MATERIALIZED (
+        SELECT o.id, max(o.share) AS share FROM once o
+        WHERE o.share * v_most >= 0.05
+        GROUP BY o.id ORDER BY 2 DESC, 1 LIMIT 64
+    ), beyond AS MATERIALIZED (
+        SELECT b.id AS through, l.id, l.share
+        FROM between b CROSS JOIN LATERAL recall.linked_with(p_tenant, b.id, 16, p_hop, p_next, p_previous) l
+        WHERE b.share * l.share >= 0.05
     )
     SELECT r.seed, r.id, max(r.share)
     FROM (
         SELECT * FROM once
         UNION ALL
-        SELECT o.seed, l.id, o.share * l.share
-        FROM once o CROSS JOIN LATERAL recall.linked_with(p_tenant, o.id, v_hop, v_next, v_previous) l
-        WHERE o.share * v_most >= 0.05 AND o.share * l.share >= 0.05 AND l.id <> o.seed
+        SELECT o.seed, b.id, o.share * b.share
+        FROM once o JOIN beyond b ON b.through = o.id
+        WHERE o.share * b.share >= 0.05 AND b.id <> o.seed
     ) r
     GROUP BY r.seed, r.id
     ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
@@ -107,7 +115,7 @@ BEGIN
         UNION ALL
         SELECT l.id, c.cue, l.share
         FROM unnest(p_cues) c(cue)
-        CROSS JOIN LATERAL recall.linked_with(p_tenant, c.cue, v_hop, v_next, v_previous) l
+        CROSS JOIN LATERAL recall.linked_with(p_tenant, c.cue, 200, v_hop, v_next, v_previous) l
         WHERE l.share > 0
     ) s
     WHERE s.id <> ALL (p_cues)

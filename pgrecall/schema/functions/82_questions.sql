@@ -1,45 +1,46 @@
 -- What is asked: the checks on a search, its model and weights, and everything a question is made of.
 
--- relevance_model_of: the coefficients for this tenant, embedder and profile; the tenant's own first, then
--- those shipped for the embedder, then those for any embedder; NULL for a profile that is not there.
-CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, p_profile text)
+-- relevance_model_of: the coefficients for this tenant, embedder and the first of these profiles that there is; the
+-- tenant's own first, then those shipped for the embedder, then those for any embedder; NULL where there is none.
+CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, VARIADIC p_profiles text[])
 RETURNS recall.relevance_model
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
-    SELECT r FROM recall.relevance_model r
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_model recall.relevance_model;
+BEGIN
+    SELECT r.* INTO v_model FROM recall.relevance_model r
     WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
-      AND r.profile = p_profile
-    ORDER BY r.tenant = '*', r.embedder = '*' LIMIT 1
-$$;
+      AND r.profile = ANY (p_profiles)
+    ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*' LIMIT 1;
+    RETURN v_model;
+END $$;
 
 -- search_model: the coefficients a search runs with: those of the profile it names, else of the profile of the only
 -- layer it asks for, else balanced; an error for a profile that is not there.
-CREATE OR REPLACE FUNCTION recall.search_model(p_tenant text, p_profile text, p_layers text[])
+CREATE OR REPLACE FUNCTION recall.search_model(p_tenant text, p_embedder text, p_profile text, p_layers text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_embedder text := recall.setting_of('*', 'embedding.model') #>> '{}';
+    v_of_layer text;
     v_model recall.relevance_model;
 BEGIN
     IF p_profile IS NOT NULL THEN
-        v_model := recall.relevance_model_of(p_tenant, v_embedder, p_profile);
+        v_model := recall.relevance_model_of(p_tenant, p_embedder, p_profile);
         IF v_model.profile IS NULL THEN
             PERFORM recall.reject(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.', (
                 SELECT string_agg(DISTINCT r.profile, ', ') FROM recall.relevance_model r
                 WHERE r.tenant IN (p_tenant, '*'))));
         END IF;
         RETURN v_model;
-    END IF;
-    IF cardinality(p_layers) = 1 THEN
-        v_model := recall.relevance_model_of(p_tenant, v_embedder, (
+    ELSIF cardinality(p_layers) = 1 THEN
+        v_of_layer := (
             SELECT l.profile FROM recall.layer l WHERE l.tenant IN (p_tenant, '*') AND l.name = p_layers[1]
-            ORDER BY l.tenant = '*' LIMIT 1));
+            ORDER BY l.tenant = '*' LIMIT 1);
     END IF;
-    IF v_model.profile IS NULL THEN
-        v_model := recall.relevance_model_of(p_tenant, v_embedder, 'balanced');
-    END IF;
-    RETURN v_model;
+    RETURN recall.relevance_model_of(p_tenant, p_embedder, v_of_layer, 'balanced');
 END $$;
 
 -- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue and graph, 1 where
@@ -95,14 +96,13 @@ BEGIN
 END $$;
 
 -- check_vectors: raises where p_given vectors were given for another number of sub-queries (NULL: none were given),
--- and for one that is not of this database.
+-- and for one that is not of this database, which keeps p_dimensions numbers of each.
 CREATE OR REPLACE FUNCTION recall.check_vectors(
-    p_tenant text, p_vectors halfvec[], p_given int, p_queries int
+    p_dimensions int, p_vectors halfvec[], p_given int, p_queries int
 ) RETURNS void
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_dimensions int := recall.setting_of(p_tenant, 'embedding.dimensions')::int;
     v_vector halfvec;
 BEGIN
     IF p_given <> coalesce(p_queries, 0) THEN
@@ -112,10 +112,10 @@ BEGIN
     FOREACH v_vector IN ARRAY p_vectors LOOP
         IF l2_norm(v_vector) = 0 THEN
             PERFORM recall.reject('The query vector is zero, which has no direction.', 'Embed the question again.');
-        ELSIF vector_dims(v_vector) <> v_dimensions THEN
+        ELSIF vector_dims(v_vector) <> p_dimensions THEN
             PERFORM recall.reject(
                 format('The query vector has %s dimensions, this database keeps %s.',
-                       vector_dims(v_vector), v_dimensions),
+                       vector_dims(v_vector), p_dimensions),
                 'Embed the question with the model the database was made for.');
         END IF;
     END LOOP;
@@ -178,46 +178,46 @@ BEGIN
     END IF;
 END $$;
 
--- questions: what each question is made of, in their order: its words, rarest first, with how many memories hold
--- them and what they weigh; the gates of the lexical arm; whom it names. An error for one that says nothing.
-CREATE OR REPLACE FUNCTION recall.questions(p_tenant text, p_queries text[], p_embeddings halfvec[])
-RETURNS TABLE (
-    place int, query text, embedding halfvec, words text[], steps text[], documents bigint[], total bigint,
-    queries tsquery[], idfs double precision[], idf_sum double precision, gate tsquery, every_word tsquery,
-    phrase tsquery, named_ids bigint[], likeness double precision[], whole boolean[], authors text[]
+-- question_of: what a question is made of: its words, rarest first, with how many memories hold them and what they
+-- weigh, and whom it names. An error for one that says nothing.
+CREATE OR REPLACE FUNCTION recall.question_of(
+    p_tenant text, p_query text,
+    OUT words text[], OUT steps text[], OUT documents bigint[], OUT total bigint, OUT queries tsquery[],
+    OUT idfs double precision[], OUT idf_sum double precision, OUT phrase tsquery, OUT named_ids bigint[],
+    OUT likeness double precision[], OUT whole boolean[], OUT name_ranks bigint[], OUT authors text[]
 )
-LANGUAGE plpgsql STABLE ROWS 1
-SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_language regconfig := recall.language_of(p_tenant);
 BEGIN
-    FOR v_place IN 1 .. cardinality(p_queries) LOOP
-        place := v_place;
-        query := p_queries[place];
-        embedding := p_embeddings[place];
-        SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), max(w.total), array_agg(w.query),
-               array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total)),
-               string_agg('(' || w.query::text || ')', ' & ')::tsquery
-        INTO words, steps, documents, total, queries, idfs, idf_sum, every_word
-        FROM recall.words_of(p_tenant, query) w;
-        gate := recall.tenant_query(p_tenant) && recall.gate_of(queries, documents, 2000);
-        every_word := recall.tenant_query(p_tenant) && every_word;
-        phrase := CASE WHEN cardinality(words) > 1 THEN recall.phrase_of(p_tenant, query) END;
+    SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), max(w.total), array_agg(w.query),
+           array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total))
+    INTO words, steps, documents, total, queries, idfs, idf_sum
+    FROM recall.words_of(p_tenant, v_language, p_query) w;
+    phrase := CASE WHEN cardinality(words) > 1 THEN recall.phrase_of(v_language, p_query) END;
 
-        SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
-               array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
-               array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
-               array_agg(recall.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
-        INTO named_ids, likeness, whole, authors
-        FROM recall.names_in(p_tenant, query, ARRAY(
-            SELECT k.word FROM unnest(words, steps) k(word, step) WHERE k.step <> 'word')) n;
+    SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(recall.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
+    INTO named_ids, likeness, whole, name_ranks, authors
+    FROM (
+        SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
+        FROM (
+            SELECT i.phrase, i.memory_id, i.similarity, i.whole
+            FROM recall.names_in(p_tenant, v_language, p_query, ARRAY(
+                SELECT k.word FROM unnest(words, steps) k(word, step) WHERE k.step <> 'word')) i
+            UNION ALL SELECT NULL, m.id, 1, true
+            FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
 
-        IF words IS NULL AND named_ids IS NULL AND NOT EXISTS (
-            SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(query)) THEN
-            PERFORM recall.reject(
-                format('The query %L holds only stop words or punctuation.', left(query, 100)),
-                'Add a word that says what you look for.');
-        END IF;
-        RETURN NEXT;
-    END LOOP;
+    IF words IS NULL AND named_ids IS NULL THEN
+        PERFORM recall.reject(
+            format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
+            'Add a word that says what you look for.');
+    END IF;
 END $$;
 
 -- logistic: the probability of log-odds; never under- or overflows.
