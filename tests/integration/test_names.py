@@ -12,7 +12,10 @@ from tests.integration.test_words import found, remember
 
 
 def names(sql: Query, question: str, unknown: Sequence[str] = ()) -> dict[tuple[str, int | None], float]:
-    rows = sql("SELECT * FROM recall.names_in('acme', recall.language_of('acme'), %s, %s::text[])", (question, list(unknown)))
+    rows = sql(
+        "SELECT * FROM recall.names_in('acme', recall.language_of('acme'), %s, %s::text[])",
+        (question, list(unknown)),
+    )
     return {(row["phrase"], row["memory_id"]): row["similarity"] for row in rows}
 
 

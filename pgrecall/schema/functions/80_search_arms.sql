@@ -48,8 +48,9 @@ RETURN 1.6449340668482264 * (
     + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
 
 -- gate_of: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of the
--- rarest that together at most 200 memories hold, and for any two of the next, as far as all that it reads are at most
--- 2,000; NULL where there are no such words. `rest` is the place of the first word that it does not take alone.
+-- rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all that it
+-- reads by are at most 2,000; NULL where there are no such words. `rest` is the place of the first word that it does not
+-- take alone.
 CREATE OR REPLACE FUNCTION recall.gate_of(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
 )
@@ -57,22 +58,20 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_reached bigint := 0;
-    v_others tsquery;
-    v_pairs tsquery;
+    v_taken tsquery;
 BEGIN
     rest := 1;
     FOR i IN 1 .. cardinality(p_queries) LOOP
         v_reached := v_reached + p_documents[i];
         EXIT WHEN v_reached > 2000;
-        IF v_reached <= 200 THEN
-            gate := coalesce(gate || p_queries[i], p_queries[i]);
+        IF v_reached <= 100 THEN
+            v_taken := p_queries[i];
             rest := i + 1;
         ELSE
-            v_pairs := coalesce(v_pairs || (p_queries[i] && v_others), p_queries[i] && v_others);
-            v_others := coalesce(v_others || p_queries[i], p_queries[i]);
+            v_taken := p_queries[i] && coalesce(p_queries[i + 1] || p_queries[i + 2], p_queries[i + 1]);
         END IF;
+        gate := coalesce(gate || v_taken, gate, v_taken);
     END LOOP;
-    gate := coalesce(gate || v_pairs, gate, v_pairs);
 END $$;
 
 -- gate_for: this gate for this tenant's memories alone, unless they are most of all that there are.
@@ -157,21 +156,24 @@ BEGIN
     IF v_gate IS NOT NULL THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
         FROM recall.holding(
-            p_tenant, v_gate, '{}', p_pool * 8, p_words, p_idfs,
-            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) h;
+            p_tenant, v_gate, '{}', p_pool * 4, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
+            p_now) h;
     ELSIF p_documents[1] > 20000 THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
         FROM recall.newest_holding(
             p_tenant, p_words, p_idfs,
-            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) h;
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
+            p_now) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND (
         p_documents[v_rest] <= 20000
         OR v_rest = 1 AND num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0) THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.holding(
-            p_tenant, recall.tenant_query(p_tenant) && p_words[v_rest], v_ids, p_pool * 4, p_words, p_idfs,
-            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) h;
+            p_tenant, recall.tenant_query(p_tenant) && p_words[v_rest], v_ids, p_pool, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
+            p_now) h;
     END IF;
     RETURN QUERY
     SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool;

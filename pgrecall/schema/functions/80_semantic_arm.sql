@@ -6,26 +6,22 @@ CREATE OR REPLACE FUNCTION recall.ef_search_of(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
--- nearest_indexed: the p_limit vectors of a table nearest to this one by its HNSW index, archived ones or the others;
--- of those memories alone that pass the filters, where p_filtered.
-CREATE OR REPLACE FUNCTION recall.nearest_indexed(
-    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean, p_filtered boolean,
-    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
-    p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
-) RETURNS TABLE (id bigint, distance double precision)
-LANGUAGE plpgsql STABLE ROWS 60
+-- look_into_index: makes the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or
+-- the others; of those memories alone that pass the filters, where p_filtered.
+CREATE OR REPLACE FUNCTION recall.look_into_index(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
+RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 BEGIN
     -- A literal limit: the planner must know it is small, or it scans and sorts instead.
-    RETURN QUERY EXECUTE format(
-        'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v%s WHERE %s v.archived '
-        'ORDER BY v.embedding <=> $1 LIMIT %s', p_table,
+    RETURN format(
+        'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM ('
+        'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v%s WHERE %s v.archived '
+        'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
         CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
             'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
             'AND recall.passes(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) OFFSET 0) m' END,
-        CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit)
-    USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
-          p_invalid, p_must, p_now;
+        CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 END $$;
 
 -- nearest_exact: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are read.
@@ -81,18 +77,29 @@ DECLARE
     v_filtered boolean := num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_must) > 0;
     -- Without a filter few are hidden: a fifth more than are wanted make up for them.
     v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
+    v_ef int := coalesce(recall.ef_search_of(v_total), 100);
     v_ids bigint[] := '{}';
     v_distances double precision[] := '{}';
+    v_found bigint[];
+    v_found_at double precision[];
     v_looked int;
     v_hidden bigint[] := '{}';
 BEGIN
     IF v_indexed THEN
-        PERFORM set_config('hnsw.ef_search', recall.ef_search_of(v_total)::text, true) WHERE v_total > 40000;
-        FOR v_archived IN 0 .. p_archived::int LOOP
-            SELECT v_ids || array_agg(n.id), v_distances || array_agg(n.distance) INTO v_ids, v_distances
-            FROM recall.nearest_indexed(
-                p_tenant, v_table, p_embedding, v_limit, v_archived = 1, v_filtered, p_layers, p_roles, p_authors,
-                p_tags, p_since, p_until, p_superseded, p_invalid, p_must, p_now) n;
+        IF v_ef > 100 THEN
+            PERFORM set_config('hnsw.ef_search', v_ef::text, true);
+        END IF;
+        IF v_limit <= v_ef AND NOT v_filtered THEN
+            -- To be able to go on costs the first look a tenth more, and only filters and long lists need it.
+            PERFORM set_config('hnsw.iterative_scan', 'off', true);
+        END IF;
+        FOR v_archived_ones IN 0 .. p_archived::int LOOP
+            EXECUTE recall.look_into_index(v_table, v_limit, v_archived_ones = 1, v_filtered)
+            INTO v_found, v_found_at
+            USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
+                  p_superseded, p_invalid, p_must, p_now;
+            v_ids := v_ids || v_found;
+            v_distances := v_distances || v_found_at;
         END LOOP;
     ELSIF NOT v_filtered THEN
         SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
@@ -111,7 +118,8 @@ BEGIN
     IF v_looked - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_looked = v_limit) THEN
         SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
         FROM recall.all_passing(
-            p_tenant, v_table, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now) n;
+            p_tenant, v_table, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
+            p_superseded, p_invalid, p_must, p_now) n;
     END IF;
     RETURN QUERY
     SELECT u.id, 1 - u.distance FROM unnest(v_ids, v_distances) u(id, distance)

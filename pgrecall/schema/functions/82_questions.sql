@@ -179,9 +179,9 @@ BEGIN
 END $$;
 
 -- question_of: what a question is made of: its words, rarest first, with how many memories hold them and what they
--- weigh, and whom it names. An error for one that says nothing.
+-- weigh, and whom it names, where p_named. An error for one that says nothing.
 CREATE OR REPLACE FUNCTION recall.question_of(
-    p_tenant text, p_query text,
+    p_tenant text, p_query text, p_named boolean,
     OUT words text[], OUT steps text[], OUT documents bigint[], OUT total bigint, OUT queries tsquery[],
     OUT idfs double precision[], OUT idf_sum double precision, OUT phrase tsquery, OUT named_ids bigint[],
     OUT likeness double precision[], OUT whole boolean[], OUT name_ranks bigint[], OUT authors text[]
@@ -198,6 +198,9 @@ BEGIN
     FROM recall.words_of(p_tenant, v_language, p_query) w;
     phrase := CASE WHEN cardinality(words) > 1 THEN recall.phrase_of(v_language, p_query) END;
 
+    IF NOT p_named AND words IS NOT NULL THEN
+        RETURN;
+    END IF;
     SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),

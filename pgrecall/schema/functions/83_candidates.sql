@@ -75,7 +75,7 @@ BEGIN
                q.name_ranks, q.authors
         INTO v_queries, v_documents, v_total, v_idfs, v_idf_sum, v_phrase, v_named, v_likeness, v_alone,
              v_name_ranks, v_known_authors
-        FROM recall.question_of(p_tenant, p_query) q;
+        FROM recall.question_of(p_tenant, p_query, p_arms[3] > 0 OR v_author > 0) q;
         IF p_arms[2] = 0 THEN
             v_queries := NULL;
         END IF;

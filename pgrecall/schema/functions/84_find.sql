@@ -41,6 +41,7 @@ DECLARE
         p_vitality_weight, v_model.vitality_weight, (v_settings ->> 'vitality.weight')::double precision);
     v_arms double precision[] := coalesce(recall.arm_weights(p_weights), ARRAY[1, 1, 1, 1, 1, 1]);
     v_weights recall.weights := recall.weights_in(v_settings);
+    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.layers_of(v_tenant) l);
     v_pool int := CASE WHEN greatest(p_k, p_pool) <= 50 THEN 50 ELSE 1000 END;
     v_cues bigint[] := '{}';
     v_cued bigint[];
@@ -92,7 +93,7 @@ BEGIN
                     WHEN v_mode = 'multiply' THEN recall.logit(recall.logistic(j.logit) * x.vital)
                     ELSE recall.logit(recall.logistic(j.logit) * (1 - v_weight + v_weight * x.vital))
                END AS log_odds
-        FROM judged j JOIN recall.layers_of(v_tenant) l ON l.name = j.layer
+        FROM judged j JOIN unnest(v_layers) l ON l.name = j.layer
         CROSS JOIN LATERAL (
             SELECT ln(j.activation) - l.median_base AS liveliness, j.activation / (1 + j.activation) AS vital
             OFFSET 0) x
@@ -114,7 +115,7 @@ BEGIN
         WHERE r.rank <= p_k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
     ), question AS MATERIALIZED (
         SELECT g.place, q.* FROM generate_series(1, cardinality(v_queries)) g(place)
-        CROSS JOIN LATERAL recall.question_of(v_tenant, v_queries[g.place]) q
+        CROSS JOIN LATERAL recall.question_of(v_tenant, v_queries[g.place], false) q
         WHERE p_explain AND v_arms[2] > 0
     )
     SELECT t.*, CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
@@ -145,7 +146,7 @@ BEGIN
         FROM hit h
         JOIN judged j ON j.id = h.id
         CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
-        JOIN recall.layers_of(v_tenant) l ON l.name = m.layer
+        JOIN unnest(v_layers) l ON l.name = m.layer
         LEFT JOIN question q ON q.place = j.place
     ) t ON true
     ORDER BY t.rank;

@@ -17,9 +17,9 @@ def upgrade() -> None:
     op.create_index(
         "memory_hideable_idx", "memory", ["tenant", "id"], schema="recall", postgresql_where=sa.text(HIDEABLE)
     )
-    for end in ("src", "dst"):
+    for end, other in (("src", "dst"), ("dst", "src")):
         op.create_index(
-            f"link_contradicts_{end}_idx", "link", ["tenant", end], schema="recall",
+            f"link_contradicts_{end}_idx", "link", ["tenant", end, other], schema="recall",
             postgresql_where=sa.text("relation = 'contradicts'"),
         )  # fmt: skip
     op.execute(
