@@ -19,7 +19,15 @@ from typing import Any
 import psycopg
 from rich.console import Console
 
-from benchmarks import overhead, speed_search, speed_start, speed_writes, upkeep_jobs, upkeep_use
+from benchmarks import (
+    overhead,
+    speed_search,
+    speed_start,
+    speed_work,
+    speed_writes,
+    upkeep_jobs,
+    upkeep_use,
+)
 from benchmarks.measure import Row, show, surroundings
 from benchmarks.speed_server import alone, bench_server, copy_of, world
 from benchmarks.speed_world import Question, Tenant, questions, tenants
@@ -62,6 +70,7 @@ def _beside(ground: Ground) -> Iterator[Row]:
 
 MEASUREMENTS: dict[str, Callable[[Ground], Iterable[Row]]] = {
     "arms": lambda g: speed_search.arms(g.bench.connection, g.asked, g.largest, g.calls),
+    "work": lambda g: speed_work.work(g.bench.connection, g.asked, g.largest),
     "words": lambda g: speed_search.words(g.bench.connection, g.largest, g.calls),
     "recall": lambda g: speed_search.recalls(g.bench.connection, g.asked, g.holders),
     "beside": _beside,

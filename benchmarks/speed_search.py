@@ -11,9 +11,7 @@ import psycopg
 from benchmarks.measure import Goal, Row, interleaved
 from benchmarks.speed_world import NAMES, Question, Tenant, names_of
 
-EF_SEARCH = 100
-"""As recall.semantic_arm sets it."""
-_NEAREST = """
+NEAREST = """
 SELECT memory_id FROM recall.{} WHERE NOT archived ORDER BY embedding <=> %(vector)s::halfvec LIMIT 50
 """
 _EXACT = """
@@ -24,7 +22,7 @@ _ARM = """
 SELECT id FROM recall.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
     NULL, NULL, NULL, NULL, NULL, NULL, false, false, false, NULL, now())
 """
-_SEARCH = (
+SEARCH = (
     "SELECT id, score FROM recall.search(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"
 )
 _WORDS = "SELECT id, score FROM recall.search(%(text)s, p_explain => false)"
@@ -77,7 +75,8 @@ def values_of(asked: Sequence[Question], tenant: Tenant) -> list[Values]:
 def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Iterator[Row]:
     """Each arm more, beside a bare look into the vector index of this tenant."""
     act_for(connection, tenant.name)
-    connection.execute(f"SET hnsw.ef_search = {EF_SEARCH}")
+    (ef,) = connection.execute("SELECT recall.ef_search_of(%s)", (tenant.size,)).fetchone() or (100,)
+    connection.execute(f"SET hnsw.ef_search = {ef}")
     plain = values_of(asked, tenant)
     known = names_of(tenant.first, NAMES)
     named = [
@@ -85,19 +84,21 @@ def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: 
         for place, value in enumerate(plain)
     ]
     (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant.name,)).fetchone() or ("",)
-    bare, meaning, unnamed, whole = interleaved(
+    bare, meaning, unnamed, names, whole = interleaved(
         [
-            asking(connection, _NEAREST.format(home), plain),
+            asking(connection, NEAREST.format(home), plain),
             asking(connection, _MEANING, plain),
             asking(connection, _UNNAMED, plain),
-            asking(connection, _SEARCH, named),
+            asking(connection, _NAMED, named),
+            asking(connection, SEARCH, named),
         ],
         calls,
     )
-    against = f"bare HNSW LIMIT 50, ef {EF_SEARCH}"
+    against = f"bare HNSW LIMIT 50, ef {ef}"
     yield _row("semantic and vitality", against, meaning, bare, 1.25)
     yield _row("semantic, lexical and vitality", against, unnamed, bare, 2)
-    yield _row(f"the same with names ({NAMES:,} of them)", against, whole, bare, 3)
+    yield _row(f"the same with names ({NAMES:,} of them)", against, names, bare, 3)
+    yield _row("all arms, links and authors too", against, whole, bare, 3)
 
 
 def _row(measure: str, against: str, measured: float, floor: float, goal: float) -> Row:
@@ -144,7 +145,7 @@ def beside(together: Connect, alone: Connect, asked: Sequence[Question], tenant:
     for connection in (together, alone):
         act_for(connection, tenant.name)
     given = values_of(asked, tenant)
-    among, lonely = interleaved([asking(one, _SEARCH, given) for one in (together, alone)], calls)
+    among, lonely = interleaved([asking(one, SEARCH, given) for one in (together, alone)], calls)
     return _row(
         f"search of a tenant of {tenant.size:,} beside larger ones",
         "alone in its database",

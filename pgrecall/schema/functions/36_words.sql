@@ -91,8 +91,8 @@ BEGIN
             FROM (
                 SELECT l.word, l.documents FROM recall.lexeme l
                 WHERE l.tenant = p_tenant AND l.word >= p_word COLLATE "C"
+                  AND l.word < (p_word || chr(1114111)) COLLATE "C"  -- the last character there is
                 ORDER BY l.word LIMIT 500) b
-            WHERE starts_with(b.word, p_word)
             ORDER BY length(b.word), b.documents DESC, b.word LIMIT 5) f;
     END IF;
     IF documents > 0 THEN

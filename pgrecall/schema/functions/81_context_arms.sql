@@ -39,13 +39,25 @@ SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_most double precision := greatest(p_hop, p_next, p_previous);
+    v_seeds bigint[];
+    v_ids bigint[];
+    v_shares double precision[];
 BEGIN
-    RETURN QUERY
-    WITH once AS MATERIALIZED (
-        SELECT s.seed, l.id, l.share
+    SELECT array_agg(o.seed), array_agg(o.id), array_agg(o.share) INTO v_seeds, v_ids, v_shares
+    FROM (
+        SELECT s.seed, l.id, max(l.share) AS share
         FROM unnest(p_seeds) s(seed)
         CROSS JOIN LATERAL recall.linked_with(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
         WHERE l.share >= 0.05
+        GROUP BY s.seed, l.id ORDER BY 3 DESC, 2, 1) o;
+    IF v_shares[p_limit] >= v_most * v_most OR v_shares[1] * v_most < 0.05 THEN
+        -- Nothing two links away can be lent more.
+        RETURN QUERY SELECT * FROM unnest(v_seeds[:p_limit], v_ids[:p_limit], v_shares[:p_limit]);
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH once AS MATERIALIZED (
+        SELECT o.* FROM unnest(v_seeds, v_ids, v_shares) o(seed, id, share)
     ), between AS MATERIALIZED (
         SELECT o.id, max(o.share) AS share FROM once o
         WHERE o.share * v_most >= 0.05
