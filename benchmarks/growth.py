@@ -5,8 +5,8 @@
     python -m benchmarks.speed --full --json > 1000000.json
     python -m benchmarks.growth 50000.json 200000.json 1000000.json
 
-The exponent is the slope of the logarithm of a cost over that of the size: 0 does not grow, 1 is linear. What must
-not grow has a bound and a verdict; of the rest the table says how it grows, with its cost for a million memories.
+The exponent is the slope of the logarithm of a cost over that of the size: 0 does not grow, 1 is linear. What
+must not grow has a bound and a verdict; of the rest the table says how it grows. Exits with 1 for a bound missed.
 """
 
 from __future__ import annotations

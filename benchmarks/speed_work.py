@@ -58,7 +58,7 @@ def _count(measure: str, number: float) -> Row:
 
 
 def _read(connection: Connect, value: Values) -> Counter[str]:
-    """Rows that one search fetched, by table. What came before may not be reported yet, and stands among them."""
+    """Rows that one search fetched, by table; counts that are not reported yet stand among them."""
     with connection.transaction():
         before = Counter(dict(connection.execute(_FETCHED).fetchall()))
         connection.execute(SEARCH, value).fetchall()

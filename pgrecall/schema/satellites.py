@@ -54,10 +54,18 @@ def _links(metadata: MetaData) -> None:
         CheckConstraint(f"relation IN ({RELATION_NAMES})", name="link_relation_check"),
         Index("link_dst_idx", "tenant", "dst"),
         Index(
-            "link_contradicts_src_idx", "tenant", "src", "dst", postgresql_where=text("relation = 'contradicts'")
+            "link_contradicts_src_idx",
+            "tenant",
+            "src",
+            "dst",
+            postgresql_where=text("relation = 'contradicts'"),
         ),
         Index(
-            "link_contradicts_dst_idx", "tenant", "dst", "src", postgresql_where=text("relation = 'contradicts'")
+            "link_contradicts_dst_idx",
+            "tenant",
+            "dst",
+            "src",
+            postgresql_where=text("relation = 'contradicts'"),
         ),
         schema=SCHEMA,
     )
