@@ -108,8 +108,8 @@ class Contender:
             return found
         process.wait()
         errors.seek(0)
-        said = errors.read().strip().splitlines()
-        raise BrokenOff(said[-1] if said else f"ended with {process.returncode}")
+        said = [line for line in errors if line[:1].strip() and not line.startswith(("DETAIL", "HINT"))]
+        raise BrokenOff(said[-1].strip() if said else f"ended with {process.returncode}")
 
     def search(self, number: int) -> list[str]:
         """The keys of what one question finds, which is timed."""

@@ -41,8 +41,8 @@ LACKS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
             "its extra nlp they are compared as written",
             "whose a memory is stands in its JSON and is filtered after the vectors' index",
             "adds row by row, its history in a file of SQLite beside Postgres",
-            "nothing of use or age in the ranking; it has an explanation, and links by entities where a "
-            "language model has extracted them",
+            "nothing of use or age in the ranking; it explains scores, and links by entities that its extra "
+            "nlp finds in what a language model wrote",
             "deletes for good; there is no archive to bring a memory back from, no plan of what to prune",
         ),
     ),
