@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from pgrecall import operations
 from pgrecall.errors import InvalidInput
@@ -16,6 +15,9 @@ from pgrecall.operations.upkeep import house_vectors
 
 IMPORT_BATCH = 64
 """Drafts an import embeds and commits at a time."""
+
+PLAIN_BATCH, PLAIN_CHARACTERS = 500, 2_000_000
+"""Drafts that need no embedding: so many at a time, fewer where they are long."""
 
 
 def import_drafts(
@@ -29,8 +31,8 @@ def import_drafts(
     """Stores what an importer reads, batch by batch; then sees to statistics, vectors and the graph."""
     report = ImportReport()
     seen: set[str] = set()
-    unread = iter(items)
-    while batch := (yield Aside(lambda: list(islice(unread, IMPORT_BATCH)))):  # an importer reads files
+    portions = _Portions(items, PLAIN_BATCH if embedder is None else IMPORT_BATCH)
+    while batch := (yield Aside(portions.next)):  # an importer reads files
         problems = [item for item in batch if isinstance(item, Problem)]
         drafts = [item for item in batch if isinstance(item, Draft)]
         _refuse_problems(problems, strict=strict)
@@ -65,6 +67,36 @@ def import_batch(drafts: Sequence[Draft], embedder: str | None) -> Flow[Stored]:
     ours = [draft for draft in drafts if draft.key not in taken]
     stored = yield from store(ours, known, embedder, strict=False, revive=False)
     return Stored(stored.remembered, (*foreign, *stored.problems))
+
+
+class _Portions:
+    """What an importer reads, so many at a time; fewer where they are long, and where a key comes again:
+    what a source says later takes the place of what it said before.
+    """
+
+    def __init__(self, items: Iterable[Draft | Problem], most: int) -> None:
+        self._unread = iter(items)
+        self._most = most
+        self._held: Draft | None = None
+
+    def next(self) -> list[Draft | Problem]:
+        portion: list[Draft | Problem] = []
+        keys: set[str] = set()
+        characters = 0
+        while len(portion) < self._most and characters < PLAIN_CHARACTERS:
+            item = self._held or next(self._unread, None)
+            self._held = None
+            if item is None:
+                break
+            if isinstance(item, Draft):
+                if item.key in keys:
+                    self._held = item
+                    break
+                if item.key is not None:
+                    keys.add(item.key)
+                characters += len(item.body)
+            portion.append(item)
+        return portion
 
 
 def _extended(report: ImportReport, stored: Stored, problems: Sequence[Problem]) -> ImportReport:

@@ -677,3 +677,15 @@ def test_a_strict_import_stops_with_the_problem_as_one_sentence(memory: Memory, 
         memory.import_drafts(items, source="notes", strict=True)
     assert caught.value.message == "notes/a.md: The file is empty."
     assert sizes(query)["memory"] == 0
+
+
+def test_an_import_takes_what_a_source_says_later_of_the_same_key(memory: Memory, query: Query) -> None:
+    items = [
+        Draft(body, key=key, source="notes") for body, key in (("first", "k"), ("other", None), ("last", "k"))
+    ]
+    report = memory.import_drafts(items, source="notes")
+    assert (report.created, report.updated, report.problems) == (2, 1, ())
+    assert query("SELECT body FROM recall.memory ORDER BY id") == [
+        {"body": "last"},
+        {"body": "other"},
+    ]

@@ -50,15 +50,28 @@ BEGIN
     END IF;
 END $$;
 
--- lock_key: the key of the advisory lock for something of a tenant. Salted: whoever watches locks or guesses names
--- cannot tell whose it is.
+-- lock_salt: what keys of advisory locks are salted with: whoever watches locks or guesses names cannot tell whose they
+-- are.
+CREATE OR REPLACE FUNCTION recall.lock_salt() RETURNS bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT (s.value #>> '{}')::bigint FROM recall.setting s
+        WHERE s.tenant = '*' AND s.name = 'lock.salt'), 0);  -- without one there would be no lock
+END $$;
+
+-- salted: the key of an advisory lock for something of a tenant. Inlined.
+CREATE OR REPLACE FUNCTION recall.salted(p_what text, p_tenant text, p_salt bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN hashtextextended(p_what || ' ' || p_tenant, p_salt);
+
+-- lock_key: the same, with the salt of this database.
 CREATE OR REPLACE FUNCTION recall.lock_key(p_what text, p_tenant text) RETURNS bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN hashtextextended(p_what || ' ' || p_tenant, coalesce((
-        SELECT (s.value #>> '{}')::bigint FROM recall.setting s
-        WHERE s.tenant = '*' AND s.name = 'lock.salt'), 0));  -- without one there would be no lock
+    RETURN recall.salted(p_what, p_tenant, recall.lock_salt());
 END $$;
 
 -- refuse: raises insufficient_privilege with a sentence (its full stop comes with it) and the way out; never returns.

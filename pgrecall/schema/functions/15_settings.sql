@@ -57,15 +57,17 @@ BEGIN ATOMIC
     ('vitality.weight', 0.5, 0, 10, 'Weight of vitality beside relevance, in log-odds.');
 END;
 
--- setting_of: the tenant's value of a setting, else the database's, else NULL.
+-- setting_of: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which keeps its plans:
+-- every call reads some.
 CREATE OR REPLACE FUNCTION recall.setting_of(p_tenant text, p_name text) RETURNS jsonb
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path FROM CURRENT
-RETURN (
-    SELECT s.value FROM recall.setting s
-    WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name
-    ORDER BY s.tenant = '*' LIMIT 1
-);
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN (
+        SELECT s.value FROM recall.setting s
+        WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name
+        ORDER BY s.tenant = '*' LIMIT 1);
+END $$;
 
 -- default_numbers: the default of every setting, by name. IMMUTABLE, so that a plan that asks for it holds the answer.
 CREATE OR REPLACE FUNCTION recall.default_numbers() RETURNS jsonb
@@ -75,7 +77,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- setting_number: the number in force for this tenant: its own, else the database's, else the default. In
--- PL/pgSQL, which keeps its plans: every use of a memory reads a dozen settings.
+-- PL/pgSQL too: every use of a memory reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

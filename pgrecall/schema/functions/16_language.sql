@@ -10,12 +10,17 @@ SET search_path FROM CURRENT AS $$
         WHERE d.dictnamespace = 'recall'::regnamespace AND d.dictname = 'unaccent' AND t.tmplname = 'unaccent')
 $$;
 
+-- language_from: the language that a setting stands for.
+CREATE OR REPLACE FUNCTION recall.language_from(p_setting jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(p_setting #>> '{}', 'english');
+
 -- language: the name of this tenant's language: its own, else the database's, else english.
 CREATE OR REPLACE FUNCTION recall.language(p_tenant text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN coalesce(recall.setting_of(p_tenant, 'language') #>> '{}', 'english');
+    RETURN recall.language_from(recall.setting_of(p_tenant, 'language'));
 END $$;
 
 -- languages: the languages a tenant can have, by name; which of them is this tenant's; and whether accents are taken
@@ -35,14 +40,6 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN recall.configuration(recall.language(p_tenant));
 END $$;
-
--- hold_language: makes a change of this tenant's language wait until this transaction ends, so that what it stores
--- in the language it has read is there to be read anew. Any number may hold it at once.
-CREATE OR REPLACE FUNCTION recall.hold_language(p_tenant text) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
-    SELECT pg_advisory_xact_lock_shared(recall.lock_key('language', p_tenant))
-$$;
 
 -- set_language: makes this the tenant's language: its memories are indexed by it anew and its words counted again.
 -- Returns how many memories were read anew. An error for a language this server has no configuration of.

@@ -79,14 +79,6 @@ SET search_path FROM CURRENT AS $$
     SELECT pg_advisory_xact_lock(recall.lock_key('layers', p_tenant))
 $$;
 
--- hold_layers: makes changes of this tenant's layers wait until this transaction ends: what it stores by the rates
--- it has read is there when the change comes to retune. Any number may hold them at once.
-CREATE OR REPLACE FUNCTION recall.hold_layers(p_tenant text) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
-    SELECT pg_advisory_xact_lock_shared(recall.lock_key('layers', p_tenant))
-$$;
-
 -- store_layer: keeps a layer as the row of its tenant, once it is checked.
 CREATE OR REPLACE FUNCTION recall.store_layer(l recall.layer) RETURNS void
 LANGUAGE plpgsql VOLATILE

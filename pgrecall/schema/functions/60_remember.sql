@@ -11,47 +11,127 @@ CREATE OR REPLACE FUNCTION recall.remember_many(
     p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true
 ) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text)
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_tenant text := recall.current_tenant();
-    v_result jsonb;
-    v_rejected record;
-    v_updated bigint[];
-    v_rewritten bigint[];
+    v_stored record;
 BEGIN
     IF p_embedded_with IS NULL AND jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
         PERFORM recall.reject('These drafts have embeddings, and p_embedded_with does not name their embedder.',
             'Name the model, so that vectors of two models are never compared.');
     END IF;
-    PERFORM recall.require_embedder(p_embedded_with), recall.finite(p_now);
-    PERFORM recall.hold_layers(v_tenant), recall.hold_language(v_tenant);
-    IF jsonb_typeof(p_items) = 'array' THEN
-        PERFORM recall.lock_drafts(v_tenant, p_items);
-    END IF;
-    v_result := recall.store_alone(v_tenant, p_items, p_embedded_with, p_revive, p_now);
-    SELECT r.item, r.problem INTO v_rejected
-    FROM jsonb_to_recordset(v_result) AS r(item int, problem text)
-    WHERE r.problem IS NOT NULL ORDER BY r.item LIMIT 1;
-    IF FOUND AND NOT p_skip_rejected THEN
-        PERFORM recall.reject(format('Draft %s cannot be stored: %s.', v_rejected.item, v_rejected.problem));
-    END IF;
-    v_updated := ARRAY(
-        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text)
-        WHERE r.outcome IN ('updated', 'revived'));
-    PERFORM recall.settle_vectors(v_tenant, v_updated);
-    PERFORM recall.link_drafts(
-        v_tenant, p_items, v_result, recall.note_restored(v_tenant, v_updated, p_now), p_now);
-    PERFORM recall.retune(v_tenant, v_updated);
-    v_rewritten := ARRAY(SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, rewritten boolean)
-                         WHERE r.rewritten);
-    PERFORM recall.fold_memories(v_tenant, v_rewritten, array_fill(p_now, ARRAY[cardinality(v_rewritten)]));
-    PERFORM recall.note_floors(v_tenant, ARRAY(
-        SELECT r.id FROM jsonb_to_recordset(v_result) AS r(id bigint, outcome text)
-        WHERE r.outcome IN ('created', 'updated', 'revived')), p_now);
+    v_stored := recall.take_drafts(
+        p_items, recall.embeddings_of(p_items), p_embedded_with, p_skip_rejected, p_revive, p_now);
     RETURN QUERY
-    SELECT r.item, r.id, r.key, r.outcome, r.problem
-    FROM jsonb_to_recordset(v_result) AS r(item int, id bigint, key text, outcome text, problem text)
-    ORDER BY r.item;
+    SELECT u.item::int, u.id, u.key, u.outcome, u.problem
+    FROM unnest(v_stored.ids, v_stored.keys, v_stored.outcomes, v_stored.problems) WITH ORDINALITY
+        u(id, key, outcome, problem, item);
+END $$;
+
+-- take_drafts: what remember and remember_many do, with the embeddings apart: p_embeddings[i] of the draft in place i.
+-- Returns, in the places of the drafts: ids, keys, outcomes and problems. Most drafts are of memories that are new and
+-- link to nothing, and each step is left out that none of these drafts needs.
+CREATE OR REPLACE FUNCTION recall.take_drafts(
+    p_items jsonb, p_embeddings halfvec[], p_embedded_with text, p_skip_rejected boolean, p_revive boolean,
+    p_now timestamptz,
+    OUT ids bigint[], OUT keys text[], OUT outcomes text[], OUT problems text[]
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_linked boolean := jsonb_path_exists(p_items, '$[*].links[*] ? (@ != null)');
+    v_named boolean := recall.are_named(p_items);
+    v_rules record;
+    v_keys text[];
+    v_parsed record;
+    v_stored record;
+BEGIN
+    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
+        PERFORM recall.reject('The drafts must be a JSON array of objects.');
+    END IF;
+    p_now := recall.finite(p_now);
+    v_rules := recall.rules_held(v_tenant);
+    IF p_embedded_with IS DISTINCT FROM v_rules.model THEN
+        PERFORM recall.require_embedder(p_embedded_with);
+    END IF;
+    v_parsed := recall.parse_drafts(
+        p_items, p_embeddings, p_embedded_with, recall.blank_draft(v_tenant, v_rules.language, p_now),
+        v_rules.names, v_rules.dimensions);
+    keys := v_parsed.keys;
+    problems := v_parsed.problems;
+    IF v_parsed.rejected > 0 AND NOT p_skip_rejected THEN
+        PERFORM recall.reject(format(
+            'Draft %s cannot be stored: %s.', v_parsed.rejected, problems[v_parsed.rejected]));
+    END IF;
+    v_keys := array_remove(keys, NULL);
+    IF v_linked OR v_named THEN
+        PERFORM recall.lock_drafts(v_tenant, p_items, v_keys, v_linked OR recall.awaits_links(v_tenant));
+    END IF;
+    IF v_keys <> '{}' THEN
+        v_stored := recall.store_alone(v_tenant, v_parsed.drafts, keys, p_revive, p_now);
+    ELSE
+        v_stored := recall.store_drafts(v_tenant, v_parsed.drafts, keys, NULL, p_revive);
+    END IF;
+    ids := v_stored.ids;
+    outcomes := v_stored.outcomes;
+    PERFORM recall.give_birth(v_tenant, v_stored.born, v_stored.rewritten, v_rules.layers, p_now);
+    IF p_embedded_with IS NOT NULL THEN
+        PERFORM recall.store_vectors(v_tenant, v_stored.written, p_embeddings);
+    END IF;
+    IF outcomes && ARRAY['updated', 'revived', 'unchanged'] THEN
+        PERFORM recall.settle_drafts(v_tenant, p_items, ids, outcomes, v_stored.rewritten, p_now);
+    ELSIF v_linked OR v_named AND recall.awaits_links(v_tenant) THEN
+        PERFORM recall.link_drafts(v_tenant, p_items, ids, outcomes, '{}', p_now);
+    END IF;
+    IF outcomes && ARRAY['updated', 'revived']
+       OR jsonb_path_exists(p_items, '$[*].pinned ? (@ != false && @ != null)') THEN
+        PERFORM recall.note_floors(v_tenant, v_stored.written, p_now);
+    END IF;
+END $$;
+
+-- rules_held: what drafts of this tenant are stored by, which stays so until this transaction ends: changes of its
+-- layers, of its language and of where its vectors are wait, so that what is stored here is there when they come to
+-- retune it, to read it anew or to move it. Any number may hold them at once.
+CREATE OR REPLACE FUNCTION recall.rules_held(
+    p_tenant text,
+    OUT layers recall.layer_in_force[], OUT names text[], OUT language text, OUT model text, OUT dimensions int
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_salt bigint := recall.lock_salt();
+    v_settings jsonb;
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(recall.salted('layers', p_tenant, v_salt)),
+            pg_advisory_xact_lock_shared(recall.salted('language', p_tenant, v_salt)),
+            pg_advisory_xact_lock_shared(recall.salted('vectors', p_tenant, v_salt));
+    SELECT array_agg(l), array_agg(l.name), (
+        SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*') FROM recall.setting s
+        WHERE s.tenant IN (p_tenant, '*') AND s.name IN ('language', 'embedding.model', 'embedding.dimensions'))
+    INTO layers, names, v_settings FROM recall.layers_of(p_tenant) l;
+    language := recall.language_from(v_settings -> 'language');
+    model := v_settings ->> 'embedding.model';
+    dimensions := v_settings -> 'embedding.dimensions';
+END $$;
+
+-- settle_drafts: what follows for memories that were there before these drafts, and for the links of all: vectors,
+-- archivals, links, the pace of their layers, accesses and floors.
+CREATE OR REPLACE FUNCTION recall.settle_drafts(
+    p_tenant text, p_items jsonb, p_ids bigint[], p_outcomes text[], p_rewritten bigint[], p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_updated bigint[] := ARRAY(
+        SELECT u.id FROM unnest(p_ids, p_outcomes) u(id, outcome) WHERE u.outcome IN ('updated', 'revived'));
+BEGIN
+    PERFORM recall.settle_vectors(p_tenant, v_updated);
+    PERFORM recall.link_drafts(
+        p_tenant, p_items, p_ids, p_outcomes, recall.note_restored(p_tenant, v_updated, p_now), p_now);
+    PERFORM recall.retune(p_tenant, v_updated);
+    PERFORM recall.fold_memories(p_tenant, p_rewritten, array_fill(p_now, ARRAY[cardinality(p_rewritten)]));
 END $$;
 
 -- retune: gives these memories the clock and decay of the layer they are in now.
@@ -100,16 +180,23 @@ CREATE OR REPLACE FUNCTION recall.remember(
     p_embedding halfvec DEFAULT NULL, p_embedded_with text DEFAULT NULL,
     p_now timestamptz DEFAULT now()
 ) RETURNS bigint
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
-    SELECT r.id FROM recall.remember_many(
-        jsonb_build_array(jsonb_build_object(
-            'body', p_body, 'title', p_title, 'key', p_key, 'layer', p_layer, 'role', p_role,
-            'author', p_author, 'context', p_context, 'tags', p_tags, 'aliases', p_aliases,
-            'metadata', p_metadata, 'occurred_at', p_occurred_at, 'links', p_links,
-            'embedding', p_embedding::text)),
-        CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END, false, p_now, true) r
-$$;
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_item jsonb := jsonb_strip_nulls(jsonb_build_object(
+        'body', p_body, 'title', p_title, 'key', p_key, 'layer', p_layer, 'role', p_role, 'author', p_author,
+        'context', p_context, 'tags', p_tags, 'aliases', p_aliases, 'occurred_at', p_occurred_at));
+    v_stored record;
+BEGIN
+    IF p_metadata <> '{}' OR p_links <> '[]' THEN
+        v_item := v_item || jsonb_build_object('metadata', p_metadata, 'links', p_links);
+    END IF;
+    v_stored := recall.take_drafts(
+        jsonb_build_array(v_item), ARRAY[p_embedding],
+        CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END, false, true, p_now);
+    RETURN v_stored.ids[1];
+END $$;
 
 -- content_hashes: what is stored under these keys: key, content hash, source, and whether it is embedded.
 CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])

@@ -1,140 +1,217 @@
 -- Storing drafts: their rows, what each is born with, and what is logged of it.
 
+-- blank_draft: what a draft that says nothing is stored as, at p_now, but for its id.
+CREATE OR REPLACE FUNCTION recall.blank_draft(p_tenant text, p_language text, p_now timestamptz) RETURNS recall.memory
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_blank recall.memory;
+BEGIN
+    v_blank.tenant := p_tenant;
+    v_blank.layer := 'knowledge';
+    v_blank.title := '';
+    v_blank.body := '';
+    v_blank.context := '';
+    v_blank.tags := '{}';
+    v_blank.aliases := '{}';
+    v_blank.metadata := '{}';
+    v_blank.pinned := false;
+    v_blank.created_at := p_now;
+    v_blank.updated_at := p_now;
+    v_blank.language := p_language;
+    RETURN v_blank;
+END $$;
+
 -- store_alone: store_drafts as if nobody else stored these keys: what the drafts change is locked before it is looked
 -- at, and where another transaction has just created one of them, once more from the beginning, now that it is there.
 CREATE OR REPLACE FUNCTION recall.store_alone(
-    p_tenant text, p_items jsonb, p_embedded_with text, p_revive boolean, p_now timestamptz
-) RETURNS jsonb
+    p_tenant text, p_drafts recall.memory[], p_keys text[], p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT born recall.memory[]
+)
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_keys text[] := CASE jsonb_typeof(p_items)
-        WHEN 'array' THEN ARRAY(SELECT e.value ->> 'key' FROM jsonb_array_elements(p_items) e) END;
-    v_result jsonb;
+    v_earlier jsonb;
+    v_stored record;
 BEGIN
     LOOP
-        PERFORM FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.key = ANY (v_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE;
+        SELECT jsonb_object_agg(l.key, jsonb_build_object(
+            'id', l.id, 'hash', l.content_hash, 'archived', l.archived_at IS NOT NULL)) INTO v_earlier
+        FROM (
+            SELECT m.id, m.key, m.content_hash, m.archived_at FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.key = ANY (p_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE) l;
         BEGIN
-            v_result := recall.store_drafts(p_tenant, p_items, p_embedded_with, p_revive, p_now);
-            IF NOT jsonb_path_exists(v_result, '$[*].overtaken ? (@ == true)') THEN
-                RETURN v_result;
+            v_stored := recall.store_drafts(p_tenant, p_drafts, p_keys, v_earlier, p_revive);
+            IF v_stored.overtaken THEN
+                RAISE SQLSTATE 'RC001';
             END IF;
-            RAISE SQLSTATE 'RC001';
+            EXIT;
         EXCEPTION WHEN SQLSTATE 'RC001' THEN
             NULL;
         END;
     END LOOP;
+    ids := v_stored.ids;
+    outcomes := v_stored.outcomes;
+    written := v_stored.written;
+    rewritten := v_stored.rewritten;
+    born := v_stored.born;
 END $$;
 
--- store_drafts: upserts the drafts that have no problem, gives new ones their activation (creation is the
--- first access), logs a write of those whose text changed or that come back, and returns [{item, id, key, outcome,
--- problem, rewritten, overtaken}]: rewritten where the text changed, overtaken where what it was before is not known.
+-- store_drafts: stores drafts (NULL: one that is rejected), p_earlier being what their keys stand for: an object of
+-- {id, hash, archived}. Returns in the places of the drafts ids, outcomes, and as `written` the ids of what was stored;
+-- and which memories are of another text than before or came back (`rewritten`), the new rows (`born`), and whether one
+-- of their keys was given away since p_earlier was read (`overtaken`).
 CREATE OR REPLACE FUNCTION recall.store_drafts(
-    p_tenant text, p_items jsonb, p_embedded_with text, p_revive boolean, p_now timestamptz
+    p_tenant text, p_drafts recall.memory[], p_keys text[], p_earlier jsonb, p_revive boolean,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT born recall.memory[],
+    OUT overtaken boolean
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_known recall.memory[] := '{}';
+    v_stored jsonb;
+    v_before jsonb;
+BEGIN
+    born := '{}';
+    rewritten := '{}';
+    FOR i IN 1 .. coalesce(cardinality(p_drafts), 0) LOOP
+        v_before := p_earlier -> p_keys[i];
+        ids[i] := CASE WHEN v_before IS NULL THEN (p_drafts[i]).id ELSE (v_before -> 'id')::bigint END;
+        IF (p_drafts[i]).id IS NULL THEN
+            outcomes[i] := 'rejected';
+        ELSIF v_before IS NULL THEN
+            outcomes[i] := 'created';
+            born[cardinality(born) + 1] := p_drafts[i];
+        ELSE
+            outcomes[i] := CASE WHEN (v_before -> 'archived')::boolean THEN 'revived' ELSE 'updated' END;
+            v_known[cardinality(v_known) + 1] := p_drafts[i];
+        END IF;
+    END LOOP;
+    overtaken := NOT recall.insert_drafts(born);
+    written := ids;
+    IF v_known <> '{}' AND NOT overtaken THEN
+        v_stored := recall.update_drafts(p_tenant, v_known, p_earlier, p_revive);
+        FOR i IN 1 .. cardinality(p_drafts) LOOP
+            v_before := p_earlier -> p_keys[i];
+            IF outcomes[i] IN ('updated', 'revived') AND NOT coalesce(v_stored ? p_keys[i], false) THEN
+                outcomes[i] := 'unchanged';
+                written[i] := NULL;
+            ELSIF outcomes[i] = 'revived'
+                  OR outcomes[i] = 'updated' AND v_stored ->> p_keys[i] <> v_before ->> 'hash' THEN
+                rewritten := rewritten || ids[i];
+            END IF;
+        END LOOP;
+    END IF;
+END $$;
+
+-- insert_drafts: stores these rows as new memories; false where one of their keys is there already.
+CREATE OR REPLACE FUNCTION recall.insert_drafts(p_drafts recall.memory[]) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_stored bigint;
+BEGIN
+    INSERT INTO recall.memory (
+        tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases, metadata,
+        occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at, embedded_with, language)
+    OVERRIDING SYSTEM VALUE
+    SELECT d.tenant, d.id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id,
+           d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, d.pinned,
+           d.created_at, d.updated_at, d.embedded_with, d.language
+    FROM unnest(p_drafts) d
+    -- In one order, for they wait for others who create the same keys.
+    ORDER BY d.key, d.id
+    ON CONFLICT (tenant, key) DO NOTHING;
+    GET DIAGNOSTICS v_stored = ROW_COUNT;
+    RETURN v_stored = cardinality(p_drafts);
+END $$;
+
+-- update_drafts: makes the memories that have the keys of these rows, and are locked, what the rows say where they differ;
+-- returns an object of the keys of those that did, with the hash of what they say now.
+CREATE OR REPLACE FUNCTION recall.update_drafts(
+    p_tenant text, p_drafts recall.memory[], p_earlier jsonb, p_revive boolean
 ) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_language text := recall.language(p_tenant);
-    v_result jsonb;
-    v_embedded bigint[];
-    v_embeddings halfvec[];
+    v_stored jsonb;
 BEGIN
-    WITH draft AS MATERIALIZED (
-        SELECT d.*, CASE WHEN d.problem IS NULL
-                    THEN nextval(pg_get_serial_sequence('recall.memory', 'id')) END AS new_id
-        FROM recall.parse_drafts(p_tenant, p_items, p_now) d
-    ), earlier AS MATERIALIZED (
-        SELECT m.id, m.content_hash, m.archived_at IS NOT NULL AS archived
-        FROM draft d JOIN recall.memory m ON m.tenant = p_tenant AND m.key = d.key
-    ), stored AS (
-        INSERT INTO recall.memory AS m (
-            tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases,
-            metadata, occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at,
-            embedded_with, language)
-        OVERRIDING SYSTEM VALUE
-        SELECT p_tenant, d.new_id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source,
-               d.session_id, d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until,
-               d.expires_at, d.pinned, p_now, p_now,
-               CASE WHEN d.embedding IS NOT NULL THEN p_embedded_with END, v_language
-        FROM draft d
-        WHERE d.problem IS NULL
-        ORDER BY d.key, d.item
-        ON CONFLICT (tenant, key) DO UPDATE SET
-            layer = excluded.layer, title = excluded.title, body = excluded.body, role = excluded.role,
-            author = excluded.author, context = excluded.context, source = excluded.source,
-            session_id = excluded.session_id, tags = excluded.tags, aliases = excluded.aliases,
-            metadata = excluded.metadata, occurred_at = excluded.occurred_at,
-            valid_from = excluded.valid_from, valid_until = excluded.valid_until,
+    WITH stored AS (
+        UPDATE recall.memory m SET
+            layer = d.layer, title = d.title, body = d.body, role = d.role, author = d.author, context = d.context,
+            source = d.source, session_id = d.session_id, tags = d.tags, aliases = d.aliases, metadata = d.metadata,
+            occurred_at = d.occurred_at, valid_from = d.valid_from, valid_until = d.valid_until,
             -- A draft can pin; taking a pin away is left to `pin`, or every import would do it.
-            expires_at = excluded.expires_at, pinned = m.pinned OR excluded.pinned, updated_at = excluded.updated_at,
-            archived_at = NULL,
-            embedded_with = CASE WHEN excluded.embedded_with IS NOT NULL THEN excluded.embedded_with
-                                 WHEN excluded.content_hash = m.content_hash THEN m.embedded_with END
-        WHERE (m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id, m.tags,
-               m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.expires_at, m.pinned)
-              IS DISTINCT FROM
-              (excluded.layer, excluded.title, excluded.body, excluded.role, excluded.author,
-               excluded.context, excluded.source, excluded.session_id, excluded.tags, excluded.aliases,
-               excluded.metadata, excluded.occurred_at, excluded.valid_from, excluded.valid_until,
-               excluded.expires_at, m.pinned OR excluded.pinned)
-           OR (excluded.embedded_with IS NOT NULL AND m.embedded_with IS DISTINCT FROM excluded.embedded_with)
-           OR (p_revive AND m.archived_at IS NOT NULL)
-        RETURNING m.id, m.key, m.layer, m.content_hash, coalesce(m.occurred_at, p_now) AS born_at
-    ), placed AS (
-        SELECT d.item, d.key, d.problem, d.embedding, coalesce(s.id, k.id) AS id,
-               CASE WHEN d.problem IS NOT NULL THEN 'rejected'
-                    WHEN s.id IS NOT NULL THEN 'created'
-                    WHEN e.archived THEN 'revived'
-                    WHEN k.id IS NOT NULL THEN 'updated'
-                    ELSE 'unchanged' END AS outcome,
-               coalesce(s.layer, k.layer) AS layer, least(coalesce(s.born_at, p_now), p_now) AS born_at,
-               e.archived OR e.content_hash <> k.content_hash AS rewritten,
-               k.id IS NOT NULL AND e.id IS NULL AS overtaken
-        FROM draft d
-        LEFT JOIN stored s ON s.id = d.new_id
-        LEFT JOIN stored k ON s.id IS NULL AND k.key = d.key AND d.problem IS NULL
-        LEFT JOIN earlier e ON e.id = k.id
-    ), born AS (
-        INSERT INTO recall.activation (
-            tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)
-        SELECT p_tenant, p.id, b.n, b.at, b.at,
-               CASE WHEN b.n >= 2 THEN b.at END, CASE WHEN b.n >= 3 THEN b.at END,
-               CASE WHEN b.n >= 4 THEN b.at END, CASE WHEN b.n >= 5 THEN b.at END,
-               CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
-               CASE WHEN b.n >= 8 THEN b.at END,
-               b.credit, p.born_at, l.decay, l.clock
-        FROM placed p
-        JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
-        CROSS JOIN LATERAL (
-            SELECT recall.millionths(l.birth_weight) / 1000000 AS n, recall.epoch(p.born_at) AS at,
-                   recall.millionths(l.birth_weight) % 1000000 / 1000000.0::double precision AS credit) b
-        WHERE p.outcome = 'created'
+            expires_at = d.expires_at, pinned = m.pinned OR d.pinned, updated_at = d.updated_at, archived_at = NULL,
+            embedded_with = CASE WHEN d.embedded_with IS NOT NULL THEN d.embedded_with
+                                 WHEN (d.title, d.body) = (m.title, m.body) THEN m.embedded_with END
+        FROM unnest(p_drafts) d
+        WHERE m.tenant = p_tenant AND m.id = (p_earlier -> d.key -> 'id')::bigint
+          AND ((m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id, m.tags, m.aliases,
+                m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.expires_at, m.pinned)
+               IS DISTINCT FROM
+               (d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id, d.tags, d.aliases,
+                d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, m.pinned OR d.pinned)
+               OR (d.embedded_with IS NOT NULL AND m.embedded_with IS DISTINCT FROM d.embedded_with)
+               OR (p_revive AND m.archived_at IS NOT NULL))
+        RETURNING m.key, m.content_hash
+    )
+    SELECT jsonb_object_agg(s.key, s.content_hash) INTO v_stored FROM stored s;
+    RETURN v_stored;
+END $$;
+
+-- give_birth: gives new memories their activation (creation is the first access), and logs a write of them; also one of
+-- those whose text changed or that came back.
+CREATE OR REPLACE FUNCTION recall.give_birth(
+    p_tenant text, p_born recall.memory[], p_rewritten bigint[], p_layers recall.layer_in_force[], p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    WITH newborn AS MATERIALIZED (
+        SELECT d.id, l.decay, l.clock, l.birth_weight, recall.millionths(l.birth_weight) AS weight,
+               least(coalesce(d.occurred_at, p_now), p_now) AS at
+        FROM unnest(p_born) d JOIN unnest(p_layers) l ON l.name = d.layer
     ), logged AS (
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
-        SELECT p_tenant, p.id, 'write', l.birth_weight, p.born_at, p_now
-        FROM placed p JOIN recall.layers_of(p_tenant) l ON l.name = p.layer
-        WHERE p.outcome = 'created'
-        UNION ALL
-        SELECT p_tenant, p.id, 'write', recall.access_weight(p_tenant, 'write'), p_now, p_now
-        FROM placed p WHERE p.rewritten
+        SELECT p_tenant, n.id, 'write', n.birth_weight, n.at, p_now FROM newborn n
     )
-    SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'item', p.item, 'id', p.id, 'key', p.key, 'outcome', p.outcome, 'problem', p.problem,
-        'rewritten', coalesce(p.rewritten, false), 'overtaken', p.overtaken)), '[]'),
-        array_agg(p.id) FILTER (WHERE p.id IS NOT NULL AND p.embedding IS NOT NULL),
-        array_agg(p.embedding) FILTER (WHERE p.id IS NOT NULL AND p.embedding IS NOT NULL)
-    INTO v_result, v_embedded, v_embeddings FROM placed p;
-    IF v_embedded IS NOT NULL THEN
-        PERFORM recall.put_vectors(p_tenant, v_embedded, v_embeddings);
+    INSERT INTO recall.activation (
+        tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)
+    SELECT p_tenant, b.id, b.n, b.at, b.at,
+           CASE WHEN b.n >= 2 THEN b.at END, CASE WHEN b.n >= 3 THEN b.at END,
+           CASE WHEN b.n >= 4 THEN b.at END, CASE WHEN b.n >= 5 THEN b.at END,
+           CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
+           CASE WHEN b.n >= 8 THEN b.at END,
+           b.credit, b.born_at, b.decay, b.clock
+    FROM (SELECT n.id, n.weight / 1000000 AS n, recall.epoch(n.at) AS at, n.at AS born_at, n.decay, n.clock,
+                 n.weight % 1000000 / 1000000.0::double precision AS credit FROM newborn n) b;
+    IF p_rewritten <> '{}' THEN
+        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
+        SELECT p_tenant, u, 'write', recall.access_weight(p_tenant, 'write'), p_now, p_now FROM unnest(p_rewritten) u;
     END IF;
-    -- In a statement of its own, which sees what a transaction stored that the first one had to wait for.
-    RETURN (
-        SELECT coalesce(jsonb_agg(jsonb_build_object(
-            'item', r.item, 'id', coalesce(r.id, m.id), 'key', r.key, 'outcome', r.outcome,
-            'problem', r.problem, 'rewritten', r.rewritten, 'overtaken', r.overtaken)), '[]')
-        FROM jsonb_to_recordset(v_result) AS r(
-            item int, id bigint, key text, outcome text, problem text, rewritten boolean, overtaken boolean)
-        LEFT JOIN recall.memory m ON r.outcome = 'unchanged' AND m.tenant = p_tenant AND m.key = r.key);
+END $$;
+
+-- store_vectors: stores these vectors for these memories, which are live, each in place of what was there; NULL of either
+-- is passed over. The caller holds the vectors where they are. By statements that join nothing, for one with the name of
+-- a table in it is planned at every call; most tenants are small, and theirs is planned once.
+CREATE OR REPLACE FUNCTION recall.store_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO recall.vector_shared AS v (tenant, memory_id, embedding)
+    SELECT p_tenant, u.id, u.embedding FROM unnest(p_ids, p_embeddings) u(id, embedding)
+    WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL
+      AND NOT EXISTS (SELECT FROM recall.vector_home h WHERE h.tenant = p_tenant)
+    ORDER BY u.id
+    ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding;
+    IF NOT FOUND THEN
+        EXECUTE format(
+            'INSERT INTO recall.%I AS v (tenant, memory_id, embedding) '
+            'SELECT $1, u.id, u.embedding FROM unnest($2, $3) u(id, embedding) '
+            'WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id '
+            'ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding',
+            recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
+    END IF;
 END $$;

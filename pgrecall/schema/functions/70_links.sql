@@ -37,17 +37,35 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- lock_drafts: locks the memories that these drafts update and those at the other end of their links, known ones and
--- those that wait for them, in one order and before anything is stored: who archives or forgets several waits for all.
-CREATE OR REPLACE FUNCTION recall.lock_drafts(p_tenant text, p_items jsonb) RETURNS void
+-- are_named: whether one of these drafts has a key, a title or an alias, by which it may be there already, or waited for.
+CREATE OR REPLACE FUNCTION recall.are_named(p_items jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN jsonb_path_exists(p_items, '$[*] ? (exists(@.key ? (@ != null)) || exists(@.aliases[*] ? (@ != null)) '
+                                  '|| exists(@.title ? (@.type() != "string" || @ != "")))');
+
+-- awaits_links: whether links of this tenant wait for a memory to arrive.
+CREATE OR REPLACE FUNCTION recall.awaits_links(p_tenant text) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
+END $$;
+
+-- lock_drafts: locks the memories that have the keys of these drafts and those at the other end of their links, known
+-- ones and those that wait for them, in one order and before anything is stored: who archives or forgets several waits
+-- for all. Nothing where none of the keys is there and no link is to be made or waited for (not p_linked).
+CREATE OR REPLACE FUNCTION recall.lock_drafts(p_tenant text, p_items jsonb, p_keys text[], p_linked boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_own bigint[];
+    v_own bigint[] := '{}';
 BEGIN
-    v_own := ARRAY(
-        SELECT m.id FROM jsonb_array_elements(p_items) e
-        JOIN recall.memory m ON m.tenant = p_tenant AND m.key = e.value ->> 'key');
+    IF p_keys <> '{}' THEN
+        v_own := ARRAY(SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = ANY (p_keys));
+    END IF;
+    IF v_own = '{}' AND NOT p_linked THEN
+        RETURN;
+    END IF;
     PERFORM FROM recall.memory m
     WHERE m.tenant = p_tenant AND m.id IN (
         SELECT unnest(v_own)
@@ -81,10 +99,10 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose
--- target is missing as pending, and resolves pending links that a newly stored memory answers. Memories in
--- p_recount get their links counted anew as well.
+-- target is missing as pending, and resolves pending links that a newly stored memory answers. p_ids and p_outcomes are
+-- of the drafts in their places. Memories in p_recount get their links counted anew as well.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
-    p_tenant text, p_items jsonb, p_stored jsonb, p_recount bigint[], p_now timestamptz
+    p_tenant text, p_items jsonb, p_ids bigint[], p_outcomes text[], p_recount bigint[], p_now timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -95,12 +113,12 @@ DECLARE
 BEGIN
     SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome <> 'unchanged')
     INTO v_ids, v_changed
-    FROM jsonb_to_recordset(p_stored) AS s(id bigint, outcome text) WHERE s.outcome <> 'rejected';
+    FROM unnest(p_ids, p_outcomes) AS s(id, outcome) WHERE s.outcome <> 'rejected';
     IF v_ids IS NULL THEN
         RETURN;
     END IF;
     WITH wanted AS MATERIALIZED (
-        SELECT * FROM recall.drafted_links(p_tenant, p_items, p_stored, p_now)
+        SELECT * FROM recall.drafted_links(p_tenant, p_items, p_ids, p_outcomes, p_now)
     ), dropped AS (
         DELETE FROM recall.link l
         WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
@@ -143,17 +161,16 @@ END $$;
 
 -- drafted_links: the links that drafts ask for; `dst` is NULL where no memory has that key or name yet.
 CREATE OR REPLACE FUNCTION recall.drafted_links(
-    p_tenant text, p_items jsonb, p_stored jsonb, p_now timestamptz
+    p_tenant text, p_items jsonb, p_ids bigint[], p_outcomes text[], p_now timestamptz
 ) RETURNS TABLE (
     src bigint, target text, dst bigint, relation text, weight double precision, created_at timestamptz
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     WITH accepted AS MATERIALIZED (
-        SELECT s.id, e.value -> 'links' AS links, e.value ->> 'occurred_at' AS occurred_at
-        FROM jsonb_to_recordset(p_stored) AS s(item int, id bigint, outcome text)
-        JOIN jsonb_array_elements(p_items) WITH ORDINALITY e ON e.ordinality = s.item
-        WHERE s.outcome <> 'rejected' AND jsonb_typeof(e.value -> 'links') = 'array'
+        SELECT s.id, s.value -> 'links' AS links, s.value ->> 'occurred_at' AS occurred_at
+        FROM ROWS FROM (jsonb_array_elements(p_items), unnest(p_ids), unnest(p_outcomes)) s(value, id, outcome)
+        WHERE s.outcome <> 'rejected' AND jsonb_typeof(s.value -> 'links') = 'array'
     )
     SELECT d.id, l.target, coalesce(m.id, named.memory_id), coalesce(l.relation, 'links_to'),
            coalesce(l.weight, 1), least(coalesce(d.occurred_at::timestamptz, p_now), p_now)
