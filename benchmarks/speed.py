@@ -78,7 +78,7 @@ MEASUREMENTS: dict[str, Callable[[Ground], Iterable[Row]]] = {
     "logging": lambda g: upkeep_use.searches(g.bench, g.calls, [question.text for question in g.asked]),
     "refresh": lambda g: upkeep_jobs.refresh(g.bench, g.rounds),
     "graph": lambda g: upkeep_jobs.graph(g.bench, g.rounds),
-    "fold": lambda g: upkeep_jobs.fold(g.bench, g.rounds, min(1_000_000, 5 * g.bench.memories)),
+    "fold": lambda g: upkeep_jobs.fold(g.bench, g.rounds, min(1_000_000, 10 * g.bench.memories)),
     "remember": lambda g: speed_writes.one(g.bench.connection, g.asked, g.largest, g.embedder.name, g.calls),
     "import": lambda g: speed_writes.bulk(g.bench.connection, g.largest, 20_000, g.rounds),
     "start": lambda g: [

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pgrecall.flows.base import Flow
 from pgrecall.operations import upkeep
 
-FOLD_ROWS = 1000
-"""How many searches a step folds: its row locks are short and its memory small."""
+FOLD_ROWS = 100_000
+"""How many searches a step folds at most: what is shown often is then folded once, not a hundred times over.
+
+Searches never wait for a step. A use of one of its memories does: some seconds, if a million events
+had gathered.
+"""
 
 
 def fold() -> Flow[int]:

@@ -9,7 +9,7 @@ from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
 from pgrecall.operations import keeping, prune, upkeep
 
-VITALITY_ROWS, EXPIRE_ROWS = 10_000, 1000
+VITALITY_ROWS, EXPIRE_ROWS = 50_000, 1000
 
 
 def _fold(task: Task) -> JobFlow:

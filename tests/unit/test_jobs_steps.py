@@ -43,7 +43,7 @@ def drive(flow: JobFlow, *answers: Any) -> tuple[list[str], Progress]:
 
 def test_fold_goes_on_until_nothing_is_left() -> None:
     asked, progress = drive(job_named("fold").flow(Task()), 1000, 1000, 7, 0)
-    assert asked == ["fold_accesses 1000"] * 4
+    assert asked == ["fold_accesses 100000"] * 4
     assert progress == Progress(2007, {"folded": 2007})
 
 

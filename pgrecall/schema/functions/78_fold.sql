@@ -18,47 +18,59 @@ CREATE OR REPLACE FUNCTION recall.gather(
     credit double precision, reached timestamptz
 )
 LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan AS $$
+SET search_path FROM CURRENT AS $$
 DECLARE
     v_burst interval := recall.burst(p_tenant);
+    v_from timestamptz := (SELECT min(u) FROM unnest(p_after) u) - v_burst;
+    v_to timestamptz := (SELECT max(u) FROM unnest(p_until) u);
+    -- Nothing is logged before it happens, give or take the clocks: older partitions need no look.
+    v_recorded timestamptz := least(v_from, now()) - interval '1 hour';
 BEGIN
     RETURN QUERY
     WITH event AS (
-        SELECT d.id AS memory, d.after, d.credit, e.id, e.at,
-               CASE WHEN e.session_id IS NULL OR coalesce(lag(e.at) OVER (
-                       PARTITION BY d.id, e.session_id, e.kind ORDER BY e.at, e.id) <= e.at - v_burst, true)
-                   THEN recall.millionths(e.weight) ELSE 0 END AS weight
+        SELECT d.id AS memory, d.after, d.credit, x.id, x.at,
+               CASE WHEN x.session_id IS NULL OR coalesce(lag(x.at) OVER (
+                       PARTITION BY d.id, x.session_id, x.kind ORDER BY x.at, x.id) <= x.at - v_burst, true)
+                   THEN recall.millionths(x.weight) ELSE 0 END AS weight
         FROM unnest(p_ids, p_after, p_until, p_credits) d(id, after, until, credit)
-        CROSS JOIN LATERAL (
-            SELECT x.id, x.at, x.weight, x.session_id, x.kind FROM recall.access x
-            WHERE x.tenant = p_tenant AND x.memory_id = d.id
-              AND x.at > d.after - v_burst AND x.at <= d.until
-              -- Nothing is logged before it happens, give or take the clocks: older partitions need no look.
-              AND x.recorded_at > least(d.after - v_burst, now()) - interval '1 hour') e
+        JOIN recall.access x ON x.tenant = p_tenant AND x.memory_id = d.id
+            AND x.at > d.after - v_burst AND x.at <= d.until
+        -- The same for all at once, for when the log is not looked up by memory.
+        WHERE x.at > v_from AND x.at <= v_to AND x.recorded_at > v_recorded
     ), summed AS (
-        SELECT v.memory, v.at, v.id, v.weight,
-               v.credit + sum(v.weight) OVER (
-                   PARTITION BY v.memory ORDER BY v.at, v.id ROWS UNBOUNDED PRECEDING) AS sum,
-               v.credit + sum(v.weight) OVER (PARTITION BY v.memory) AS total
+        SELECT v.memory, v.at, v.weight, v.credit + sum(v.weight) OVER upto AS sum,
+               lead(v.id) OVER upto IS NULL AS last
         FROM event v WHERE v.at > v.after
+        WINDOW upto AS (PARTITION BY v.memory ORDER BY v.at, v.id ROWS UNBOUNDED PRECEDING)
     ), unit AS (
-        SELECT s.memory, s.at, s.id, s.total, s.sum / 1000000 - (s.sum - s.weight) / 1000000 AS units,
-               s.total / 1000000 - s.sum / 1000000 AS later
-        FROM summed s
+        -- Few events complete an access; the last one knows what is left over.
+        SELECT s.memory, s.at, s.sum, s.sum / 1000000 - (s.sum - s.weight) / 1000000 AS units,
+               max(s.sum) OVER (PARTITION BY s.memory) / 1000000 - s.sum / 1000000 AS later
+        FROM summed s WHERE s.last OR s.sum / 1000000 > (s.sum - s.weight) / 1000000
+    ), told AS (
+        SELECT u.memory, max(u.sum) AS sum, min(u.at) FILTER (WHERE u.units > 0) AS first_at, max(u.at) AS reached,
+               -- The j-th newest access was made by the event before which fewer than j are later.
+               max(u.at) FILTER (WHERE u.later < 1 AND u.later + u.units >= 1) AS t1,
+               max(u.at) FILTER (WHERE u.later < 2 AND u.later + u.units >= 2) AS t2,
+               max(u.at) FILTER (WHERE u.later < 3 AND u.later + u.units >= 3) AS t3,
+               max(u.at) FILTER (WHERE u.later < 4 AND u.later + u.units >= 4) AS t4,
+               max(u.at) FILTER (WHERE u.later < 5 AND u.later + u.units >= 5) AS t5,
+               max(u.at) FILTER (WHERE u.later < 6 AND u.later + u.units >= 6) AS t6,
+               max(u.at) FILTER (WHERE u.later < 7 AND u.later + u.units >= 7) AS t7,
+               max(u.at) FILTER (WHERE u.later < 8 AND u.later + u.units >= 8) AS t8
+        FROM unit u GROUP BY u.memory
     )
-    SELECT u.memory, max(u.total) / 1000000, recall.epoch(min(u.at) FILTER (WHERE u.units > 0)),
-           coalesce(array_agg(recall.epoch(u.at) ORDER BY u.at DESC, u.id DESC)
-                        FILTER (WHERE r.turn IS NOT NULL), '{}'),
-           max(u.total) % 1000000 / 1000000.0::double precision, max(u.at)
-    FROM unit u
-    LEFT JOIN LATERAL generate_series(1, least(u.units, 8 - u.later)) r(turn) ON true
-    GROUP BY u.memory;
+    SELECT t.memory, t.sum / 1000000, recall.epoch(t.first_at),
+           CASE WHEN t.t1 IS NOT NULL THEN array_remove(ARRAY[
+               recall.epoch(t.t1), recall.epoch(t.t2), recall.epoch(t.t3), recall.epoch(t.t4),
+               recall.epoch(t.t5), recall.epoch(t.t6), recall.epoch(t.t7), recall.epoch(t.t8)], NULL) ELSE '{}' END,
+           t.sum % 1000000 / 1000000.0::double precision, t.reached
+    FROM told t;
 END $$;
 
--- fold_memories: brings the summaries of these memories up to the log, given since when each has accesses that
--- may not be in it, whatever is older having its own turn; looks at accesses until p_until. The caller has locked
--- their activations. Returns how many summaries changed.
+-- fold_memories: brings the summaries of these memories, each named once, up to the log, given since when it has
+-- accesses that may not be in it, whatever is older having its own turn; looks at accesses until p_until. Locks their
+-- activations in the order of their ids: a caller that locks others too does so before. Returns how many changed.
 CREATE OR REPLACE FUNCTION recall.fold_memories(
     p_tenant text, p_ids bigint[], p_since timestamptz[], p_until timestamptz DEFAULT 'infinity'
 ) RETURNS bigint
@@ -73,19 +85,68 @@ BEGIN
                array_agg(CASE WHEN d.anew THEN '-infinity'
                               ELSE greatest(d.folded_until, d.since - interval '1 microsecond') END) AS after,
                array_agg(greatest(d.folded_until, p_until)) AS until,
-               array_agg(CASE WHEN d.anew THEN 0 ELSE recall.millionths(d.credit) END) AS credits
+               array_agg(CASE WHEN d.anew THEN 0 ELSE recall.millionths(d.credit) END) AS credits,
+               CASE WHEN d.anew THEN '-infinity' ELSE min(d.since) END AS since
         FROM (
             SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS anew
-            FROM (SELECT u.id, min(u.since) AS since FROM unnest(p_ids, p_since) u(id, since) GROUP BY u.id) s
+            FROM unnest(p_ids, p_since) s(id, since)
             JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = s.id
-            ORDER BY anew, a.memory_id) d
+            ORDER BY a.memory_id FOR UPDATE OF a) d
         GROUP BY d.anew
     LOOP
-        v_changed := v_changed + recall.fold_part(
-            p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew);
+        v_changed := v_changed + CASE
+            WHEN cardinality(v_part.ids) >= 2000 AND recall.worth_a_scan(cardinality(v_part.ids), v_part.since)
+            THEN recall.fold_by_scan(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew)
+            ELSE recall.fold_by_index(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew)
+            END;
     END LOOP;
     RETURN v_changed;
 END $$;
+
+-- worth_a_scan: whether what so many memories did since then is found sooner by reading through the log than by looking
+-- each of them up, which takes as long as reading some hundred rows does.
+CREATE OR REPLACE FUNCTION recall.worth_a_scan(p_memories int, p_since timestamptz) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+SET timezone = 'UTC'
+RETURN 100::bigint * p_memories > (
+    -- By their names, of which that of the default comes last. A row has about a hundred bytes.
+    SELECT sum(pg_relation_size(c.oid)) / 100 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'recall.access'::regclass
+      AND c.relname >= 'access_' || to_char(greatest(p_since, 'epoch') - interval '1 day', 'YYYY_MM')
+);
+
+-- fold_by_index: fold_part for few memories: each is looked up in the log, by a plan that is made once.
+CREATE OR REPLACE FUNCTION recall.fold_by_index(
+    p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_anew boolean
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    RETURN recall.fold_part(p_tenant, p_ids, p_after, p_until, p_credits, p_anew);
+END $$;
+
+-- fold_by_scan: fold_part for many memories: what the log holds of the time is read once, in the order in which it
+-- lies, and joined with them. Never row by row: the planner may not know yet how much there is of the last hours.
+CREATE OR REPLACE FUNCTION recall.fold_by_scan(
+    p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_anew boolean
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_custom_plan
+SET enable_nestloop = off
+SET work_mem = '64MB' AS $$
+BEGIN
+    RETURN recall.fold_part(p_tenant, p_ids, p_after, p_until, p_credits, p_anew);
+END $$;
+
+-- nth_newest: the time in this place when those of p_newest come before those of the summary.
+CREATE OR REPLACE FUNCTION recall.nth_newest(p_place int, p_newest double precision[], a recall.activation)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_place <= cardinality(p_newest) THEN p_newest[p_place]
+    ELSE (ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8])[p_place - cardinality(p_newest)] END;
 
 -- fold_part: gathers for these memories, and adds what there is to their summaries or, anew, puts it in their
 -- place. Returns how many summaries changed.
@@ -97,32 +158,36 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_changed bigint;
 BEGIN
-    -- Kept as it is computed: the times would else be put together again for each column.
-    WITH state AS MATERIALIZED (
-        SELECT a.memory_id,
-               CASE WHEN p_anew THEN g.units ELSE a.n + g.units END AS n,
-               CASE WHEN p_anew THEN g.first_at ELSE least(a.first_at, g.first_at) END AS first_at,
-               CASE WHEN p_anew THEN g.newest
-                    ELSE g.newest || ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8] END AS newest,
-               g.credit, greatest(a.folded_until, g.reached) AS folded_until
-        FROM recall.gather(p_tenant, p_ids, p_after, p_until, p_credits) g
-        JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = g.memory_id
-        -- A log that holds nothing whole of a memory, as after a partial restore, leaves its summary alone.
-        WHERE NOT p_anew OR g.units > 0
-    ), changed AS (
+    IF p_anew THEN
         UPDATE recall.activation a
-        SET n = s.n, first_at = s.first_at, credit = s.credit, folded_until = s.folded_until,
-            t1 = s.newest[1], t2 = s.newest[2], t3 = s.newest[3], t4 = s.newest[4],
-            t5 = s.newest[5], t6 = s.newest[6], t7 = s.newest[7], t8 = s.newest[8]
-        FROM state s
-        WHERE a.tenant = p_tenant AND a.memory_id = s.memory_id
+        SET n = g.units, first_at = g.first_at, credit = g.credit, folded_until = greatest(a.folded_until, g.reached),
+            t1 = g.newest[1], t2 = g.newest[2], t3 = g.newest[3], t4 = g.newest[4],
+            t5 = g.newest[5], t6 = g.newest[6], t7 = g.newest[7], t8 = g.newest[8]
+        FROM recall.gather(p_tenant, p_ids, p_after, p_until, p_credits) g
+        WHERE a.tenant = p_tenant AND a.memory_id = g.memory_id
+          -- A log that holds nothing whole of a memory, as after a partial restore, leaves its summary alone.
+          AND g.units > 0
           AND (a.n, a.first_at, a.credit, a.folded_until, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8)
               IS DISTINCT FROM
-              (s.n, s.first_at, s.credit, s.folded_until, s.newest[1], s.newest[2], s.newest[3], s.newest[4],
-               s.newest[5], s.newest[6], s.newest[7], s.newest[8])
-        RETURNING 1
-    )
-    SELECT count(*) INTO v_changed FROM changed;
+              (g.units, g.first_at, g.credit, greatest(a.folded_until, g.reached), g.newest[1], g.newest[2],
+               g.newest[3], g.newest[4], g.newest[5], g.newest[6], g.newest[7], g.newest[8]);
+    ELSE
+        UPDATE recall.activation a
+        SET n = a.n + g.units, first_at = least(a.first_at, g.first_at), credit = g.credit,
+            folded_until = greatest(a.folded_until, g.reached),
+            -- Mostly parts of an access, which leave the times as they are.
+            t1 = CASE WHEN g.units = 0 THEN a.t1 ELSE recall.nth_newest(1, g.newest, a) END,
+            t2 = CASE WHEN g.units = 0 THEN a.t2 ELSE recall.nth_newest(2, g.newest, a) END,
+            t3 = CASE WHEN g.units = 0 THEN a.t3 ELSE recall.nth_newest(3, g.newest, a) END,
+            t4 = CASE WHEN g.units = 0 THEN a.t4 ELSE recall.nth_newest(4, g.newest, a) END,
+            t5 = CASE WHEN g.units = 0 THEN a.t5 ELSE recall.nth_newest(5, g.newest, a) END,
+            t6 = CASE WHEN g.units = 0 THEN a.t6 ELSE recall.nth_newest(6, g.newest, a) END,
+            t7 = CASE WHEN g.units = 0 THEN a.t7 ELSE recall.nth_newest(7, g.newest, a) END,
+            t8 = CASE WHEN g.units = 0 THEN a.t8 ELSE recall.nth_newest(8, g.newest, a) END
+        FROM recall.gather(p_tenant, p_ids, p_after, p_until, p_credits) g
+        WHERE a.tenant = p_tenant AND a.memory_id = g.memory_id;
+    END IF;
+    GET DIAGNOSTICS v_changed = ROW_COUNT;
     RETURN v_changed;
 END $$;
 
@@ -138,7 +203,7 @@ DECLARE
     v_ids bigint[];
     v_since timestamptz[];
     v_until timestamptz;
-    v_there bigint;
+    v_changed bigint;
     v_gone bigint[];
 BEGIN
     v_taken := ARRAY(
@@ -149,22 +214,21 @@ BEGIN
         WHERE q.tenant = v_tenant AND q.id = ANY (v_taken)
         RETURNING q.memory_ids, q.at
     ), due AS (
-        SELECT u.id, min(t.at) AS since FROM taken t, unnest(t.memory_ids) u(id) GROUP BY u.id
+        SELECT s.id, min(s.at) AS since FROM (SELECT unnest(t.memory_ids) AS id, t.at FROM taken t) s GROUP BY s.id
     )
     SELECT array_agg(d.id), array_agg(d.since), (SELECT count(*) FROM taken), (SELECT max(t.at) FROM taken t)
     INTO v_ids, v_since, v_searches, v_until FROM due d;
     IF v_searches > 0 THEN
-        PERFORM FROM recall.activation a
-        WHERE a.tenant = v_tenant AND a.memory_id = ANY (v_ids) ORDER BY a.memory_id FOR UPDATE;
-        GET DIAGNOSTICS v_there = ROW_COUNT;
         -- Not beyond them: accesses of the next searches would be in before their turn, and seem late then.
-        PERFORM recall.fold_memories(v_tenant, v_ids, v_since, v_until);
+        v_changed := recall.fold_memories(v_tenant, v_ids, v_since, v_until);
         -- What a search showed at the moment in which it was forgotten for good leaves no trace either.
-        IF v_there < cardinality(v_ids) THEN
+        IF v_changed < cardinality(v_ids) THEN
             v_gone := ARRAY(
                 SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
                     SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
-            PERFORM recall.unlog_memories(v_tenant, v_gone);
+            IF cardinality(v_gone) > 0 THEN
+                PERFORM recall.unlog_memories(v_tenant, v_gone);
+            END IF;
         END IF;
     END IF;
     RETURN v_searches;

@@ -101,10 +101,11 @@ DECLARE
     v_returning bigint[];
     v_logged bigint[];
 BEGIN
-    SELECT array_agg(e.memory_id), array_agg(e.at),
-           array_agg(DISTINCT e.memory_id) FILTER (WHERE recall.is_use(e.kind) AND e.weight > 0)
+    SELECT array_agg(u.id), array_agg(u.since), array_agg(u.id) FILTER (WHERE u.used)
     INTO v_ids, v_since, v_returning
-    FROM unnest(p_accesses) e;
+    FROM (
+        SELECT e.memory_id AS id, min(e.at) AS since, bool_or(recall.is_use(e.kind) AND e.weight > 0) AS used
+        FROM unnest(p_accesses) e GROUP BY e.memory_id) u;
     v_returning := ARRAY(
         SELECT v.memory_id FROM recall.archival v
         WHERE v.tenant = p_tenant AND v.memory_id = ANY (v_returning) AND v.restored_at IS NULL
