@@ -6,7 +6,7 @@
     python -m benchmarks.growth 50000.json 200000.json 1000000.json
 
 The exponent is the slope of the logarithm of a cost over that of the size: 0 does not grow, 1 is linear. What
-must not grow has a bound and a verdict; of the rest the table says how it grows. Exits with 1 for a bound missed.
+must not grow has a bound and a verdict; of the rest the table says how it grows.
 """
 
 from __future__ import annotations
