@@ -1,9 +1,10 @@
 -- Layers as data: what applies to a tenant is its own row of a layer, else the database's.
 
 -- layers_of: every layer this tenant can use, by name: the clock and decay its rates stand for, the bounds of
--- its zones, and the median base-level activation of its live memories when last computed (0 before). Inlined.
+-- its zones, and the median base-level activation of its live memories when last computed (0 before).
 CREATE OR REPLACE FUNCTION recall.layers_of(p_tenant text) RETURNS SETOF recall.layer_in_force
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
     SELECT DISTINCT ON (l.name)
            l.name,
            CASE l.reading WHEN 'clock' THEN l.metabolic_rate ELSE 1 END,
