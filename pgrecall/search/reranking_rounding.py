@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-FEW = 4
+FEW = 8
 """Channels of a matrix's input that may be set apart."""
 
-WORTH = 3.0
+WORTH = 2.0
 """Times that the largest channel must exceed the next after the few, for setting them apart to pay."""
 
 Fed = Mapping[str, Any]
