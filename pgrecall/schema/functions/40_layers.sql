@@ -4,7 +4,7 @@
 -- its zones, and the median base-level activation of its live memories when last computed (0 before).
 CREATE OR REPLACE FUNCTION recall.layers_of(p_tenant text) RETURNS SETOF recall.layer_in_force
 LANGUAGE sql STABLE
-SET search_path FROM CURRENT AS $$
+BEGIN ATOMIC
     SELECT DISTINCT ON (l.name)
            l.name,
            CASE l.reading WHEN 'clock' THEN l.metabolic_rate ELSE 1 END,
@@ -14,8 +14,8 @@ SET search_path FROM CURRENT AS $$
     FROM recall.layer l
     LEFT JOIN recall.layer_median m ON m.tenant = p_tenant AND m.layer = l.name
     WHERE l.tenant IN (p_tenant, '*')
-    ORDER BY l.name, l.tenant = '*'
-$$;
+    ORDER BY l.name, l.tenant = '*';
+END;
 
 -- refresh_medians: recomputes for each layer the median of B over this tenant's live memories, which is what
 -- search measures a memory's liveliness against, so that layers of different pace compare.
