@@ -115,7 +115,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _without_pauses(*given: Any, **named: Any) -> Any:
-    from pgrecall.jobs import Runner
+    from pgrecall.jobs.runner import Runner
 
     return Runner(*given, **named, pauses=())
 
