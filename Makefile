@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Modules are compiled when first imported: of torch's thousands most never are.
+# Modules are compiled when first imported: of torch's thousands most never are. What is compiled is kept, whatever
+# the environment says: else each process that a test starts compiles all it imports again.
+export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check -qq install --no-compile
 INSTALLED := $(VENV)/.installed
 DEVELOPING := $(VENV)/.developing

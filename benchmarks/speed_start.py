@@ -59,6 +59,8 @@ def _program(name: str) -> str | None:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    surroundings = dict(os.environ if environment is None else environment)
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled once, not at each start
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{command[0]} failed: {done.stderr.strip()}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import (
@@ -20,66 +19,67 @@ from pgrecall.errors import (
     RerankerError,
     SchemaMismatch,
 )
-from pgrecall.models import (
-    Access,
-    AccessRecord,
-    Agreement,
-    ApiKey,
-    Calibration,
-    Check,
-    ContextBlock,
-    ContextRequest,
-    ContextSource,
-    Draft,
-    DraftLink,
-    Export,
-    Feedback,
-    GraphLink,
-    GraphNode,
-    GraphReport,
-    Hit,
-    ImportReport,
-    IssuedKey,
-    JobOutcome,
-    JobRun,
-    JobStatus,
-    JudgedHit,
-    JudgedQuery,
-    JudgedSearch,
-    Judgement,
-    KeyHolder,
-    Landscape,
-    Languages,
-    Layer,
-    LayerStatus,
-    LeftOut,
-    Link,
-    MemoryFeedback,
-    Neighbourhood,
-    PlanSummary,
-    Problem,
-    PruneOutcome,
-    PrunePlan,
-    PruneUndone,
-    RankFeedback,
-    RelevanceModel,
-    ReliabilityBin,
-    Remembered,
-    Reranked,
-    RerankModel,
-    SearchRequest,
-    SearchResult,
-    Setting,
-    Status,
-    StoredMemory,
-    VitalityCounts,
-    VitalityPoint,
-    VitalityTerms,
-    ZoneShare,
-)
+from pgrecall.later import found_later
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory, Memory
+    from pgrecall.models import (
+        Access,
+        AccessRecord,
+        Agreement,
+        ApiKey,
+        Calibration,
+        Check,
+        ContextBlock,
+        ContextRequest,
+        ContextSource,
+        Draft,
+        DraftLink,
+        Export,
+        Feedback,
+        GraphLink,
+        GraphNode,
+        GraphReport,
+        Hit,
+        ImportReport,
+        IssuedKey,
+        JobOutcome,
+        JobRun,
+        JobStatus,
+        JudgedHit,
+        JudgedQuery,
+        JudgedSearch,
+        Judgement,
+        KeyHolder,
+        Landscape,
+        Languages,
+        Layer,
+        LayerStatus,
+        LeftOut,
+        Link,
+        MemoryFeedback,
+        Neighbourhood,
+        PlanSummary,
+        Problem,
+        PruneOutcome,
+        PrunePlan,
+        PruneUndone,
+        RankFeedback,
+        RelevanceModel,
+        ReliabilityBin,
+        Remembered,
+        Reranked,
+        RerankModel,
+        SearchRequest,
+        SearchResult,
+        Setting,
+        Status,
+        StoredMemory,
+        VitalityCounts,
+        VitalityPoint,
+        VitalityTerms,
+        ZoneShare,
+    )
     from pgrecall.search.embedding import Embedder
     from pgrecall.search.reranking import Reranker
     from pgrecall.settings import Settings
@@ -163,17 +163,15 @@ __all__ = [
     "__version__",
 ]
 
-# What draws in psycopg, SQLAlchemy and pydantic waits until it is named: `import pgrecall` stays quick.
-_LATER = {
-    "AsyncMemory": "pgrecall.client",
-    "Memory": "pgrecall.client",
-    "Embedder": "pgrecall.search.embedding",
-    "Reranker": "pgrecall.search.reranking",
-    "Settings": "pgrecall.settings",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'pgrecall' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+# What draws in psycopg and pydantic, and sixty values, wait until they are named: importing stays quick.
+if not TYPE_CHECKING:
+    _HOMES = {
+        "client": ("AsyncMemory", "Memory"),
+        "search.embedding": ("Embedder",),
+        "search.reranking": ("Reranker",),
+        "settings": ("Settings",),
+    }
+    _FOUND = {*globals(), *(name for names in _HOMES.values() for name in names)}
+    __getattr__, __dir__ = found_later(
+        __name__, _HOMES | {"models": [name for name in __all__ if name not in _FOUND]}
+    )

@@ -5,14 +5,16 @@ This is the only module that looks at the environment; every variable begins wit
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from pgrecall.errors import InvalidInput
+
+_PREFIX = "pgrecall_"
 
 EmbedderKind = Literal["local", "http", "hash", "none"]
 RerankerKind = Literal["none", "local", "onnx", "http"]
@@ -22,10 +24,13 @@ def _default_data_dir() -> Path:
     return Path(platformdirs.user_data_dir("pgrecall"))
 
 
-class Settings(BaseSettings):
-    """Where the memories live, whose they are, what embeds them and what reranks them."""
+class Settings(BaseModel):
+    """Where the memories live, whose they are, what embeds them and what reranks them.
 
-    model_config = SettingsConfigDict(env_prefix="PGRECALL_", frozen=True, extra="ignore")
+    What is not given is read from the environment, in capitals or not.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", validate_default=True)
 
     database_url: SecretStr | None = Field(
         default=None, description="Postgres to use; without it an embedded server is started."
@@ -108,6 +113,15 @@ class Settings(BaseSettings):
     http_patience: float = Field(
         default=10.0, gt=0, le=600, description="Seconds a request may wait, and a client may dawdle."
     )
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**(_environment() | given))
+
+
+def _environment() -> dict[str, str]:
+    """The variables that are ours, named as the settings are."""
+    named = ((name.lower(), value) for name, value in os.environ.items())
+    return {name.removeprefix(_PREFIX): value for name, value in named if name.startswith(_PREFIX)}
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -106,7 +106,7 @@ def _imports(classes: list[type], used: set[str]) -> str:
     """The imports of the sources, as far as the stub uses their names."""
     names: dict[str, set[str]] = {}
     for cls in classes:
-        for node in ast.parse(Path(inspect.getfile(cls)).read_text()).body:
+        for node in _at_the_top(ast.parse(Path(inspect.getfile(cls)).read_text()).body):
             if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
                 found = {alias.name for alias in node.names if alias.name in used}
                 names.setdefault(node.module, set()).update(found)
@@ -116,6 +116,15 @@ def _imports(classes: list[type], used: set[str]) -> str:
         for ours in (False, True)
     ]  # fmt: skip
     return "\n\n".join("\n".join(_wrapped(line) for line in group) for group in groups if group) + "\n"
+
+
+def _at_the_top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, with those that only type checkers see."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from node.body
+        else:
+            yield node
 
 
 def _import_order(name: str) -> tuple[int, str]:

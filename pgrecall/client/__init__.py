@@ -19,8 +19,21 @@ memory        all of them as ``Memory``
 async_memory  and as ``AsyncMemory``
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
-from pgrecall.client.async_memory import AsyncMemory
-from pgrecall.client.memory import Memory
+from pgrecall.later import found_later
+
+if TYPE_CHECKING:
+    from pgrecall.client.async_memory import AsyncMemory
+    from pgrecall.client.memory import Memory
 
 __all__ = ["AsyncMemory", "DraftFields", "LayerFields", "Memory", "SearchOptions"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = found_later(
+        __name__,
+        {"async_memory": ("AsyncMemory",), "memory": ("Memory",)},
+    )

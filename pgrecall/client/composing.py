@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Unpack
 
+from pgrecall import flows
 from pgrecall.arguments import SearchOptions
 from pgrecall.client.driver import Driver
-from pgrecall.flows.composing import context
 from pgrecall.models import ContextBlock, ContextRequest, Order, SearchRequest
 
 CANDIDATES = 50
@@ -50,4 +50,4 @@ class Composing(Driver):
             budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, count_tokens
         )
         question = SearchRequest(query, **options)
-        return self._drive(context(question, request, self._abilities))
+        return self._drive(flows.context(question, request, self._abilities))

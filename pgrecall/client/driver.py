@@ -14,24 +14,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from copy import copy
 from functools import partial
-from typing import Any, Self, TypeVar
-
-from tenacity import (
-    AsyncRetrying,
-    retry_if_exception,
-    stop_after_attempt,
-    wait_random_exponential,
-)
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pgrecall import flows
 from pgrecall.client.ground import Ground
 from pgrecall.database import Database
-from pgrecall.embedded import EmbeddedServer
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
 from pgrecall.operations import Operation
 from pgrecall.search.embedding import Embedder
 from pgrecall.search.reranking import Reranker
 from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.embedded import EmbeddedServer
 
 T = TypeVar("T")
 
@@ -175,11 +170,17 @@ class Driver(ABC):
                 if _was_lost(error):
                     raise _unsure(error) from error
                 raise
-        repeating = AsyncRetrying(
+        return await self._repeated(operation)
+
+    async def _repeated(self, operation: Operation[T]) -> T:
+        """Further attempts at an operation that may succeed now."""
+        import tenacity  # takes its time, and hardly ever is anything broken off
+
+        repeating = tenacity.AsyncRetrying(
             sleep=self._pause,
-            retry=retry_if_exception(lambda error: _may_be_repeated(error, operation)),
-            stop=stop_after_attempt(REPEATS),
-            wait=wait_random_exponential(multiplier=0.1, max=1.0),
+            retry=tenacity.retry_if_exception(lambda error: _may_be_repeated(error, operation)),
+            stop=tenacity.stop_after_attempt(REPEATS),
+            wait=tenacity.wait_random_exponential(multiplier=0.1, max=1.0),
             reraise=True,
         )
         return await repeating(self._fetched, operation)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pgrecall.embedded import SERVING_ROLE, EmbeddedServer
 from pgrecall.errors import DatabaseError, EmbedderMismatch, InvalidInput
 from pgrecall.flows import Tools
 from pgrecall.schema import state as schema
 from pgrecall.search.embedding import Embedder, dimensions_of, make_embedder
 from pgrecall.search.reranking import Reranker, make_reranker
 from pgrecall.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from pgrecall.embedded import EmbeddedServer
 
 
 class Ground:
@@ -53,6 +55,8 @@ class Ground:
         if address is not None:
             self._require_usable(schema.inspect(address, timeout=self.settings.connect_timeout))
             return address
+        from pgrecall.embedded import EmbeddedServer
+
         self.server = EmbeddedServer.start(self.settings.data_dir)
         try:
             self._require_usable(self._current(self.server))
@@ -68,6 +72,7 @@ class Ground:
             state = schema.inspect(server.serving_url, timeout=timeout)
             if schema.is_current(state):
                 return state
+        from pgrecall.embedded import SERVING_ROLE
         from pgrecall.schema import roles
 
         dimensions = dimensions_of(self.tools.embedder)

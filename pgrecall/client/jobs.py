@@ -7,14 +7,18 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
+from typing import TYPE_CHECKING
 
+from pgrecall import jobs
 from pgrecall.client.driver import Driver
 from pgrecall.database import Database
 from pgrecall.flows import Aside, Flow
-from pgrecall.jobs import Job, Runner, job_named, standings
 from pgrecall.models import JobOutcome, JobRun, JobStatus
 from pgrecall.operations.jobs import job_runs
 from pgrecall.search.embedding import Embedder
+
+if TYPE_CHECKING:
+    from pgrecall.jobs import Job, Runner
 
 
 class Working(Driver):
@@ -42,7 +46,7 @@ class Working(Driver):
             InvalidInput: there is no job of this name.
         """
         sweep = _Sweep(
-            job_named(name),
+            jobs.job_named(name),
             None if all_tenants else self.tenant,
             self._job_database,
             self.embedder,
@@ -58,11 +62,11 @@ class Working(Driver):
         Raises:
             InvalidInput: there is no job of this name.
         """
-        return self._run(job_runs(job_named(name).name if name is not None else None, limit))
+        return self._run(job_runs(jobs.job_named(name).name if name is not None else None, limit))
 
     def jobs(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
         """Every job with its interval, its newest run, and where it stands."""
-        return self._drive(standings(now))
+        return self._drive(jobs.standings(now))
 
 
 @dataclass(slots=True)
@@ -84,7 +88,9 @@ class _Sweep:
 
     def _work(self) -> list[JobOutcome]:
         with self.database() as database:
-            self.runner = Runner(database, embedder=self.embedder, stop=self.stop, progress=self.progress)
+            self.runner = jobs.Runner(
+                database, embedder=self.embedder, stop=self.stop, progress=self.progress
+            )
             return self.runner.sweep(self.job, self.runner.targets(self.job, self.tenant), now=self.now)
 
     def _give_up(self) -> None:

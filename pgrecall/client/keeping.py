@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pgrecall import flows, operations
+from pgrecall import flows, jobs, operations
 from pgrecall.client.driver import Driver
-from pgrecall.jobs import full_status
 from pgrecall.models import Check, GraphReport, LayerStatus, Status, VitalityTerms
 from pgrecall.operations import keeping
 
@@ -70,4 +69,4 @@ class Keeping(Driver):
 
     def status(self, *, now: datetime | None = None) -> Status:
         """What this tenant holds and how it fares, where its jobs stand, and the database it lives in."""
-        return self._drive(full_status(now, self._revision))
+        return self._drive(jobs.full_status(now, self._revision))

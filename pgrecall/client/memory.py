@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event
+from typing import TYPE_CHECKING
 
 from pgrecall.client.calibrating import Calibrating
 from pgrecall.client.composing import Composing
@@ -20,8 +21,10 @@ from pgrecall.client.surveying import Surveying
 from pgrecall.client.sync_driver import SyncDriver
 from pgrecall.client.tuning import Tuning
 from pgrecall.client.using import Using
-from pgrecall.jobs import Runner
 from pgrecall.search.embedding import Embedder
+
+if TYPE_CHECKING:
+    from pgrecall.jobs import Runner
 
 
 class Capabilities(
@@ -80,4 +83,6 @@ class Memory(Capabilities, SyncDriver):
 
         It works with threads and blocks, so there is none in :class:`pgrecall.AsyncMemory`.
         """
+        from pgrecall.jobs import Runner
+
         return Runner(self._database, embedder=embedder or self.embedder, stop=stop, progress=progress)

@@ -9,11 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from pgrecall import __version__
+from pgrecall import __version__, flows
 from pgrecall.client.driver import Driver
 from pgrecall.database import Database
 from pgrecall.flows import Aside, Flow
-from pgrecall.flows.transfer import BrokenOff, Transfer, read_export, write_export
 from pgrecall.models import Export
 
 
@@ -42,12 +41,12 @@ class Moving(Driver):
             InvalidInput: the file cannot be written.
         """
         path = Path(target) if isinstance(target, str) else target
-        transfer = Transfer(self.tenant, embeddings, progress)
+        transfer = flows.Transfer(self.tenant, embeddings, progress)
         return self._drive(
             _Moved(
                 self._job_database,
                 transfer,
-                lambda database: write_export(database, path, transfer, f"pgrecall {__version__}", now),
+                lambda database: flows.write_export(database, path, transfer, f"pgrecall {__version__}", now),
             ).flow()
         )
 
@@ -74,10 +73,10 @@ class Moving(Driver):
             EmbedderMismatch: its vectors are of another embedder than this database's.
         """
         path = Path(source) if isinstance(source, str) else source
-        transfer = Transfer(self.tenant, embeddings, progress)
+        transfer = flows.Transfer(self.tenant, embeddings, progress)
         return self._drive(
             _Moved(
-                self._job_database, transfer, lambda database: read_export(database, path, transfer)
+                self._job_database, transfer, lambda database: flows.read_export(database, path, transfer)
             ).flow()
         )
 
@@ -87,7 +86,7 @@ class _Moved:
     """A transfer in a thread, over connections of its own, whatever the client's colour."""
 
     database: Callable[[], AbstractContextManager[Database]]
-    transfer: Transfer
+    transfer: flows.Transfer
     move: Callable[[Database], Export]
 
     def flow(self) -> Flow[Export]:
@@ -98,5 +97,5 @@ class _Moved:
         try:
             with self.database() as database:
                 return self.move(database)
-        except BrokenOff:  # and so nobody waits for what became of it
+        except flows.BrokenOff:  # and so nobody waits for what became of it
             return None

@@ -64,8 +64,9 @@ class AsyncDatabase:
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
                 async with connection.pipeline():  # what it sends is one transaction
-                    await connection.execute(*self._limits.opening(tenant, durable=durable))
-                    cursor = await connection.execute(sql, parameters)
+                    cursor = connection.cursor()
+                    await cursor.execute(*self._limits.opening(tenant, durable=durable))
+                    await cursor.execute(sql, parameters)
                 connection.heard_at = time.monotonic()
                 return await cursor.fetchall()
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+import select
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 import psycopg
-from psycopg.abc import RV, PQGen
+from psycopg.abc import RV, Buffer, PQGen
+from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Format
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 from pydantic_core import from_json
 
 from pgrecall.database.server import Row
 from pgrecall.database.translation import first_line, sentence, translated
+from pgrecall.encoding import PackedVector
 from pgrecall.errors import DatabaseUnavailable
 
 
@@ -48,7 +52,8 @@ class BoundedConnection(psycopg.Connection[Row]):
     heard_at = -math.inf
 
     def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
-        return super().wait(_bounded(gen, self), *rest, **options)
+        bounded = gen if self.deadline == math.inf else _bounded(gen, self)
+        return super().wait(bounded, *rest, **options)
 
 
 class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
@@ -58,7 +63,8 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
     heard_at = -math.inf
 
     async def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
-        return await super().wait(_bounded(gen, self), *rest, **options)
+        bounded = gen if self.deadline == math.inf else _bounded(gen, self)
+        return await super().wait(bounded, *rest, **options)
 
 
 def kept_alive(url: str) -> dict[str, Any]:
@@ -86,6 +92,18 @@ _KEEP_ALIVE = (
 )
 
 
+class _VectorDumper(Dumper):
+    """A packed vector as it is, of a type that the function says which it is given to."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: PackedVector) -> Buffer:
+        return obj
+
+
+psycopg.adapters.register_dumper(PackedVector, _VectorDumper)
+
+
 def read_json_quickly(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
     """JSON of this connection is read by pydantic's parser: explanations are half of what a search gives."""
     set_json_loads(from_json, connection)
@@ -95,15 +113,19 @@ def is_fresh(connection: BoundedConnection | BoundedAsyncConnection) -> bool:
     """Whether the server answered a moment ago and has not hung up since: then it need not be asked."""
     if time.monotonic() - connection.heard_at >= FRESH:
         return False
-    with DefaultSelector() as selector:
-        selector.register(connection.fileno(), EVENT_READ)
-        return not selector.select(0)  # the end of a connection is something to read
+    return not _something_to_read(connection.fileno())  # the end of a connection is something to read
+
+
+def _something_to_read(descriptor: int) -> bool:
+    if sys.platform == "win32":  # which has no poll, and whose select takes any socket
+        return bool(select.select([descriptor], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _bounded(gen: PQGen[RV], connection: BoundedConnection | BoundedAsyncConnection) -> PQGen[RV]:
     """The same exchange with the server, looking at the clock whenever psycopg wakes up without news."""
-    if connection.deadline == math.inf:
-        return (yield from gen)
     try:
         wanted = next(gen)
         while True:

@@ -73,8 +73,9 @@ class Database:
         with self._limits.our_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
             with connection.pipeline():  # what it sends is one transaction, and hardly a wait longer than one
-                connection.execute(*self._limits.opening(tenant, durable=durable))
-                cursor = connection.execute(sql, parameters)
+                cursor = connection.cursor()
+                cursor.execute(*self._limits.opening(tenant, durable=durable))
+                cursor.execute(sql, parameters)
             connection.heard_at = time.monotonic()
             return cursor.fetchall()
 

@@ -19,53 +19,60 @@ jobs        what jobs did, and where they stand
 reports     imports, the link graph, the state of a tenant
 """
 
-from pgrecall.models.calibration import (
-    FEATURES,
-    Agreement,
-    Calibration,
-    Fitted,
-    JudgedQuery,
-    Judgement,
-    RelevanceModel,
-    ReliabilityBin,
-    RerankModel,
-)
-from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order
-from pgrecall.models.export import Export
-from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
-from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
-from pgrecall.models.landscape import Landscape, ZoneShare
-from pgrecall.models.layers import Languages, Layer, Setting
-from pgrecall.models.memories import (
-    RELATIONS,
-    Draft,
-    DraftLink,
-    Link,
-    Outcome,
-    Remembered,
-    Role,
-    StoredMemory,
-    VitalityTerms,
-)
-from pgrecall.models.pictures import (
-    AccessRecord,
-    GraphLink,
-    GraphNode,
-    Neighbourhood,
-    VitalityCounts,
-    VitalityPoint,
-)
-from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
-from pgrecall.models.reports import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
-from pgrecall.models.search import (
-    Hit,
-    Reranked,
-    SearchRequest,
-    SearchResult,
-    VitalityMode,
-)
-from pgrecall.models.use import Access, AccessKind
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgrecall.later import found_later
+
+if TYPE_CHECKING:
+    from pgrecall.models.calibration import (
+        FEATURES,
+        Agreement,
+        Calibration,
+        Fitted,
+        JudgedQuery,
+        Judgement,
+        RelevanceModel,
+        ReliabilityBin,
+        RerankModel,
+    )
+    from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order
+    from pgrecall.models.export import Export
+    from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
+    from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
+    from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
+    from pgrecall.models.landscape import Landscape, ZoneShare
+    from pgrecall.models.layers import Languages, Layer, Setting
+    from pgrecall.models.memories import (
+        RELATIONS,
+        Draft,
+        DraftLink,
+        Link,
+        Outcome,
+        Remembered,
+        Role,
+        StoredMemory,
+        VitalityTerms,
+    )
+    from pgrecall.models.pictures import (
+        AccessRecord,
+        GraphLink,
+        GraphNode,
+        Neighbourhood,
+        VitalityCounts,
+        VitalityPoint,
+    )
+    from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+    from pgrecall.models.reports import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
+    from pgrecall.models.search import (
+        Hit,
+        Reranked,
+        SearchRequest,
+        SearchResult,
+        VitalityMode,
+    )
+    from pgrecall.models.use import Access, AccessKind
 
 __all__ = [
     "FEATURES",
@@ -132,3 +139,51 @@ __all__ = [
     "VitalityTerms",
     "ZoneShare",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = found_later(
+        __name__,
+        {
+            "calibration": (
+                "FEATURES",
+                "Agreement",
+                "Calibration",
+                "Fitted",
+                "JudgedQuery",
+                "Judgement",
+                "RelevanceModel",
+                "ReliabilityBin",
+                "RerankModel",
+            ),
+            "context": ("ContextBlock", "ContextRequest", "ContextSource", "LeftOut", "Order"),
+            "export": ("Export",),
+            "feedback": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
+            "jobs": ("JobOutcome", "JobRun", "JobStatus"),
+            "keys": ("ApiKey", "IssuedKey", "KeyHolder"),
+            "landscape": ("Landscape", "ZoneShare"),
+            "layers": ("Languages", "Layer", "Setting"),
+            "memories": (
+                "RELATIONS",
+                "Draft",
+                "DraftLink",
+                "Link",
+                "Outcome",
+                "Remembered",
+                "Role",
+                "StoredMemory",
+                "VitalityTerms",
+            ),
+            "pictures": (
+                "AccessRecord",
+                "GraphLink",
+                "GraphNode",
+                "Neighbourhood",
+                "VitalityCounts",
+                "VitalityPoint",
+            ),
+            "prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
+            "reports": ("Check", "GraphReport", "ImportReport", "LayerStatus", "Problem", "Status"),
+            "search": ("Hit", "Reranked", "SearchRequest", "SearchResult", "VitalityMode"),
+            "use": ("Access", "AccessKind"),
+        },
+    )

@@ -23,21 +23,28 @@ pictures    what pictures are drawn from
 transfer    a tenant whole, as lines
 """
 
-from pgrecall.operations.base import Operation, Row
-from pgrecall.operations.graph import link_graph, settle_links, store_cut_sizes
-from pgrecall.operations.links import link, pending_count, supersede
-from pgrecall.operations.memories import (
-    KnownContent,
-    Rejected,
-    content_hashes,
-    forget,
-    get,
-    keys_of_source,
-    remember_many,
-)
-from pgrecall.operations.reading import refresh_statistics, server_version, status
-from pgrecall.operations.searching import find, questions_without_names, search_and_log
-from pgrecall.operations.use import record_access, record_accesses
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgrecall.later import found_later
+
+if TYPE_CHECKING:
+    from pgrecall.operations.base import Operation, Row
+    from pgrecall.operations.graph import link_graph, settle_links, store_cut_sizes
+    from pgrecall.operations.links import link, pending_count, supersede
+    from pgrecall.operations.memories import (
+        KnownContent,
+        Rejected,
+        content_hashes,
+        forget,
+        get,
+        keys_of_source,
+        remember_many,
+    )
+    from pgrecall.operations.reading import refresh_statistics, server_version, status
+    from pgrecall.operations.searching import find, questions_without_names, search_and_log
+    from pgrecall.operations.use import record_access, record_accesses
 
 __all__ = [
     "KnownContent",
@@ -64,3 +71,25 @@ __all__ = [
     "store_cut_sizes",
     "supersede",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = found_later(
+        __name__,
+        {
+            "base": ("Operation", "Row"),
+            "graph": ("link_graph", "settle_links", "store_cut_sizes"),
+            "links": ("link", "pending_count", "supersede"),
+            "memories": (
+                "KnownContent",
+                "Rejected",
+                "content_hashes",
+                "forget",
+                "get",
+                "keys_of_source",
+                "remember_many",
+            ),
+            "reading": ("refresh_statistics", "server_version", "status"),
+            "searching": ("find", "questions_without_names", "search_and_log"),
+            "use": ("record_access", "record_accesses"),
+        },
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from pgrecall.encoding import Vector, to_json, vector_text
+from pgrecall.encoding import Vector, packed, to_json, vector_text
 from pgrecall.models import Hit, SearchRequest
 from pgrecall.models.search import Candidate, Found, Weighing
 from pgrecall.operations.base import NOW, Operation, Row
@@ -63,9 +63,9 @@ def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> 
 
 
 def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dict[str, object]:
-    texts = None if vectors is None else [vector_text(vector) for vector in vectors]
-    first = texts.pop(0) if texts and request.query.strip() else None
-    parameters: dict[str, object] = {"embedding": first, "embeddings": _array(texts)}
+    left = list(vectors or ())
+    first = packed(left.pop(0)) if left and request.query.strip() else None
+    parameters: dict[str, object] = {"embedding": first, "embeddings": _array(left)}
     for name in _SEARCH_PARAMETERS:
         value = getattr(request, name)
         parameters[name] = list(value) if isinstance(value, tuple) else value
@@ -75,9 +75,9 @@ def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dic
     return parameters
 
 
-def _array(vectors: list[str] | None) -> str | None:
+def _array(vectors: Sequence[Vector]) -> str | None:
     """An array of vectors as Postgres reads it; its type is the parameter's, wherever pgvector lives."""
-    return "{" + ",".join(f'"{vector}"' for vector in vectors) + "}" if vectors else None
+    return "{" + ",".join(f'"{vector_text(vector)}"' for vector in vectors) + "}" if vectors else None
 
 
 def _found(rows: Sequence[Row]) -> Found:
@@ -98,7 +98,8 @@ def _found(rows: Sequence[Row]) -> Found:
 
 def _hit(row: Row) -> Hit:
     values = {name: row[name] for name in _HIT_FIELDS}
-    for name in ("tags", "supersedes", "contradicts"):
-        values[name] = tuple(values[name])
+    values["tags"] = tuple(values["tags"])
+    values["supersedes"] = tuple(values["supersedes"])
+    values["contradicts"] = tuple(values["contradicts"])
     values["explanation"] = values["explanation"] or {}
     return Hit(**values)

@@ -111,11 +111,11 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed runs of a job are not tried three times: what is wrong here stays wrong."""
-    monkeypatch.setattr("pgrecall.client.jobs.Runner", _without_pauses)
+    monkeypatch.setattr("pgrecall.jobs.Runner", _without_pauses)
 
 
 def _without_pauses(*given: Any, **named: Any) -> Any:
-    from pgrecall.jobs import Runner
+    from pgrecall.jobs.runner import Runner
 
     return Runner(*given, **named, pauses=())
 

@@ -437,7 +437,7 @@ def test_drafts_that_cite_the_same_memories_at_once_never_deadlock(database_url:
 
 
 def test_forgetting_and_using_at_once_never_deadlock(database_url: str, query: Query) -> None:
-    names = [f"k{place}" for place in range(60)]
+    names = [f"k{place}" for place in range(24)]
     ids = {name: note(query, name, *names) for name in names}
     doomed = names[::2]
     barrier = threading.Barrier(3)
@@ -463,7 +463,7 @@ def test_forgetting_and_using_at_once_never_deadlock(database_url: str, query: Q
 
     with ThreadPoolExecutor(3) as threads:
         list(threads.map(connected, (forget, use, use)))
-    assert query("SELECT count(*) FROM recall.memory") == [{"count": 30}]
+    assert query("SELECT count(*) FROM recall.memory") == [{"count": 12}]
 
 
 def test_a_link_that_waits_for_a_name_goes_to_one_memory(sql: Query) -> None:

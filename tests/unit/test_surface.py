@@ -8,6 +8,7 @@ import inspect
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
@@ -34,13 +35,22 @@ def test_every_name_resolves(name: str) -> None:
     assert getattr(pgrecall, name) is not None
 
 
+@pytest.mark.parametrize("package", ["client", "flows", "jobs", "models", "operations", "vitality"])
+def test_what_is_imported_later_is_there(package: str) -> None:
+    found = import_module(f"pgrecall.{package}")
+    assert set(found.__all__) <= set(dir(found))
+    assert all(getattr(found, name) is not None for name in found.__all__)
+    with pytest.raises(AttributeError, match=f"module 'pgrecall.{package}' has no attribute 'Nothing'"):
+        _ = found.Nothing
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'pgrecall' has no attribute 'Nothing'"):
         _ = pgrecall.Nothing
 
 
 def test_every_public_member_is_in_all() -> None:
-    tools = {"annotations", "import_module", "TYPE_CHECKING"}
+    tools = {"annotations", "found_later", "TYPE_CHECKING"}
     assert public_names(pgrecall) - tools <= set(pgrecall.__all__)
 
 
@@ -58,12 +68,13 @@ def test_every_error_is_drawn_in_the_tree() -> None:
 
 
 def test_every_value_is_exported() -> None:
-    values = {name for name, value in vars(models).items() if dataclasses.is_dataclass(value)}
+    values = {name for name in models.__all__ if dataclasses.is_dataclass(getattr(models, name))}
+    assert len(values) > 50
     assert values <= set(pgrecall.__all__)
 
 
 def test_every_value_is_frozen_and_has_slots() -> None:
-    for value in vars(models).values():
+    for value in (getattr(models, name) for name in models.__all__):
         if dataclasses.is_dataclass(value):
             assert value.__dataclass_params__.frozen
             assert hasattr(value, "__slots__")
@@ -73,6 +84,7 @@ def test_importing_pgrecall_imports_nothing_heavy() -> None:
     code = "import json, sys, pgrecall; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"torch", "sentence_transformers", "sqlalchemy", "psycopg", "alembic", "pydantic", "httpx"}
+    heavy |= {"pgrecall.models", "dataclasses"}
     assert heavy & set(json.loads(done.stdout)) == set()
 
 

@@ -1,0 +1,23 @@
+"""Packages whose names are imported once they are asked for: of a hundred modules a search needs twenty."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+
+
+def found_later(
+    package: str, homes: Mapping[str, Iterable[str]]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """The ``__getattr__`` and the ``__dir__`` of a package; ``homes`` says which module has which names."""
+    home_of = {name: module for module, names in homes.items() for name in names}
+    known = sys.modules[package].__dict__
+
+    def find(name: str) -> object:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        known[name] = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        return known[name]
+
+    return find, lambda: sorted({*known, *home_of})

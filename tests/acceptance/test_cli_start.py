@@ -1,0 +1,67 @@
+"""What a command imports before it answers: most of the time of a short one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from pgrecall.client import Memory
+from pgrecall.settings import Settings
+
+RUN = """
+import json, sys
+from pgrecall.faces.cli import main
+try:
+    main()
+except SystemExit as ended:
+    print(json.dumps({"code": ended.code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+
+NEEDLESS = {
+    "alembic",
+    "apscheduler",
+    "filelock",
+    "httpx",
+    "jinja2",
+    "mcp",
+    "networkx",
+    "numpy",
+    "onnxruntime",
+    "pydantic_settings",
+    "sentence_transformers",
+    "sqlalchemy",
+    "tenacity",
+    "torch",
+    "uvicorn",
+    "yaml",
+    "pgrecall.client.async_memory",
+    "pgrecall.embedded",
+    "pgrecall.flows.composing",
+    "pgrecall.flows.remembering",
+    "pgrecall.flows.transfer",
+    "pgrecall.graph",
+    "pgrecall.jobs.catalogue",
+    "pgrecall.search.compose",
+}
+
+
+def test_a_search_imports_what_it_needs(database_url: str, memory: Memory, settings: Settings) -> None:
+    memory.remember("the harbour opens in May")
+    asked = os.environ | {
+        "PGRECALL_DATABASE_URL": database_url,
+        "PGRECALL_TENANT": settings.tenant,
+        "PGRECALL_EMBEDDER": "hash",
+        "PGRECALL_EMBEDDER_DIMENSIONS": str(settings.embedder_dimensions),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "search", "harbour"],
+        env=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert (told["code"], "harbour" in done.stdout) == (0, True)
+    assert NEEDLESS & set(told["modules"]) == set()
