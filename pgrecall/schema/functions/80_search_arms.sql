@@ -156,7 +156,7 @@ BEGIN
     IF v_gate IS NOT NULL THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
         FROM recall.holding(
-            p_tenant, v_gate, '{}', p_pool * 4, p_words, p_idfs,
+            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs,
             p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
             p_now) h;
     ELSIF p_documents[1] > 20000 THEN
