@@ -2,7 +2,7 @@
 
 -- relevance_model_of: the coefficients for this tenant, embedder and the first of these profiles that there is; the
 -- tenant's own first, then those shipped for the embedder, then those for any embedder; NULL where there is none.
-CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, VARIADIC p_profiles text[])
+CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
@@ -28,7 +28,7 @@ DECLARE
     v_model recall.relevance_model;
 BEGIN
     IF p_profile IS NOT NULL THEN
-        v_model := recall.relevance_model_of(p_tenant, p_embedder, p_profile);
+        v_model := recall.relevance_model_of(p_tenant, p_embedder, ARRAY[p_profile]);
         IF v_model.profile IS NULL THEN
             PERFORM recall.reject(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.', (
                 SELECT string_agg(DISTINCT r.profile, ', ') FROM recall.relevance_model r
@@ -40,7 +40,7 @@ BEGIN
             SELECT l.profile FROM recall.layer l WHERE l.tenant IN (p_tenant, '*') AND l.name = p_layers[1]
             ORDER BY l.tenant = '*' LIMIT 1);
     END IF;
-    RETURN recall.relevance_model_of(p_tenant, p_embedder, v_of_layer, 'balanced');
+    RETURN recall.relevance_model_of(p_tenant, p_embedder, ARRAY[v_of_layer, 'balanced']);
 END $$;
 
 -- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue and graph, 1 where

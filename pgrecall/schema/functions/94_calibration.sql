@@ -71,7 +71,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_model recall.relevance_model := recall.relevance_model_of(
-        recall.current_tenant(), recall.setting_of('*', 'embedding.model') #>> '{}', p_profile);
+        recall.current_tenant(), recall.setting_of('*', 'embedding.model') #>> '{}', ARRAY[p_profile]);
 BEGIN
     IF v_model.profile IS NULL THEN
         PERFORM recall.reject(format('There is no profile %L.', left(p_profile, 100)), format('There are: %s.', (
