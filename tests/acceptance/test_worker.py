@@ -264,7 +264,7 @@ def test_a_job_that_another_worker_is_at_is_skipped(pgrecall: Command, query: Qu
 
 
 def test_ctrl_c_ends_a_job_in_good_order(start: Start, query: Query, database_url: str) -> None:
-    search(query, 8500)
+    search(query, 205_000)
     with psycopg.connect(database_url) as holder:
         holder.execute("SELECT FROM recall.activation FOR UPDATE")
         running = start("job", "run", "fold")
@@ -273,7 +273,7 @@ def test_ctrl_c_ends_a_job_in_good_order(start: Start, query: Query, database_ur
         time.sleep(0.2)  # the step under way goes on waiting; once it may, it ends, and no other begins
     code, out, err = ended(running)
     assert (code, err) == (130, "stopped\n")
-    told = re.fullmatch(r"fold for acme: stopped, (\d),000 folded so far\.\n", out)
+    told = re.fullmatch(r"fold for acme: stopped, (\d)00,000 folded so far\.\n", out)
     assert told is not None
     assert states(query, "fold") == ["stopped"]
-    assert accesses(query) == [1000 * int(told[1]) + 1]
+    assert accesses(query) == [100_000 * int(told[1]) + 1]
