@@ -109,7 +109,11 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
             for name, measure in MEASUREMENTS.items():
                 if chosen.only in name:
                     with screen.status(name):
-                        rows += measure(ground)
+                        for row in measure(ground):
+                            rows.append(row)
+                            screen.print(
+                                f"{row.measure}: {row.ratio:.3g} {row.goal}", style="dim", highlight=False
+                            )
     return rows, around
 
 

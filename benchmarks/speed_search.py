@@ -159,12 +159,14 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
     """The search as it is, and one that reads the vitality that the refresh stored."""
     act_for(connection, tenant.name)
     connection.execute(_CACHED_SUM)
-    (definition,) = connection.execute("SELECT pg_get_functiondef('recall.find'::regproc)").fetchone() or (
-        "",
-    )
-    assert "recall.activation_sum(" in definition
-    cached = definition.replace("FUNCTION recall.find(", "FUNCTION recall.find_cached(")
-    connection.execute(cached.replace("recall.activation_sum(", "recall.cached_sum("))
+    for name, replaced in (("candidates", "activation_sum"), ("find", "candidates")):
+        (definition,) = connection.execute(
+            f"SELECT pg_get_functiondef('recall.{name}'::regproc)"
+        ).fetchone() or ("",)
+        assert f"recall.{replaced}(" in definition
+        cached = definition.replace(f"FUNCTION recall.{name}(", f"FUNCTION recall.{name}_cached(")
+        by = "cached_sum" if replaced == "activation_sum" else f"{replaced}_cached"
+        connection.execute(cached.replace(f"recall.{replaced}(", f"recall.{by}("))
     connection.execute("UPDATE recall.activation SET vitality = coalesce(vitality, 0.5)")
     connection.execute("VACUUM ANALYZE recall.activation")
     asks = "SELECT id, score FROM recall.{}(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"
