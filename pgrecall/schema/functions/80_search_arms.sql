@@ -107,9 +107,10 @@ BEGIN
     LIMIT p_limit;
 END $$;
 
--- newest_holding: those of the newest 1,000 memories that hold one of these words, and what they weigh in each.
+-- newest_holding: the newest p_limit memories, of the newest 1,000 and beside those known, that hold one of these words,
+-- and what they weigh in each.
 CREATE OR REPLACE FUNCTION recall.newest_holding(
-    p_tenant text, p_words tsquery[], p_idfs double precision[],
+    p_tenant text, p_known bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
     p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
     p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
 ) RETURNS TABLE (id bigint, strength double precision)
@@ -126,13 +127,15 @@ BEGIN
         WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_until, 'infinity')
         ORDER BY m.happened_at DESC LIMIT 1000) n
     WHERE n.search_text @@ v_any AND recall.passes(
-        n, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now);
+        n, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now)
+      AND n.id <> ALL (p_known)
+    LIMIT p_limit;
 END $$;
 
 -- lexical_arm: the memories that hold the question's words, rare ones above all, best first. Few are read and scored,
 -- however many memories there are and however common the words: those its gate lets through, then those that hold the
--- next word. Where even the rarest is common those that hold all of the words come first, and of words that more than
--- 20,000 memories hold only the newest are looked at, unless the filters leave too few of them.
+-- next word. Where even the rarest is common those that hold all of the words come first (unless more than 20,000 hold
+-- it), and of words that more than 5,000 memories hold only the newest are looked at, unless filters leave too few, or none is found.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
     p_tenant text, p_total bigint, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
     p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
@@ -159,16 +162,17 @@ BEGIN
             p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs,
             p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
             p_now) h;
-    ELSIF p_documents[1] > 20000 THEN
-        SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
+    END IF;
+    IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
+        SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.newest_holding(
-            p_tenant, p_words, p_idfs,
+            p_tenant, v_ids, p_pool * 4, p_words, p_idfs,
             p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
             p_now) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND (
-        p_documents[v_rest] <= 20000
-        OR v_rest = 1 AND num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0) THEN
+        p_documents[v_rest] <= 5000
+        OR v_rest = 1 AND (v_ids = '{}' OR num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0)) THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.holding(
             p_tenant, recall.tenant_query(p_tenant) && p_words[v_rest], v_ids, p_pool, p_words, p_idfs,
