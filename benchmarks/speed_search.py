@@ -15,8 +15,8 @@ NEAREST = """
 SELECT memory_id FROM recall.{} WHERE NOT archived ORDER BY embedding <=> %(vector)s::halfvec LIMIT 50
 """
 _EXACT = """
-SELECT id FROM recall.vectors_of(%(tenant)s, NULL)
-ORDER BY (embedding <=> %(vector)s::halfvec) + 0, id LIMIT 50
+SELECT memory_id FROM recall.{} WHERE tenant = %(tenant)s AND NOT archived
+ORDER BY (embedding <=> %(vector)s::halfvec) + 0, memory_id LIMIT 50
 """
 _ARM = """
 SELECT id FROM recall.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
@@ -131,8 +131,11 @@ def recalls(connection: Connect, asked: Sequence[Question], holders: Sequence[Te
 
 def _recall(connection: Connect, asked: Sequence[Question], tenant: Tenant, goal: float) -> Row:
     found = there = 0
+    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant.name,)).fetchone() or ("",)
     for given in values_of(asked, tenant):
-        right, got = ({row[0] for row in connection.execute(sql, given)} for sql in (_EXACT, _ARM))
+        right, got = (
+            {row[0] for row in connection.execute(sql, given)} for sql in (_EXACT.format(home), _ARM)
+        )
         found, there = found + len(right & got), there + len(right)
     return Row(
         f"recall@50 of the semantic arm, {tenant.size:,} memories", "exact", found / there, 1.0, "",

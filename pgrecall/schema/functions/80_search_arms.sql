@@ -175,7 +175,9 @@ BEGIN
         OR v_rest = 1 AND (v_ids = '{}' OR num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0)) THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.holding(
-            p_tenant, recall.tenant_query(p_tenant) && p_words[v_rest], v_ids, p_pool, p_words, p_idfs,
+            p_tenant, recall.tenant_query(p_tenant) && p_words[v_rest], v_ids,
+            -- All of them, where they are few: some hold it more strongly than others.
+            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs,
             p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
             p_now) h;
     END IF;
