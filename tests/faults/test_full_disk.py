@@ -30,7 +30,7 @@ pytestmark = pytest.mark.fault
 
 MANY = 220
 A_BATCH = 34
-"""Drafts of 60,000 characters that an import stores at a time: 2,000,000 characters at most, and one more draft."""
+"""Drafts of 60,000 characters that an import stores at a time: as many as begin within 2,000,000."""
 SIGNS = bytes(b"!$%()*,;=?^|~"[value % 13] for value in range(256))
 
 

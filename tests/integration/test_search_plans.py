@@ -348,7 +348,7 @@ def test_a_small_tenant_does_not_read_its_neighbours(corpus: Corpus, counted: bo
     finally:
         corpus.run("SELECT recall.refresh_lexemes()", tenant="small")
 
-    assert touched(found, "memory") <= 5 * SMALL
+    assert touched(found, "memory") <= 6 * SMALL  # counted twice, weighed once, and its neighbours are 6,000
 
 
 def test_a_large_tenant_loses_few_of_the_nearest(corpus: Corpus) -> None:
