@@ -6,6 +6,7 @@ python -m scripts.figures --check    exits with 1 where one is not what it shoul
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -137,8 +138,26 @@ def protection() -> str:
     )
 
 
+def growth() -> str:
+    """What a search touches at three sizes, each beside what it touches at the largest."""
+    measured = {int(size): row for size, row in json.loads((TARGET / "growth.json").read_text()).items()}
+    sizes = sorted(measured)
+    ticks = [(float(size), f"{size:,}") for size in sizes]
+    chart = Chart(
+        "memories", "share of what it is at the largest", (sizes[0], sizes[-1]), logarithmic=True, ticks=ticks
+    )
+    for number, name in enumerate(measured[sizes[0]]):
+        most = max(measured[size][name] for size in sizes)
+        chart.line(name, [(float(size), measured[size][name] / most) for size in sizes], number)
+    return chart.svg(
+        "From fifty thousand memories to a million a search reads as many memories and links and "
+        "computes as many vitalities; it touches twice the blocks, as the look into the vector index does."
+    )
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "layers.svg": layers, "life.svg": life, "weighing.svg": weighing, "protection.svg": protection,
+    "growth.svg": growth,
 }  # fmt: skip
 
 

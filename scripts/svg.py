@@ -100,12 +100,17 @@ class Chart(Drawing):
         return super().svg(about)
 
     def _name_lines(self) -> None:
-        """The names at the right, moved apart where they would lie on each other."""
-        lowest = self.bottom + 4
+        """The names at the right, moved apart where they would lie on each other, up first and then down."""
+        placed: list[tuple[float, str, str]] = []
+        lowest, highest = self.bottom + 4, self.top + 4
         for name, y, colour in sorted(self._lines, key=lambda line: -line[1]):
             lowest = min(y + 4, lowest)
-            self.text((self.right + 8, lowest), name, colour=colour)
+            placed.append((lowest, name, colour))
             lowest -= 15
+        for y, name, colour in reversed(placed):
+            highest = max(y, highest)
+            self.text((self.right + 8, highest), name, colour=colour)
+            highest += 15
 
     def _x(self, value: float) -> float:
         low, high = map(math.log, self.span) if self.logarithmic else self.span

@@ -134,7 +134,7 @@ END $$;
 
 -- lexical_arm: the memories that hold the question's words, rare ones above all, best first. Few are read and scored,
 -- however many memories there are and however common the words: those its gate lets through, then those that hold the
--- next word. Where even the rarest is common those that hold all of the words come first (unless more than 20,000 hold
+-- next word. Where even the rarest is common those that hold all of the words come first (unless more than 10,000 hold
 -- it), and of words that more than 5,000 memories hold only the newest are looked at, unless filters leave too few, or none is found.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
     p_tenant text, p_total bigint, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
@@ -153,7 +153,7 @@ BEGIN
     SELECT g.gate, g.rest INTO v_gate, v_rest FROM recall.gate_of(p_words, p_documents) g;
     IF v_gate IS NOT NULL THEN
         v_gate := recall.gate_for(p_tenant, p_total, v_gate);
-    ELSIF p_documents[1] BETWEEN 2001 AND 20000 AND cardinality(p_words) > 1 THEN
+    ELSIF p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
         v_gate := recall.tenant_query(p_tenant) && recall.all_of(p_words);
     END IF;
     IF v_gate IS NOT NULL THEN
@@ -166,7 +166,7 @@ BEGIN
     IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.newest_holding(
-            p_tenant, v_ids, p_pool * 4, p_words, p_idfs,
+            p_tenant, v_ids, p_pool * 2, p_words, p_idfs,
             p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
             p_now) h;
     END IF;
