@@ -32,7 +32,7 @@ class Known:
         numpy = importlib.import_module("numpy")
         self.folder = folder
         texts = json.loads((folder / "texts.json").read_text(encoding="utf-8"))
-        self._places = {text: place for place, text in enumerate(texts)}
+        self._places = {text.strip(): place for place, text in enumerate(texts)}  # some stores strip
         self._vectors = numpy.load(folder / "vectors.npy", mmap_mode="r")
 
     @property
@@ -40,7 +40,7 @@ class Known:
         return int(self._vectors.shape[1])
 
     def vector(self, text: str) -> list[float]:
-        made: list[float] = self._vectors[self._places[text]].tolist()
+        made: list[float] = self._vectors[self._places[text.strip()]].tolist()
         return made
 
 
