@@ -129,11 +129,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     size.add_argument("--memories", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", help=f"what is measured, of {', '.join(MEASUREMENTS)}")
     parser.add_argument("--calls", type=int, default=200, help="of each kind")
-    parser.add_argument("--rounds", type=int, default=3, help="of what takes seconds")
+    parser.add_argument("--rounds", type=int, help="of what takes seconds; 3, and 2 with --quick")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "pgrecall-bench")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     parser.set_defaults(memories=DEFAULT)
     chosen = parser.parse_args(arguments)
+    if chosen.rounds is None:
+        chosen.rounds = 2 if chosen.memories == QUICK else 3
     if chosen.memories < 2_000 or min(chosen.calls, chosen.rounds) < 1:
         parser.error("at least 2,000 memories, and 1 call and round")
     for word in chosen.only.split(","):
