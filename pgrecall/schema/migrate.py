@@ -237,8 +237,8 @@ _OUR_FUNCTIONS = (
     "SELECT oid::regprocedure::text AS signature, ctid::text AS version "
     "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
-    # Those of generated columns come with the revision that makes the column.
-    "AND proname NOT IN ('joined', 'configuration', 'plain')"
+    # Those that a column or an index is made with come with its revision.
+    "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words')"
 )
 
 

@@ -46,7 +46,7 @@ SEARCH_TEXT = (
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "
     "setweight(to_tsvector(recall.configuration(language), left(body, 100000)), 'C') || "
     "setweight(to_tsvector(recall.configuration(language), left(context, 10000)), 'D')"
-    # No text can hold this lexeme: it lets the shared index leave other tenants' rows alone.
+    # No text can hold this lexeme. Up to revision 0007 the text index told tenants apart by it.
     " || array_to_tsvector(ARRAY[chr(1) || tenant])"
 )
 
@@ -119,7 +119,7 @@ def _memory_rules() -> tuple[Constraint, ...]:
 
 def _memory_indexes() -> tuple[Index, ...]:
     return (
-        Index("memory_search_text_idx", "search_text", postgresql_using="gin"),
+        Index("memory_words_idx", text("recall.tenant_words(tenant, search_text)"), postgresql_using="gin"),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
         Index(
             "memory_author_idx",
@@ -169,7 +169,6 @@ def _activation(metadata: MetaData) -> Table:
         Column("cut_size", Integer, nullable=False, server_default=text("0")),
         Column("protected", Boolean, nullable=False, server_default=text("false")),
         Column("vitality", Double),
-        Column("zone", Text),
         moment("computed_at"),
         PrimaryKeyConstraint("tenant", "memory_id", name="activation_pkey"),
         owned_by_memory("activation_memory_fkey"),

@@ -12,6 +12,7 @@ from pgrecall import DatabaseError, InvalidInput, Memory, SchemaMismatch
 from pgrecall.schema import migrate
 from pgrecall.settings import Settings
 from tests.migration.catalogue import catalogue, fetch, recall_settings
+from tests.waiting import PATIENCE
 
 
 def test_init_installs_this_version(empty_database: str) -> None:
@@ -116,7 +117,7 @@ def test_many_may_initialise_at_once(empty_database: str) -> None:
     barrier = threading.Barrier(3)
 
     def init(_: int) -> migrate.Upgrade:
-        barrier.wait(timeout=30)
+        barrier.wait(timeout=PATIENCE)
         return migrate.upgrade(empty_database, dimensions=64)
 
     with ThreadPoolExecutor(3) as threads:

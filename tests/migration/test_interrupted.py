@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -18,6 +18,7 @@ from tests.migration.catalogue import catalogue, fetch
 from tests.migration.old_schemas import fill, take_to
 from tests.migration.test_every_revision import rows, settled
 from tests.migration.upgrading import Upgrading
+from tests.waiting import PATIENCE, until
 
 OLD_FUNCTION = (
     "CREATE FUNCTION recall.zone_of(p_retention double precision) RETURNS text LANGUAGE sql RETURN 'old'"
@@ -85,14 +86,6 @@ def backends(url: str) -> list[int]:
     return [pid for (pid,) in found]
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    for _ in range(2000):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to that")
-
-
 def test_a_process_that_is_killed_leaves_what_was_there(old: str) -> None:
     """In the middle of 0004: what it did before is gone with it."""
     table = "recall.lexeme"
@@ -101,14 +94,18 @@ def test_a_process_that_is_killed_leaves_what_was_there(old: str) -> None:
     with psycopg.connect(old) as holder:
         holder.execute(f"LOCK TABLE {table} IN SHARE MODE")
         upgrading.begin()
-        wait_until(lambda: bool(fetch(old, WAITING, (table,))))
+        until(lambda: fetch(old, WAITING, (table,)), "a wait")
         upgrading.kill()
-    wait_until(lambda: backends(old) == [])
+    until(lambda: backends(old) == [], "the end of all connections")
     unharmed(old, before)
     completes(old)
 
 
-WAITING = "SELECT FROM pg_locks WHERE NOT granted AND relation = to_regclass(%s)"
+# The tables of clones of one template share their numbers, so a lock is looked for by its database too.
+WAITING = (
+    "SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid) "
+    "WHERE NOT granted AND relation = to_regclass(%s) AND datname = current_database()"
+)
 
 
 def test_a_backend_that_is_ended_leaves_what_was_there(old: str) -> None:
@@ -116,16 +113,12 @@ def test_a_backend_that_is_ended_leaves_what_was_there(old: str) -> None:
     with ThreadPoolExecutor(1) as threads, psycopg.connect(old) as holder:
         holder.execute("LOCK TABLE recall.lexeme IN SHARE MODE")
         upgrade = threads.submit(migrate.upgrade, old)
-        wait_until(lambda: bool(fetch(old, WAITING, ("recall.lexeme",))))
-        fetch(
-            old,
-            "SELECT pg_terminate_backend(pid) FROM pg_locks "
-            "WHERE NOT granted AND relation = 'recall.lexeme'::regclass",
-        )
+        [(pid,)] = until(lambda: fetch(old, WAITING, ("recall.lexeme",)), "a wait")
+        fetch(old, "SELECT pg_terminate_backend(%s)", (pid,))
         holder.rollback()
         with pytest.raises(DatabaseUnavailable, match="terminating connection"):
-            upgrade.result(60)
-    wait_until(lambda: backends(old) == [])
+            upgrade.result(PATIENCE)
+    until(lambda: backends(old) == [], "the end of all connections")
     unharmed(old, before)
     completes(old)
 
@@ -136,7 +129,7 @@ def test_a_process_that_is_killed_at_any_instant_has_done_all_or_nothing(old: st
     upgrading.begin()
     time.sleep(random.uniform(0.1, 1.5))
     upgrading.kill()
-    wait_until(lambda: backends(old) == [])
+    until(lambda: backends(old) == [], "the end of all connections")
     if migrate.inspect(old).revision == "0001":
         unharmed(old, before)
     completes(old)

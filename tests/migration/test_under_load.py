@@ -13,6 +13,7 @@ from pgrecall.schema import migrate
 from pgrecall.schema.migrate import Patience
 from pgrecall.settings import Settings
 from tests.migration.catalogue import catalogue, fetch
+from tests.waiting import PATIENCE
 
 STALE = "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'"
 
@@ -39,8 +40,8 @@ def test_an_upgrade_does_not_queue_everybody_behind_one_transaction(database_url
         upgrading = threading.Thread(target=upgrade)
         upgrading.start()
         others.start()
-        upgrading.join(60)
-        others.join(60)
+        upgrading.join(PATIENCE)
+        others.join(PATIENCE)
         assert stored == [True] * 3
         [error] = refused
         assert error.message == (
@@ -111,7 +112,7 @@ def test_no_call_is_lost_or_half_done_during_an_upgrade(database_url: str) -> No
             assert migrate.upgrade(database_url).changed
         stop.set()
         for client in clients.values():
-            client.join(60)
+            client.join(PATIENCE)
 
         for name, sql in THERE.items():
             assert {key for (key,) in fetch(database_url, sql)} == clients[name].done, name

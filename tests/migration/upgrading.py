@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.waiting import PATIENCE
+
 PROGRAM = (
     "import sys; from pgrecall.schema import migrate; print('ready', flush=True); sys.stdin.readline(); "
     "print(migrate.upgrade(sys.argv[1], dimensions=64).changed)"
@@ -32,9 +34,9 @@ class Upgrading:
 
     def said(self) -> str:
         """What it said, once it has ended."""
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=PATIENCE)
         return out + err
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=PATIENCE)

@@ -50,16 +50,15 @@ BEGIN
     END IF;
 END $$;
 
--- lock_salt: what keys of advisory locks are salted with: whoever watches locks or guesses names cannot tell whose they
--- are.
-CREATE OR REPLACE FUNCTION recall.lock_salt() RETURNS bigint
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-BEGIN
-    RETURN coalesce((
+-- salt_of_locks: one row, what keys of advisory locks are salted with: whoever watches locks or guesses names cannot tell
+-- whose they are. Inlined.
+CREATE OR REPLACE FUNCTION recall.salt_of_locks() RETURNS TABLE (salt bigint)
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT coalesce((
         SELECT (s.value #>> '{}')::bigint FROM recall.setting s
         WHERE s.tenant = '*' AND s.name = 'lock.salt'), 0);  -- without one there would be no lock
-END $$;
+END;
 
 -- salted: the key of an advisory lock for something of a tenant. Inlined.
 CREATE OR REPLACE FUNCTION recall.salted(p_what text, p_tenant text, p_salt bigint) RETURNS bigint
@@ -71,7 +70,7 @@ CREATE OR REPLACE FUNCTION recall.lock_key(p_what text, p_tenant text) RETURNS b
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN recall.salted(p_what, p_tenant, recall.lock_salt());
+    RETURN (SELECT recall.salted(p_what, p_tenant, s.salt) FROM recall.salt_of_locks() s);
 END $$;
 
 -- refuse: raises insufficient_privilege with a sentence (its full stop comes with it) and the way out; never returns.

@@ -5,11 +5,12 @@ CREATE OR REPLACE FUNCTION recall.quoted_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || '''')::tsquery;
 
--- tenant_query: a tsquery that holds for this tenant's memories alone. Their search_text carries the lexeme, so
--- that the shared text index reads no other tenant's rows.
-CREATE OR REPLACE FUNCTION recall.tenant_query(p_tenant text) RETURNS tsquery
+-- tenant_query: this query as the text index is asked, which holds tenant_words: each word led by the tenant's mark, so
+-- that no other tenant's postings are read. What it finds is to be asked for its tenant: two may have the same mark.
+CREATE OR REPLACE FUNCTION recall.tenant_query(p_tenant text, p_query tsquery) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN recall.quoted_query(chr(1) || p_tenant);
+RETURN regexp_replace(
+    p_query::text, '''(([^'']|'''')*)''', '''' || recall.tenant_mark(p_tenant) || '\1''', 'g')::tsquery;
 
 -- idf: inverse document frequency in the form of BM25, never negative.
 CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURNS double precision
@@ -66,7 +67,8 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT count(*) FROM (
         SELECT FROM recall.memory m
-        WHERE m.search_text @@ (recall.tenant_query(p_tenant) && recall.quoted_query(p_lexeme))
+        WHERE recall.tenant_words(m.tenant, m.search_text)
+              @@ recall.tenant_query(p_tenant, recall.quoted_query(p_lexeme))
           AND m.tenant || '' = p_tenant
         LIMIT p_cap) counted
 $$;

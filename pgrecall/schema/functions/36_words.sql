@@ -28,7 +28,8 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_words text[] := tsvector_to_array(to_tsvector(p_language, p_text));
 BEGIN
-    RETURN QUERY SELECT u, false FROM unnest(v_words) u;
+    -- The text index has no room for a longer one beside the tenant's mark.
+    RETURN QUERY SELECT u, false FROM unnest(v_words) u WHERE octet_length(u) <= 2040;
     IF cardinality(v_words) > 0 AND (p_text = lower(p_text) OR p_text = upper(p_text)) THEN
         RETURN;
     END IF;
@@ -80,7 +81,8 @@ BEGIN
         SELECT count(*), recall.prefix_query(p_word), 0.7, 'prefix' INTO documents, query, share, step
         FROM (
             SELECT FROM recall.memory m
-            WHERE m.search_text @@ (recall.tenant_query(p_tenant) && recall.prefix_query(p_word))
+            WHERE recall.tenant_words(m.tenant, m.search_text)
+                  @@ recall.tenant_query(p_tenant, recall.prefix_query(p_word))
               AND m.tenant || '' = p_tenant
             LIMIT 10000) counted;
     ELSE
@@ -212,7 +214,8 @@ BEGIN
         v_written := phraseto_tsquery(recall.configuration('simple'), v_hint);
         IF numnode(v_phrase) = 0 AND (numnode(v_written) = 0 OR NOT EXISTS (
             SELECT FROM recall.memory m
-            WHERE m.search_text @@ (recall.tenant_query(p_tenant) && v_written) AND m.tenant || '' = p_tenant)) THEN
+            WHERE recall.tenant_words(m.tenant, m.search_text) @@ recall.tenant_query(p_tenant, v_written)
+              AND m.tenant || '' = p_tenant)) THEN
             PERFORM recall.reject(
                 format('The hint %L holds only stop words or punctuation.', left(v_hint, 100)),
                 'Name a term that must occur.');

@@ -1,4 +1,4 @@
--- Drafts as jsonb, read and checked: what `remember_many` stores.
+-- Drafts, checked: as rows, as which `remember` has them, and as jsonb, which `remember_many` reads into rows.
 
 -- is_relation: whether links may carry this relation.
 CREATE OR REPLACE FUNCTION recall.is_relation(p_relation text) RETURNS boolean
@@ -127,42 +127,59 @@ BEGIN
                 THEN 'its metadata is no JSON object' END;
 END $$;
 
--- size_problem: why a text of a draft is too long to be kept or indexed, else NULL.
-CREATE OR REPLACE FUNCTION recall.size_problem(p_draft jsonb) RETURNS text
+-- type_problem: why a field of this row is of its type and yet nothing that a draft can say, else NULL.
+CREATE OR REPLACE FUNCTION recall.type_problem(d recall.memory) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    IF p_draft ->> 'key' = '' THEN
-        RETURN 'its key has 0 characters; a key has 1 to 1,000';
-    ELSIF pg_column_size(p_draft) < 1000 THEN
-        RETURN NULL;  -- what is small as a whole holds nothing long
-    END IF;
     RETURN CASE
-        WHEN length(p_draft ->> 'body') > 1000000 THEN format(
-            'its body has %s characters, more than 1,000,000; split it', length(p_draft ->> 'body'))
-        WHEN length(p_draft ->> 'title') > 1000 THEN format(
-            'its title has %s characters, more than 1,000', length(p_draft ->> 'title'))
-        WHEN length(p_draft ->> 'key') > 1000 THEN format(
-            'its key has %s characters; a key has 1 to 1,000', length(p_draft ->> 'key'))
+        WHEN array_ndims(d.tags) > 1 OR array_position(d.tags, NULL) > 0 THEN 'its tags are no JSON array of texts'
+        WHEN array_ndims(d.aliases) > 1 OR array_position(d.aliases, NULL) > 0
+            THEN 'its aliases are no JSON array of texts'
+        WHEN jsonb_typeof(d.metadata) <> 'object' THEN 'its metadata is no JSON object'
+    END;
+END $$;
+
+-- size_problem: why a text of this row is too long to be kept or indexed, else NULL.
+CREATE OR REPLACE FUNCTION recall.size_problem(d recall.memory) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN CASE
+        WHEN length(d.body) > 1000000 THEN format(
+            'its body has %s characters, more than 1,000,000; split it', length(d.body))
+        WHEN length(d.title) > 1000 THEN format('its title has %s characters, more than 1,000', length(d.title))
+        WHEN length(d.key) > 1000 THEN format('its key has %s characters; a key has 1 to 1,000', length(d.key))
         ELSE (
-            SELECT format('its %s %s %s bytes, more than %s',
-                          f.name, f.verb, octet_length(p_draft ->> f.name), f.most)
-            FROM (VALUES ('key', 'has', 2000), ('author', 'has', 2000), ('source', 'has', 2000),
-                         ('tags', 'have', 20000), ('aliases', 'have', 20000)) AS f(name, verb, most)
-            WHERE octet_length(p_draft ->> f.name) > f.most
+            SELECT format('its %s %s %s bytes, more than %s', f.name, f.verb, octet_length(f.said), f.most)
+            FROM (VALUES ('key', 'has', d.key, 2000), ('author', 'has', d.author, 2000),
+                         ('source', 'has', d.source, 2000), ('tags', 'have', to_jsonb(d.tags)::text, 20000),
+                         ('aliases', 'have', to_jsonb(d.aliases)::text, 20000)) AS f(name, verb, said, most)
+            WHERE octet_length(f.said) > f.most
             LIMIT 1)
     END;
 END $$;
 
--- draft_problem: why a draft that could be read cannot be stored, else NULL.
-CREATE OR REPLACE FUNCTION recall.draft_problem(d recall.memory, p_layers text[], p_now timestamptz) RETURNS text
+-- draft_problem: why this row cannot be stored, as a memory in one of these layers, else NULL.
+CREATE OR REPLACE FUNCTION recall.draft_problem(d recall.memory, p_layers text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_problem text;
 BEGIN
-    IF btrim(d.title, E' \t\r\n') = '' AND btrim(d.body, E' \t\r\n') = '' THEN
+    IF d.key = '' THEN
+        RETURN 'its key has 0 characters; a key has 1 to 1,000';
+    ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.source, d.tags, d.aliases)) >= 1000 THEN
+        -- What is small as a whole holds nothing long.
+        v_problem := recall.size_problem(d);
+    END IF;
+    IF v_problem IS NOT NULL THEN
+        RETURN v_problem;
+    ELSIF btrim(d.title, E' \t\r\n') = '' AND btrim(d.body, E' \t\r\n') = '' THEN
         RETURN 'it has neither a title nor a body';
     ELSIF d.layer <> ALL (p_layers) THEN
-        RETURN format('its layer %L is unknown; there are %s', left(d.layer, 100), array_to_string(p_layers, ', '));
+        RETURN format('its layer %L is unknown; there are %s', left(d.layer, 100), (
+            SELECT string_agg(DISTINCT l, ', ' ORDER BY l) FROM unnest(p_layers) l));
     ELSIF d.role NOT IN ('user', 'assistant', 'system', 'tool') THEN
         RETURN format('its role %L is none of user, assistant, system, tool', left(d.role, 100));
     ELSIF coalesce(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) IS NULL THEN
@@ -173,50 +190,66 @@ BEGIN
         WHEN NOT (least(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) >= '0001-01-03 UTC'
                   AND greatest(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) < '9999-12-30 UTC')
             THEN 'one of its times lies outside the years 1 to 9999'
-        WHEN d.occurred_at > p_now + interval '1 day' THEN format(
+        WHEN d.occurred_at > d.created_at + interval '1 day' THEN format(
             'its occurred_at %s lies in the future; give valid_from for what is to come', d.occurred_at)
         WHEN d.valid_from > d.valid_until THEN format(
             'its valid_from %s lies after its valid_until %s', d.valid_from, d.valid_until)
     END;
 END $$;
 
--- parse_drafts: the drafts as rows of `memory` with ids of their own, each in its place, and in the same place of
--- `problems` in one clause why a draft cannot be stored: its row is NULL then. p_blank is what holds where a draft says
--- nothing; `rejected` is the first place with a problem, 0 without one. Embeddings are those in their places of p_embeddings; where that is NULL, a draft has none or says so.
-CREATE OR REPLACE FUNCTION recall.parse_drafts(
+-- read_drafts: the drafts as rows of `memory` with ids of their own, each in its place, with their keys and links, and
+-- in the same place of `problems` in one clause why a draft cannot be stored: its row and id are NULL then. p_blank is
+-- what holds where a draft says nothing; `rejected` is the first place with a problem, 0 without one; `linked` is
+-- whether one has links, `named` whether one has a name by which it may be there already, or waited for, and `pinned`
+-- whether one is. Embeddings are those in their places of p_embeddings; where that is NULL, a draft has none or says
+-- so.
+CREATE OR REPLACE FUNCTION recall.read_drafts(
     p_items jsonb, p_embeddings halfvec[], p_embedded_with text, p_blank recall.memory, p_layers text[],
     p_dimensions int,
-    OUT drafts recall.memory[], OUT keys text[], OUT problems text[], OUT rejected int
+    OUT drafts recall.memory[], OUT ids bigint[], OUT keys text[], OUT links jsonb[], OUT problems text[],
+    OUT rejected int, OUT linked boolean, OUT named boolean, OUT pinned boolean
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_repeated CONSTANT jsonb := recall.repeated_keys(p_items);
+    v_repeated CONSTANT jsonb := CASE WHEN jsonb_array_length(p_items) > 1 THEN recall.repeated_keys(p_items) END;
     v_item jsonb;
     v_draft recall.memory;
+    v_links jsonb;
     v_problem text;
 BEGIN
     rejected := 0;
+    linked := false;
+    named := false;
+    pinned := false;
     FOR i IN 1 .. jsonb_array_length(p_items) LOOP
         v_item := p_items -> (i - 1);
-        v_problem := coalesce(recall.form_problem(v_item), recall.size_problem(v_item), CASE
-            WHEN p_embeddings[i] IS NOT NULL THEN recall.direction_problem(p_embeddings[i], p_dimensions)
-            WHEN v_item ->> 'embedding' IS NOT NULL
-                THEN recall.vector_problem(v_item ->> 'embedding', p_dimensions) END, CASE
-            WHEN v_repeated ? (v_item ->> 'key') THEN format(
-                'its key %L stands in this call %s times; a key names one memory', v_item ->> 'key',
-                v_repeated ->> (v_item ->> 'key')) END);
+        v_problem := recall.form_problem(v_item);
         IF v_problem IS NULL THEN
             v_draft := recall.filled_draft(p_blank, v_item);
-            v_problem := coalesce(recall.draft_problem(v_draft, p_layers, p_blank.created_at), CASE
-                WHEN v_item -> 'links' NOT IN ('[]', 'null') THEN recall.links_problem(v_item -> 'links') END);
+            v_links := CASE WHEN v_item -> 'links' NOT IN ('[]', 'null') THEN v_item -> 'links' END;
+            v_problem := coalesce(recall.draft_problem(v_draft, p_layers), CASE
+                WHEN p_embeddings[i] IS NOT NULL THEN recall.direction_problem(p_embeddings[i], p_dimensions)
+                WHEN v_item ->> 'embedding' IS NOT NULL
+                    THEN recall.vector_problem(v_item ->> 'embedding', p_dimensions) END, CASE
+                WHEN v_repeated ? v_draft.key THEN format(
+                    'its key %L stands in this call %s times; a key names one memory', v_draft.key,
+                    v_repeated ->> v_draft.key) END, CASE
+                WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END);
         END IF;
         IF v_problem IS NULL THEN
             v_draft.id := nextval('recall.memory_id_seq');
             v_draft.embedded_with := CASE WHEN p_embeddings[i] IS NOT NULL THEN p_embedded_with END;
             drafts[i] := v_draft;
+            ids[i] := v_draft.id;
+            named := named OR v_draft.key IS NOT NULL OR v_draft.title <> '' OR v_draft.aliases <> '{}';
+            pinned := pinned OR v_draft.pinned;
+            links[i] := v_links;
+            linked := linked OR v_links IS NOT NULL;
         ELSE
             drafts[i] := NULL;
+            ids[i] := NULL;
+            links[i] := NULL;
             rejected := coalesce(nullif(rejected, 0), i);
         END IF;
         keys[i] := v_item ->> 'key';
@@ -241,8 +274,8 @@ CREATE OR REPLACE FUNCTION recall.repeated_keys(p_items jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN CASE WHEN jsonb_array_length(p_items) > 1 THEN (
+    RETURN (
         SELECT jsonb_object_agg(r.key, r.many) FROM (
             SELECT e.value ->> 'key' AS key, count(*) AS many FROM jsonb_array_elements(p_items) e
-            WHERE e.value ->> 'key' IS NOT NULL GROUP BY 1 HAVING count(*) > 1) r) END;
+            WHERE e.value ->> 'key' IS NOT NULL GROUP BY 1 HAVING count(*) > 1) r);
 END $$;

@@ -14,112 +14,123 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+    v_rules record;
+    v_embeddings halfvec[];
+    v_read record;
     v_stored record;
 BEGIN
     IF p_embedded_with IS NULL AND jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
         PERFORM recall.reject('These drafts have embeddings, and p_embedded_with does not name their embedder.',
             'Name the model, so that vectors of two models are never compared.');
-    END IF;
-    v_stored := recall.take_drafts(
-        p_items, recall.embeddings_of(p_items), p_embedded_with, p_skip_rejected, p_revive, p_now);
-    RETURN QUERY
-    SELECT u.item::int, u.id, u.key, u.outcome, u.problem
-    FROM unnest(v_stored.ids, v_stored.keys, v_stored.outcomes, v_stored.problems) WITH ORDINALITY
-        u(id, key, outcome, problem, item);
-END $$;
-
--- take_drafts: what remember and remember_many do, with the embeddings apart: p_embeddings[i] of the draft in place i.
--- Returns, in the places of the drafts: ids, keys, outcomes and problems. Most drafts are of memories that are new and
--- link to nothing, and each step is left out that none of these drafts needs.
-CREATE OR REPLACE FUNCTION recall.take_drafts(
-    p_items jsonb, p_embeddings halfvec[], p_embedded_with text, p_skip_rejected boolean, p_revive boolean,
-    p_now timestamptz,
-    OUT ids bigint[], OUT keys text[], OUT outcomes text[], OUT problems text[]
-)
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_tenant text := recall.current_tenant();
-    v_linked boolean := jsonb_path_exists(p_items, '$[*].links[*] ? (@ != null)');
-    v_named boolean := recall.are_named(p_items);
-    v_rules record;
-    v_keys text[];
-    v_parsed record;
-    v_stored record;
-BEGIN
-    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+    ELSIF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
        OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
         PERFORM recall.reject('The drafts must be a JSON array of objects.');
     END IF;
-    p_now := recall.finite(p_now);
-    v_rules := recall.rules_held(v_tenant);
-    IF p_embedded_with IS DISTINCT FROM v_rules.model THEN
-        PERFORM recall.require_embedder(p_embedded_with);
-    END IF;
-    v_parsed := recall.parse_drafts(
-        p_items, p_embeddings, p_embedded_with, recall.blank_draft(v_tenant, v_rules.language, p_now),
-        v_rules.names, v_rules.dimensions);
-    keys := v_parsed.keys;
-    problems := v_parsed.problems;
-    IF v_parsed.rejected > 0 AND NOT p_skip_rejected THEN
+    PERFORM recall.analyze_grown(jsonb_array_length(p_items));
+    v_rules := recall.hold_rules(p_embedded_with, p_now);
+    v_embeddings := recall.embeddings_of(p_items);
+    v_read := recall.read_drafts(
+        p_items, v_embeddings, p_embedded_with, recall.blank_draft(v_rules.tenant, v_rules.language, p_now),
+        v_rules.layers, v_rules.dimensions);
+    IF v_read.rejected > 0 AND NOT p_skip_rejected THEN
         PERFORM recall.reject(format(
-            'Draft %s cannot be stored: %s.', v_parsed.rejected, problems[v_parsed.rejected]));
+            'Draft %s cannot be stored: %s.', v_read.rejected, v_read.problems[v_read.rejected]));
     END IF;
-    v_keys := array_remove(keys, NULL);
-    IF v_linked OR v_named THEN
-        PERFORM recall.lock_drafts(v_tenant, p_items, v_keys, v_linked OR recall.awaits_links(v_tenant));
-    END IF;
-    IF v_keys <> '{}' THEN
-        v_stored := recall.store_alone(v_tenant, v_parsed.drafts, keys, p_revive, p_now);
-    ELSE
-        v_stored := recall.store_drafts(v_tenant, v_parsed.drafts, keys, NULL, p_revive);
-    END IF;
-    ids := v_stored.ids;
-    outcomes := v_stored.outcomes;
-    PERFORM recall.give_birth(v_tenant, v_stored.born, v_stored.rewritten, v_rules.layers, p_now);
-    IF p_embedded_with IS NOT NULL THEN
-        PERFORM recall.store_vectors(v_tenant, v_stored.written, p_embeddings);
-    END IF;
-    IF outcomes && ARRAY['updated', 'revived', 'unchanged'] THEN
-        PERFORM recall.settle_drafts(v_tenant, p_items, ids, outcomes, v_stored.rewritten, p_now);
-    ELSIF v_linked OR v_named AND recall.awaits_links(v_tenant) THEN
-        PERFORM recall.link_drafts(v_tenant, p_items, ids, outcomes, '{}', p_now);
-    END IF;
-    IF outcomes && ARRAY['updated', 'revived']
-       OR jsonb_path_exists(p_items, '$[*].pinned ? (@ != false && @ != null)') THEN
-        PERFORM recall.note_floors(v_tenant, v_stored.written, p_now);
-    END IF;
+    v_stored := recall.take_drafts(
+        v_rules, v_read.drafts, v_read.ids, v_read.keys, CASE WHEN v_read.linked THEN v_read.links END, v_read.named,
+        v_read.pinned, v_embeddings, p_revive, p_now);
+    RETURN QUERY
+    SELECT u.item::int, u.id, u.key,
+           coalesce(u.outcome, CASE WHEN u.id IS NULL THEN 'rejected' ELSE 'created' END), u.problem
+    FROM unnest(v_stored.ids, v_read.keys, v_stored.outcomes, v_read.problems) WITH ORDINALITY
+        u(id, key, outcome, problem, item);
 END $$;
 
--- rules_held: what drafts of this tenant are stored by, which stays so until this transaction ends: changes of its
--- layers, of its language and of where its vectors are wait, so that what is stored here is there when they come to
--- retune it, to read it anew or to move it. Any number may hold them at once.
-CREATE OR REPLACE FUNCTION recall.rules_held(
-    p_tenant text,
-    OUT layers recall.layer_in_force[], OUT names text[], OUT language text, OUT model text, OUT dimensions int
+-- take_drafts: what remember and remember_many do with drafts once they are rows (NULL: one that is rejected): stores
+-- them by the rules that hold_rules returns. Their ids, keys, links and vectors are in the places of the drafts; the
+-- links are NULL where none has any; p_named is whether one has a name by which it may be there already, or waited for,
+-- and p_pinned whether one is pinned. Returns ids and outcomes in the same places; no outcomes where none of the drafts
+-- was there before. Most drafts are of memories that are new and link to nothing, and each step is left out that none of
+-- these drafts needs.
+CREATE OR REPLACE FUNCTION recall.take_drafts(
+    p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_named boolean,
+    p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[]
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_salt bigint := recall.lock_salt();
-    v_settings jsonb;
+    v_keys text[] := array_remove(p_keys, NULL);
+    v_written bigint[];
+    v_rows bigint;  -- assigned, for that is one expression where PERFORM would be a query
+    v_stored record;
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(recall.salted('layers', p_tenant, v_salt)),
-            pg_advisory_xact_lock_shared(recall.salted('language', p_tenant, v_salt)),
-            pg_advisory_xact_lock_shared(recall.salted('vectors', p_tenant, v_salt));
-    SELECT array_agg(l), array_agg(l.name), (
-        SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*') FROM recall.setting s
-        WHERE s.tenant IN (p_tenant, '*') AND s.name IN ('language', 'embedding.model', 'embedding.dimensions'))
-    INTO layers, names, v_settings FROM recall.layers_of(p_tenant) l;
-    language := recall.language_from(v_settings -> 'language');
-    model := v_settings ->> 'embedding.model';
-    dimensions := v_settings -> 'embedding.dimensions';
+    IF p_links IS NOT NULL OR p_named THEN
+        PERFORM recall.lock_drafts(p_rules.tenant, p_drafts, p_links, v_keys,
+                                   p_links IS NOT NULL OR recall.awaits_links(p_rules.tenant));
+    END IF;
+    IF v_keys <> '{}' THEN
+        v_stored := recall.store_alone(p_rules.tenant, p_drafts, p_ids, p_keys, p_revive, p_now);
+        ids := v_stored.ids;
+        outcomes := v_stored.outcomes;
+        v_written := v_stored.written;
+    ELSE
+        v_rows := recall.insert_drafts(p_rules.tenant, p_drafts, p_now);
+        ids := p_ids;
+        v_written := ids;
+    END IF;
+    IF p_embeddings IS NOT NULL THEN
+        v_rows := recall.store_vectors(p_rules.tenant, p_rules.housed, v_written, p_embeddings);
+    END IF;
+    IF outcomes && ARRAY['updated', 'revived', 'unchanged'] THEN
+        PERFORM recall.settle_drafts(
+            p_rules.tenant, p_drafts, p_links, ids, outcomes, v_stored.rewritten, p_now);
+    ELSIF p_links IS NOT NULL OR p_named AND recall.awaits_links(p_rules.tenant) THEN
+        PERFORM recall.link_drafts(p_rules.tenant, p_drafts, p_links, ids, outcomes, '{}', p_now);
+    END IF;
+    IF p_pinned OR outcomes && ARRAY['updated', 'revived'] THEN
+        PERFORM recall.note_floors(p_rules.tenant, v_written, p_now);
+    END IF;
 END $$;
 
--- settle_drafts: what follows for memories that were there before these drafts, and for the links of all: vectors,
--- archivals, links, the pace of their layers, accesses and floors.
+-- hold_rules: what drafts of the current tenant are stored by, which stays so until this transaction ends: changes of
+-- its layers, of its language and of where its vectors are wait, so that what is stored here is there when they come to
+-- retune it, to read it anew or to move it. Any number may hold them at once. Raises for vectors of another embedder
+-- than the one of this database. `layers` are the names of those it can use, in no order, and `housed` is whether its
+-- vectors have a table of their own.
+CREATE OR REPLACE FUNCTION recall.hold_rules(
+    p_embedder text, p_now timestamptz,
+    OUT tenant text, OUT layers text[], OUT language text, OUT dimensions int, OUT housed boolean
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_settings jsonb;
+BEGIN
+    tenant := recall.current_tenant();
+    IF p_now IS DISTINCT FROM now() THEN
+        PERFORM recall.finite(p_now);
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(recall.salted(w.what, hold_rules.tenant, s.salt))
+    FROM recall.salt_of_locks() s CROSS JOIN (VALUES ('layers'), ('language'), ('vectors')) w(what);
+    SELECT ARRAY(SELECT l.name FROM recall.layer l WHERE l.tenant IN (x.tenant, '*')),
+           EXISTS (SELECT FROM recall.vector_home h WHERE h.tenant = x.tenant),
+           (SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*') FROM recall.setting s
+            WHERE s.tenant IN (x.tenant, '*') AND s.name IN ('language', 'embedding.model', 'embedding.dimensions'))
+    INTO layers, housed, v_settings FROM (SELECT hold_rules.tenant) x;
+    language := recall.language_from(v_settings -> 'language');
+    dimensions := v_settings -> 'embedding.dimensions';
+    IF p_embedder IS DISTINCT FROM v_settings ->> 'embedding.model' THEN
+        PERFORM recall.require_embedder(p_embedder);
+    END IF;
+END $$;
+
+-- settle_drafts: what follows for memories that were there before these drafts, and for the links of all: a write is
+-- logged of those whose text changed or that came back (p_rewritten), then vectors, archivals, links, the pace of their
+-- layers, and accesses.
 CREATE OR REPLACE FUNCTION recall.settle_drafts(
-    p_tenant text, p_items jsonb, p_ids bigint[], p_outcomes text[], p_rewritten bigint[], p_now timestamptz
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_rewritten bigint[],
+    p_now timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -127,9 +138,13 @@ DECLARE
     v_updated bigint[] := ARRAY(
         SELECT u.id FROM unnest(p_ids, p_outcomes) u(id, outcome) WHERE u.outcome IN ('updated', 'revived'));
 BEGIN
+    IF p_rewritten <> '{}' THEN
+        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
+        SELECT p_tenant, u, 'write', recall.access_weight(p_tenant, 'write'), p_now, p_now FROM unnest(p_rewritten) u;
+    END IF;
     PERFORM recall.settle_vectors(p_tenant, v_updated);
     PERFORM recall.link_drafts(
-        p_tenant, p_items, p_ids, p_outcomes, recall.note_restored(p_tenant, v_updated, p_now), p_now);
+        p_tenant, p_drafts, p_links, p_ids, p_outcomes, recall.note_restored(p_tenant, v_updated, p_now), p_now);
     PERFORM recall.retune(p_tenant, v_updated);
     PERFORM recall.fold_memories(p_tenant, p_rewritten, array_fill(p_now, ARRAY[cardinality(p_rewritten)]));
 END $$;
@@ -184,18 +199,33 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_item jsonb := jsonb_strip_nulls(jsonb_build_object(
-        'body', p_body, 'title', p_title, 'key', p_key, 'layer', p_layer, 'role', p_role, 'author', p_author,
-        'context', p_context, 'tags', p_tags, 'aliases', p_aliases, 'occurred_at', p_occurred_at));
-    v_stored record;
+    v_embedder text := CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END;
+    v_rules record := recall.hold_rules(v_embedder, p_now);
+    v_draft recall.memory;
+    v_links jsonb := CASE WHEN p_links NOT IN ('[]', 'null') THEN p_links END;
+    v_problem text;
 BEGIN
-    IF p_metadata <> '{}' OR p_links <> '[]' THEN
-        v_item := v_item || jsonb_build_object('metadata', p_metadata, 'links', p_links);
+    SELECT v_rules.tenant, nextval('recall.memory_id_seq'), p_key, coalesce(p_layer, 'knowledge'),
+           coalesce(p_title, ''), coalesce(p_body, ''), p_role, p_author, coalesce(p_context, ''),
+           coalesce(p_tags, '{}'), coalesce(p_aliases, '{}'), CASE WHEN p_metadata <> 'null' THEN p_metadata ELSE '{}' END, p_occurred_at,
+           false, p_now, p_now, v_embedder, v_rules.language
+    INTO v_draft.tenant, v_draft.id, v_draft.key, v_draft.layer,
+         v_draft.title, v_draft.body, v_draft.role, v_draft.author, v_draft.context,
+         v_draft.tags, v_draft.aliases, v_draft.metadata, v_draft.occurred_at,
+         v_draft.pinned, v_draft.created_at, v_draft.updated_at, v_draft.embedded_with, v_draft.language;
+    v_problem := coalesce(
+        CASE WHEN v_draft.tags <> '{}' OR v_draft.aliases <> '{}' OR v_draft.metadata <> '{}'
+             THEN recall.type_problem(v_draft) END,
+        recall.draft_problem(v_draft, v_rules.layers),
+        CASE WHEN p_embedding IS NOT NULL THEN recall.direction_problem(p_embedding, v_rules.dimensions) END,
+        CASE WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END);
+    IF v_problem IS NOT NULL THEN
+        PERFORM recall.reject(format('Draft 1 cannot be stored: %s.', v_problem));
     END IF;
-    v_stored := recall.take_drafts(
-        jsonb_build_array(v_item), ARRAY[p_embedding],
-        CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END, false, true, p_now);
-    RETURN v_stored.ids[1];
+    RETURN (recall.take_drafts(
+        v_rules, ARRAY[v_draft], ARRAY[v_draft.id], ARRAY[p_key], CASE WHEN v_links IS NOT NULL THEN ARRAY[v_links] END,
+        p_key IS NOT NULL OR v_draft.title <> '' OR v_draft.aliases <> '{}', false,
+        CASE WHEN p_embedding IS NOT NULL THEN ARRAY[p_embedding] END, true, p_now)).ids[1];
 END $$;
 
 -- content_hashes: what is stored under these keys: key, content hash, source, and whether it is embedded.

@@ -24,15 +24,17 @@ END $$;
 
 -- store_alone: store_drafts as if nobody else stored these keys: what the drafts change is locked before it is looked
 -- at, and where another transaction has just created one of them, once more from the beginning, now that it is there.
+-- Where none of the keys is there, all drafts are new, with these ids: there are no outcomes then.
 CREATE OR REPLACE FUNCTION recall.store_alone(
-    p_tenant text, p_drafts recall.memory[], p_keys text[], p_revive boolean, p_now timestamptz,
-    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT born recall.memory[]
+    p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[]
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_earlier jsonb;
     v_stored record;
+    v_overtaken boolean;
 BEGIN
     LOOP
         SELECT jsonb_object_agg(l.key, jsonb_build_object(
@@ -41,8 +43,14 @@ BEGIN
             SELECT m.id, m.key, m.content_hash, m.archived_at FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.key = ANY (p_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE) l;
         BEGIN
-            v_stored := recall.store_drafts(p_tenant, p_drafts, p_keys, v_earlier, p_revive);
-            IF v_stored.overtaken THEN
+            IF v_earlier IS NULL THEN
+                v_overtaken := recall.insert_drafts(p_tenant, p_drafts, p_now)
+                               < cardinality(array_remove(p_ids, NULL));
+            ELSE
+                v_stored := recall.store_drafts(p_tenant, p_drafts, p_keys, v_earlier, p_revive, p_now);
+                v_overtaken := v_stored.overtaken;
+            END IF;
+            IF v_overtaken THEN
                 RAISE SQLSTATE 'RC001';
             END IF;
             EXIT;
@@ -50,45 +58,49 @@ BEGIN
             NULL;
         END;
     END LOOP;
-    ids := v_stored.ids;
-    outcomes := v_stored.outcomes;
-    written := v_stored.written;
-    rewritten := v_stored.rewritten;
-    born := v_stored.born;
+    IF v_earlier IS NULL THEN
+        ids := p_ids;
+        written := p_ids;
+    ELSE
+        ids := v_stored.ids;
+        outcomes := v_stored.outcomes;
+        written := v_stored.written;
+        rewritten := v_stored.rewritten;
+    END IF;
 END $$;
 
 -- store_drafts: stores drafts (NULL: one that is rejected), p_earlier being what their keys stand for: an object of
 -- {id, hash, archived}. Returns in the places of the drafts ids, outcomes, and as `written` the ids of what was stored;
--- and which memories are of another text than before or came back (`rewritten`), the new rows (`born`), and whether one
--- of their keys was given away since p_earlier was read (`overtaken`).
+-- and which memories are of another text than before or came back (`rewritten`), and whether one of their keys was
+-- given away since p_earlier was read (`overtaken`).
 CREATE OR REPLACE FUNCTION recall.store_drafts(
-    p_tenant text, p_drafts recall.memory[], p_keys text[], p_earlier jsonb, p_revive boolean,
-    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT born recall.memory[],
-    OUT overtaken boolean
+    p_tenant text, p_drafts recall.memory[], p_keys text[], p_earlier jsonb,
+    p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT overtaken boolean
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_born recall.memory[] := '{}';
     v_known recall.memory[] := '{}';
     v_stored jsonb;
     v_before jsonb;
 BEGIN
-    born := '{}';
     rewritten := '{}';
-    FOR i IN 1 .. coalesce(cardinality(p_drafts), 0) LOOP
+    FOR i IN 1 .. cardinality(p_drafts) LOOP
         v_before := p_earlier -> p_keys[i];
         ids[i] := CASE WHEN v_before IS NULL THEN (p_drafts[i]).id ELSE (v_before -> 'id')::bigint END;
         IF (p_drafts[i]).id IS NULL THEN
             outcomes[i] := 'rejected';
         ELSIF v_before IS NULL THEN
             outcomes[i] := 'created';
-            born[cardinality(born) + 1] := p_drafts[i];
+            v_born[cardinality(v_born) + 1] := p_drafts[i];
         ELSE
             outcomes[i] := CASE WHEN (v_before -> 'archived')::boolean THEN 'revived' ELSE 'updated' END;
             v_known[cardinality(v_known) + 1] := p_drafts[i];
         END IF;
     END LOOP;
-    overtaken := NOT recall.insert_drafts(born);
+    overtaken := recall.insert_drafts(p_tenant, v_born, p_now) < cardinality(v_born);
     written := ids;
     IF v_known <> '{}' AND NOT overtaken THEN
         v_stored := recall.update_drafts(p_tenant, v_known, p_earlier, p_revive);
@@ -105,26 +117,50 @@ BEGIN
     END IF;
 END $$;
 
--- insert_drafts: stores these rows as new memories; false where one of their keys is there already.
-CREATE OR REPLACE FUNCTION recall.insert_drafts(p_drafts recall.memory[]) RETURNS boolean
+-- insert_drafts: stores these rows (NULL: one that is rejected) as new memories, gives each its activation (creation is
+-- the first access), and logs a write of it; all in one statement, for starting one costs a lone memory more than its
+-- row. Returns how many: fewer where one of their keys is there already.
+CREATE OR REPLACE FUNCTION recall.insert_drafts(
+    p_tenant text, p_drafts recall.memory[], p_now timestamptz
+) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_stored bigint;
 BEGIN
-    INSERT INTO recall.memory (
-        tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases, metadata,
-        occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at, embedded_with, language)
-    OVERRIDING SYSTEM VALUE
-    SELECT d.tenant, d.id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id,
-           d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, d.pinned,
-           d.created_at, d.updated_at, d.embedded_with, d.language
-    FROM unnest(p_drafts) d
-    -- In one order, for they wait for others who create the same keys.
-    ORDER BY d.key, d.id
-    ON CONFLICT (tenant, key) DO NOTHING;
+    WITH stored AS (
+        INSERT INTO recall.memory (
+            tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases, metadata,
+            occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at, embedded_with, language)
+        OVERRIDING SYSTEM VALUE
+        SELECT d.tenant, d.id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id,
+               d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, d.pinned,
+               d.created_at, d.updated_at, d.embedded_with, d.language
+        FROM unnest(p_drafts) d WHERE d.id IS NOT NULL
+        -- In one order, for they wait for others who create the same keys.
+        ORDER BY d.key, d.id
+        ON CONFLICT (tenant, key) DO NOTHING
+        RETURNING id, layer, least(coalesce(occurred_at, p_now), p_now) AS at
+    ), newborn AS MATERIALIZED (
+        SELECT s.id, l.decay, l.clock, l.birth_weight, recall.millionths(l.birth_weight) AS weight, s.at
+        FROM stored s
+        JOIN recall.layers_of(p_tenant) l ON l.name = s.layer
+    ), logged AS (
+        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
+        SELECT p_tenant, n.id, 'write', n.birth_weight, n.at, p_now FROM newborn n
+    )
+    INSERT INTO recall.activation (
+        tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)
+    SELECT p_tenant, b.id, b.n, b.at, b.at,
+           CASE WHEN b.n >= 2 THEN b.at END, CASE WHEN b.n >= 3 THEN b.at END,
+           CASE WHEN b.n >= 4 THEN b.at END, CASE WHEN b.n >= 5 THEN b.at END,
+           CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
+           CASE WHEN b.n >= 8 THEN b.at END,
+           b.credit, b.born_at, b.decay, b.clock
+    FROM (SELECT n.id, n.weight / 1000000 AS n, recall.epoch(n.at) AS at, n.at AS born_at, n.decay, n.clock,
+                 n.weight % 1000000 / 1000000.0::double precision AS credit FROM newborn n) b;
     GET DIAGNOSTICS v_stored = ROW_COUNT;
-    RETURN v_stored = cardinality(p_drafts);
+    RETURN v_stored;
 END $$;
 
 -- update_drafts: makes the memories that have the keys of these rows, and are locked, what the rows say where they differ;
@@ -161,57 +197,31 @@ BEGIN
     RETURN v_stored;
 END $$;
 
--- give_birth: gives new memories their activation (creation is the first access), and logs a write of them; also one of
--- those whose text changed or that came back.
-CREATE OR REPLACE FUNCTION recall.give_birth(
-    p_tenant text, p_born recall.memory[], p_rewritten bigint[], p_layers recall.layer_in_force[], p_now timestamptz
-) RETURNS void
+-- store_vectors: stores these vectors for these memories, which are live, each in place of what was there; NULL of
+-- either is passed over. Returns how many. The caller holds the vectors where they are: in a table of their own
+-- (p_housed) or in the shared one. A statement with the name of a table in it is planned at every call; most tenants
+-- are small, and theirs is planned once.
+CREATE OR REPLACE FUNCTION recall.store_vectors(
+    p_tenant text, p_housed boolean, p_ids bigint[], p_embeddings halfvec[]
+) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_stored bigint;
 BEGIN
-    WITH newborn AS MATERIALIZED (
-        SELECT d.id, l.decay, l.clock, l.birth_weight, recall.millionths(l.birth_weight) AS weight,
-               least(coalesce(d.occurred_at, p_now), p_now) AS at
-        FROM unnest(p_born) d JOIN unnest(p_layers) l ON l.name = d.layer
-    ), logged AS (
-        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
-        SELECT p_tenant, n.id, 'write', n.birth_weight, n.at, p_now FROM newborn n
-    )
-    INSERT INTO recall.activation (
-        tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)
-    SELECT p_tenant, b.id, b.n, b.at, b.at,
-           CASE WHEN b.n >= 2 THEN b.at END, CASE WHEN b.n >= 3 THEN b.at END,
-           CASE WHEN b.n >= 4 THEN b.at END, CASE WHEN b.n >= 5 THEN b.at END,
-           CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
-           CASE WHEN b.n >= 8 THEN b.at END,
-           b.credit, b.born_at, b.decay, b.clock
-    FROM (SELECT n.id, n.weight / 1000000 AS n, recall.epoch(n.at) AS at, n.at AS born_at, n.decay, n.clock,
-                 n.weight % 1000000 / 1000000.0::double precision AS credit FROM newborn n) b;
-    IF p_rewritten <> '{}' THEN
-        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
-        SELECT p_tenant, u, 'write', recall.access_weight(p_tenant, 'write'), p_now, p_now FROM unnest(p_rewritten) u;
-    END IF;
-END $$;
-
--- store_vectors: stores these vectors for these memories, which are live, each in place of what was there; NULL of either
--- is passed over. The caller holds the vectors where they are. By statements that join nothing, for one with the name of
--- a table in it is planned at every call; most tenants are small, and theirs is planned once.
-CREATE OR REPLACE FUNCTION recall.store_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-BEGIN
-    INSERT INTO recall.vector_shared AS v (tenant, memory_id, embedding)
-    SELECT p_tenant, u.id, u.embedding FROM unnest(p_ids, p_embeddings) u(id, embedding)
-    WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL
-      AND NOT EXISTS (SELECT FROM recall.vector_home h WHERE h.tenant = p_tenant)
-    ORDER BY u.id
-    ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding;
-    IF NOT FOUND THEN
+    IF p_housed THEN
         EXECUTE format(
             'INSERT INTO recall.%I AS v (tenant, memory_id, embedding) '
             'SELECT $1, u.id, u.embedding FROM unnest($2, $3) u(id, embedding) '
             'WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id '
             'ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding',
             recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
+    ELSE
+        INSERT INTO recall.vector_shared AS v (tenant, memory_id, embedding)
+        SELECT p_tenant, u.id, u.embedding FROM unnest(p_ids, p_embeddings) u(id, embedding)
+        WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id
+        ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding;
     END IF;
+    GET DIAGNOSTICS v_stored = ROW_COUNT;
+    RETURN v_stored;
 END $$;

@@ -101,7 +101,9 @@ SET search_path FROM CURRENT AS $$
     INSERT INTO recall.floor_change (tenant, memory_id, at, floored)
     SELECT p_tenant, m.id, greatest(p_now, f.at), m.pinned OR a.protected
     FROM recall.memory m
-    JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = m.id
+    -- OFFSET 0 keeps it one index probe a memory, whatever the planner believes.
+    CROSS JOIN LATERAL (
+        SELECT r.protected FROM recall.activation r WHERE r.tenant = p_tenant AND r.memory_id = m.id OFFSET 0) a
     LEFT JOIN LATERAL (
         SELECT f.floored, f.at FROM recall.floor_change f
         WHERE f.tenant = p_tenant AND f.memory_id = m.id ORDER BY f.at DESC, f.id DESC LIMIT 1) f ON true

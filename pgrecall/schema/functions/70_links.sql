@@ -37,12 +37,6 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- are_named: whether one of these drafts has a key, a title or an alias, by which it may be there already, or waited for.
-CREATE OR REPLACE FUNCTION recall.are_named(p_items jsonb) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN jsonb_path_exists(p_items, '$[*] ? (exists(@.key ? (@ != null)) || exists(@.aliases[*] ? (@ != null)) '
-                                  '|| exists(@.title ? (@.type() != "string" || @ != "")))');
-
 -- awaits_links: whether links of this tenant wait for a memory to arrive.
 CREATE OR REPLACE FUNCTION recall.awaits_links(p_tenant text) RETURNS boolean
 LANGUAGE plpgsql STABLE
@@ -54,11 +48,14 @@ END $$;
 -- lock_drafts: locks the memories that have the keys of these drafts and those at the other end of their links, known
 -- ones and those that wait for them, in one order and before anything is stored: who archives or forgets several waits
 -- for all. Nothing where none of the keys is there and no link is to be made or waited for (not p_linked).
-CREATE OR REPLACE FUNCTION recall.lock_drafts(p_tenant text, p_items jsonb, p_keys text[], p_linked boolean) RETURNS void
+CREATE OR REPLACE FUNCTION recall.lock_drafts(
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean
+) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_own bigint[] := '{}';
+    v_ends bigint[];
 BEGIN
     IF p_keys <> '{}' THEN
         v_own := ARRAY(SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = ANY (p_keys));
@@ -66,43 +63,43 @@ BEGIN
     IF v_own = '{}' AND NOT p_linked THEN
         RETURN;
     END IF;
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id IN (
-        SELECT unnest(v_own)
-        UNION ALL
+    -- Found before they are locked, and each by one index probe (OFFSET 0), whatever the planner believes: of a table it
+    -- takes for empty it would look for all of them at each row.
+    v_ends := ARRAY(
         SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_own)
         UNION ALL
-        SELECT k.id FROM recall.link_targets(p_items) t
-        JOIN recall.memory k ON k.tenant = p_tenant AND k.key = t
+        SELECT k.id FROM recall.link_targets(p_links) t
+        CROSS JOIN LATERAL (SELECT o.id FROM recall.memory o WHERE o.tenant = p_tenant AND o.key = t OFFSET 0) k
         UNION ALL
-        SELECT n.memory_id FROM recall.link_targets(p_items) t
-        JOIN recall.name n ON n.tenant = p_tenant AND n.name = recall.name_form(t)
-        UNION ALL
-        SELECT p.src FROM jsonb_array_elements(p_items) e
+        SELECT n.memory_id FROM recall.link_targets(p_links) t
         CROSS JOIN LATERAL (
-            SELECT e.value ->> 'key' AS known
-            UNION ALL SELECT e.value ->> 'title'
-            UNION ALL SELECT jsonb_array_elements_text(
-                CASE jsonb_typeof(e.value -> 'aliases') WHEN 'array' THEN e.value -> 'aliases' END)) d
-        JOIN recall.pending_link p ON p.tenant = p_tenant AND lower(p.target) = lower(d.known))
-    ORDER BY m.id FOR KEY SHARE;
+            SELECT o.memory_id FROM recall.name o
+            WHERE o.tenant = p_tenant AND o.name = recall.name_form(t) OFFSET 0) n
+        UNION ALL
+        SELECT p.src FROM unnest(p_drafts) d
+        CROSS JOIN LATERAL unnest(ARRAY[d.key, d.title] || d.aliases) known
+        CROSS JOIN LATERAL (
+            SELECT o.src FROM recall.pending_link o
+            WHERE o.tenant = p_tenant AND lower(o.target) = lower(known) OFFSET 0) p);
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id = ANY (v_own || v_ends) ORDER BY m.id FOR KEY SHARE;
 END $$;
 
--- link_targets: what these drafts link to, as they name it; each once.
-CREATE OR REPLACE FUNCTION recall.link_targets(p_items jsonb) RETURNS SETOF text
+-- link_targets: what these links of drafts go to, as they name it; each once.
+CREATE OR REPLACE FUNCTION recall.link_targets(p_links jsonb[]) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT l.value ->> 'target'
-    FROM jsonb_array_elements(p_items) e
-    CROSS JOIN LATERAL jsonb_array_elements(
-        CASE jsonb_typeof(e.value -> 'links') WHEN 'array' THEN e.value -> 'links' END) l
+    FROM unnest(p_links) d CROSS JOIN LATERAL jsonb_array_elements(d) l
 $$;
 
 -- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose
--- target is missing as pending, and resolves pending links that a newly stored memory answers. p_ids and p_outcomes are
--- of the drafts in their places. Memories in p_recount get their links counted anew as well.
+-- target is missing as pending, and resolves pending links that a newly stored memory answers. p_links, p_ids and
+-- p_outcomes are of the drafts in their places; without outcomes, all are new. Memories in p_recount get their links
+-- counted anew as well.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
-    p_tenant text, p_items jsonb, p_ids bigint[], p_outcomes text[], p_recount bigint[], p_now timestamptz
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_recount bigint[],
+    p_now timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -111,14 +108,14 @@ DECLARE
     v_changed bigint[];
     v_cited bigint[];
 BEGIN
-    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome <> 'unchanged')
+    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome IS DISTINCT FROM 'unchanged')
     INTO v_ids, v_changed
-    FROM unnest(p_ids, p_outcomes) AS s(id, outcome) WHERE s.outcome <> 'rejected';
+    FROM unnest(p_ids, p_outcomes) AS s(id, outcome) WHERE s.id IS NOT NULL AND s.outcome IS DISTINCT FROM 'rejected';
     IF v_ids IS NULL THEN
         RETURN;
     END IF;
     WITH wanted AS MATERIALIZED (
-        SELECT * FROM recall.drafted_links(p_tenant, p_items, p_ids, p_outcomes, p_now)
+        SELECT * FROM recall.drafted_links(p_tenant, p_drafts, p_links, p_ids, p_now)
     ), dropped AS (
         DELETE FROM recall.link l
         WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
@@ -161,22 +158,23 @@ END $$;
 
 -- drafted_links: the links that drafts ask for; `dst` is NULL where no memory has that key or name yet.
 CREATE OR REPLACE FUNCTION recall.drafted_links(
-    p_tenant text, p_items jsonb, p_ids bigint[], p_outcomes text[], p_now timestamptz
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_now timestamptz
 ) RETURNS TABLE (
     src bigint, target text, dst bigint, relation text, weight double precision, created_at timestamptz
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     WITH accepted AS MATERIALIZED (
-        SELECT s.id, s.value -> 'links' AS links, s.value ->> 'occurred_at' AS occurred_at
-        FROM ROWS FROM (jsonb_array_elements(p_items), unnest(p_ids), unnest(p_outcomes)) s(value, id, outcome)
-        WHERE s.outcome <> 'rejected' AND jsonb_typeof(s.value -> 'links') = 'array'
+        SELECT s.id, s.links, (p_drafts[s.place]).occurred_at
+        FROM unnest(p_ids, p_links) WITH ORDINALITY s(id, links, place) WHERE s.links IS NOT NULL
     )
     SELECT d.id, l.target, coalesce(m.id, named.memory_id), coalesce(l.relation, 'links_to'),
-           coalesce(l.weight, 1), least(coalesce(d.occurred_at::timestamptz, p_now), p_now)
+           coalesce(l.weight, 1), least(coalesce(d.occurred_at, p_now), p_now)
     FROM accepted d
     CROSS JOIN LATERAL jsonb_to_recordset(d.links) AS l(target text, relation text, weight double precision)
-    LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.key = l.target
+    -- Or all memories would be read for each draft, to be joined to its few links.
+    LEFT JOIN LATERAL (
+        SELECT k.id FROM recall.memory k WHERE k.tenant = p_tenant AND k.key = l.target OFFSET 0) m ON true
     LEFT JOIN LATERAL (
         SELECT n.memory_id FROM recall.name n
         WHERE m.id IS NULL AND n.tenant = p_tenant AND n.name = recall.name_form(l.target)

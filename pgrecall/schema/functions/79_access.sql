@@ -14,6 +14,7 @@ DECLARE
     v_accesses recall.access[];
 BEGIN
     PERFORM recall.finite(p_now), recall.check_access_forms(p_items);
+    PERFORM recall.analyze_grown(jsonb_array_length(p_items));
     v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
     IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
         v_partners := recall.session_partners(v_tenant, p_items, p_now);

@@ -49,8 +49,8 @@ RETURN 1.6449340668482264 * (
 
 -- gate_of: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of the
 -- rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all that it
--- reads by are at most 2,000; NULL where there are no such words. `rest` is the place of the first word that it does not
--- take alone.
+-- reads by are at most 1,000 (2,000 of the first alone); NULL where there are no such words. `rest` is the place of the
+-- first word that it does not take alone.
 CREATE OR REPLACE FUNCTION recall.gate_of(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
 )
@@ -63,7 +63,7 @@ BEGIN
     rest := 1;
     FOR i IN 1 .. cardinality(p_queries) LOOP
         v_reached := v_reached + p_documents[i];
-        EXIT WHEN v_reached > 2000;
+        EXIT WHEN v_reached > CASE WHEN i = 1 THEN 2000 ELSE 1000 END;
         IF v_reached <= 100 THEN
             v_taken := p_queries[i];
             rest := i + 1;
@@ -72,20 +72,6 @@ BEGIN
         END IF;
         gate := coalesce(gate || v_taken, gate, v_taken);
     END LOOP;
-END $$;
-
--- gate_for: this gate for this tenant's memories alone, unless they are most of all that there are.
-CREATE OR REPLACE FUNCTION recall.gate_for(p_tenant text, p_total bigint, p_gate tsquery) RETURNS tsquery
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_all real := (SELECT c.reltuples FROM pg_class c WHERE c.oid = 'recall.memory'::regclass);
-BEGIN
-    -- The tenant's own lexeme costs a look for each memory found; who has half of all reads few others without it.
-    IF v_all >= 0 AND p_total * 2 >= v_all THEN
-        RETURN p_gate;
-    END IF;
-    RETURN recall.tenant_query(p_tenant) && p_gate;
 END $$;
 
 -- holding: up to p_limit memories, beside those known, for which this query holds, and what the words weigh in each.
@@ -97,11 +83,13 @@ CREATE OR REPLACE FUNCTION recall.holding(
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_query tsquery := recall.tenant_query(p_tenant, p_query);
 BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
     RETURN QUERY
     SELECT m.id, recall.lexical_sum(m.search_text, p_words, p_idfs) FROM recall.memory m
-    WHERE m.search_text @@ p_query AND m.tenant || '' = p_tenant AND recall.passes(
+    WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant AND recall.passes(
         m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now)
       AND m.id <> ALL (p_known)
     LIMIT p_limit;
@@ -135,9 +123,10 @@ END $$;
 -- lexical_arm: the memories that hold the question's words, rare ones above all, best first. Few are read and scored,
 -- however many memories there are and however common the words: those its gate lets through, then those that hold the
 -- next word. Where even the rarest is common those that hold all of the words come first (unless more than 10,000 hold
--- it), and of words that more than 5,000 memories hold only the newest are looked at, unless filters leave too few, or none is found.
+-- it), and of words that more than 5,000 memories hold only the newest are looked at, unless filters leave too few, or
+-- none is found.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
-    p_tenant text, p_total bigint, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
+    p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
     p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
     p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
 ) RETURNS TABLE (id bigint, strength double precision)
@@ -151,10 +140,8 @@ DECLARE
     v_strengths double precision[] := '{}';
 BEGIN
     SELECT g.gate, g.rest INTO v_gate, v_rest FROM recall.gate_of(p_words, p_documents) g;
-    IF v_gate IS NOT NULL THEN
-        v_gate := recall.gate_for(p_tenant, p_total, v_gate);
-    ELSIF p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
-        v_gate := recall.tenant_query(p_tenant) && recall.all_of(p_words);
+    IF v_gate IS NULL AND p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
+        v_gate := recall.all_of(p_words);
     END IF;
     IF v_gate IS NOT NULL THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
@@ -172,10 +159,11 @@ BEGIN
     END IF;
     IF cardinality(v_ids) < p_pool AND (
         p_documents[v_rest] <= 5000
-        OR v_rest = 1 AND (v_ids = '{}' OR num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0)) THEN
+        OR v_rest = 1 AND (v_ids = '{}'
+                           OR num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0)) THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.holding(
-            p_tenant, recall.tenant_query(p_tenant) && p_words[v_rest], v_ids,
+            p_tenant, p_words[v_rest], v_ids,
             -- All of them, where they are few: some hold it more strongly than others.
             p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs,
             p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,

@@ -6,23 +6,20 @@ CREATE OR REPLACE FUNCTION recall.ef_search_of(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
--- look_into_index: makes the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or
--- the others; of those memories alone that pass the filters, where p_filtered.
+-- look_into_index: the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or the
+-- others; of those memories alone that pass the filters, where p_filtered. The limit is a literal: the planner must know
+-- that it is small, or it scans and sorts instead. Inlined, and stable because format is.
 CREATE OR REPLACE FUNCTION recall.look_into_index(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
 RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-BEGIN
-    -- A literal limit: the planner must know it is small, or it scans and sorts instead.
-    RETURN format(
-        'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM ('
-        'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v%s WHERE %s v.archived '
-        'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
-        CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
-            'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
-            'AND recall.passes(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) OFFSET 0) m' END,
-        CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
-END $$;
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format(
+    'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM ('
+    'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v%s WHERE %s v.archived '
+    'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
+    CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
+        'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
+        'AND recall.passes(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) OFFSET 0) m' END,
+    CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
 -- nearest_exact: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are read.
 CREATE OR REPLACE FUNCTION recall.nearest_exact(

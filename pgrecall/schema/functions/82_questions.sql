@@ -180,47 +180,44 @@ END $$;
 
 -- question_of: what a question is made of: its words, rarest first, with how many memories hold them and what they
 -- weigh, and whom it names, where p_named. An error for one that says nothing.
-CREATE OR REPLACE FUNCTION recall.question_of(
-    p_tenant text, p_query text, p_named boolean,
-    OUT words text[], OUT steps text[], OUT documents bigint[], OUT total bigint, OUT queries tsquery[],
-    OUT idfs double precision[], OUT idf_sum double precision, OUT phrase tsquery, OUT named_ids bigint[],
-    OUT likeness double precision[], OUT whole boolean[], OUT name_ranks bigint[], OUT authors text[]
-)
+CREATE OR REPLACE FUNCTION recall.question_of(p_tenant text, p_query text, p_named boolean) RETURNS recall.question
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_language regconfig := recall.language_of(p_tenant);
+    q recall.question;
 BEGIN
-    SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), max(w.total), array_agg(w.query),
+    SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
            array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total))
-    INTO words, steps, documents, total, queries, idfs, idf_sum
+    INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
     FROM recall.words_of(p_tenant, v_language, p_query) w;
-    phrase := CASE WHEN cardinality(words) > 1 THEN recall.phrase_of(v_language, p_query) END;
+    q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall.phrase_of(v_language, p_query) END;
 
-    IF NOT p_named AND words IS NOT NULL THEN
-        RETURN;
+    IF NOT p_named AND q.words IS NOT NULL THEN
+        RETURN q;
     END IF;
     SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
            array_agg(recall.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
-    INTO named_ids, likeness, whole, name_ranks, authors
+    INTO q.named_ids, q.likeness, q.whole, q.name_ranks, q.authors
     FROM (
         SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
         FROM (
             SELECT i.phrase, i.memory_id, i.similarity, i.whole
             FROM recall.names_in(p_tenant, v_language, p_query, ARRAY(
-                SELECT k.word FROM unnest(words, steps) k(word, step) WHERE k.step <> 'word')) i
+                SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word')) i
             UNION ALL SELECT NULL, m.id, 1, true
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
 
-    IF words IS NULL AND named_ids IS NULL THEN
+    IF q.words IS NULL AND q.named_ids IS NULL THEN
         PERFORM recall.reject(
             format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
             'Add a word that says what you look for.');
     END IF;
+    RETURN q;
 END $$;
 
 -- logistic: the probability of log-odds; never under- or overflows.

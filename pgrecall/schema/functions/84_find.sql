@@ -40,6 +40,9 @@ DECLARE
     v_weight double precision := coalesce(
         p_vitality_weight, v_model.vitality_weight, (v_settings ->> 'vitality.weight')::double precision);
     v_arms double precision[] := coalesce(recall.arm_weights(p_weights), ARRAY[1, 1, 1, 1, 1, 1]);
+    v_author double precision :=
+        v_model.author * v_arms[4] * (v_settings ->> 'search.author_weight')::double precision;
+    v_asked recall.question[];
     v_weights recall.weights := recall.weights_in(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.layers_of(v_tenant) l);
     v_pool int := CASE WHEN greatest(p_k, p_pool) <= 50 THEN 50 ELSE 1000 END;
@@ -74,6 +77,11 @@ BEGIN
     IF v_queries = '{}' AND NOT v_window AND v_cues = '{}' THEN
         PERFORM recall.reject('The query is empty.', 'Ask with at least one word, a time window or a cue.');
     END IF;
+    IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
+        v_asked := ARRAY(
+            SELECT recall.question_of(v_tenant, u.query, v_arms[3] > 0 OR v_author > 0)
+            FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
+    END IF;
 
     RETURN QUERY
     WITH judged AS MATERIALIZED (
@@ -81,9 +89,10 @@ BEGIN
         SELECT DISTINCT ON (c.id) q.place, c.*
         FROM generate_series(1, greatest(cardinality(v_queries), 1)) q(place)
         CROSS JOIN LATERAL recall.candidates(
-            v_tenant, v_queries[q.place], v_embeddings[q.place], v_window, v_pool, v_settings, v_model, v_arms, v_cued,
-            v_strengths, v_cued_by, p_layers, p_roles, p_authors, p_tags, p_since, v_until, v_archived, v_superseded,
-            p_include_invalid, v_must, v_moment, p_as_of, p_include_archived, p_include_superseded) c
+            v_tenant, v_asked[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
+            v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, p_layers, p_roles, p_authors,
+            p_tags, p_since, v_until, v_archived, v_superseded, p_include_invalid, v_must, v_moment, p_as_of,
+            p_include_archived, p_include_superseded, p_explain) c
         ORDER BY c.id, c.logit DESC, q.place
     ), scored AS MATERIALIZED (
         SELECT j.id, j.superseded_by, j.logit, x.liveliness, x.vital,
@@ -113,10 +122,10 @@ BEGIN
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= p_k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
-    ), question AS MATERIALIZED (
-        SELECT g.place, q.* FROM generate_series(1, cardinality(v_queries)) g(place)
-        CROSS JOIN LATERAL recall.question_of(v_tenant, v_queries[g.place], false) q
-        WHERE p_explain AND v_arms[2] > 0
+    ), lively AS MATERIALIZED (
+        SELECT e.* FROM (SELECT array_agg(h.id) AS ids FROM hit h) x
+        CROSS JOIN LATERAL recall.vitality_explained(v_tenant, x.ids, v_layers, v_weights, v_moment, p_as_of) e
+        WHERE p_explain
     )
     SELECT t.*, CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
@@ -140,14 +149,13 @@ BEGIN
                m.valid_from, m.valid_until, m.expires_at, m.archived_at,
                CASE WHEN p_explain THEN recall.explanation_of(
                    v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
-                   v_arms, v_settings, m.search_text, q.words, q.steps, q.queries, q.idfs, recall.vitality_explained(
-                       v_tenant, h.id, m.pinned, l, v_weights, v_moment, p_as_of)) END,
+                   v_arms, v_author, m.search_text, v_asked[j.place], e.terms) END,
                h.logit, h.liveliness, j.named
         FROM hit h
         JOIN judged j ON j.id = h.id
         CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
         JOIN unnest(v_layers) l ON l.name = m.layer
-        LEFT JOIN question q ON q.place = j.place
+        LEFT JOIN lively e ON e.id = h.id
     ) t ON true
     ORDER BY t.rank;
 END $$;

@@ -27,22 +27,30 @@ SET search_path FROM CURRENT AS $$
           FROM unnest(p_steps, p_queries) x(step, query)) w
 $$;
 
--- vitality_explained: the terms of one hit's vitality, now or as of then, as JSON.
+-- vitality_explained: the terms of the vitality of these memories, now or as of then, as JSON.
 CREATE OR REPLACE FUNCTION recall.vitality_explained(
-    p_tenant text, p_memory_id bigint, p_pinned boolean, l recall.layer_in_force, w recall.weights,
-    p_now timestamptz, p_as_of timestamptz
-) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
+    p_tenant text, p_ids bigint[], p_layers recall.layer_in_force[], w recall.weights, p_now timestamptz,
+    p_as_of timestamptz
+) RETURNS TABLE (id bigint, terms jsonb)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_rows recall.activation[];
 BEGIN
     IF p_as_of IS NULL THEN
-        RETURN (
-            SELECT to_jsonb(t) FROM recall.activation a CROSS JOIN LATERAL recall.vitality_terms(a, p_pinned, l, w, p_now) t
-            WHERE a.tenant = p_tenant AND a.memory_id = p_memory_id);
+        v_rows := ARRAY(SELECT a FROM recall.activation a WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids));
+    ELSE
+        v_rows := ARRAY(SELECT a FROM recall.activations_as_of(p_tenant, p_ids, p_as_of) a);
     END IF;
-    RETURN (
-        SELECT to_jsonb(t) FROM recall.activations_as_of(p_tenant, ARRAY[p_memory_id], p_as_of) a
-        CROSS JOIN LATERAL recall.vitality_terms(a, false, l, w, p_now) t);
+    RETURN QUERY
+    SELECT a.memory_id, to_jsonb(t)
+    FROM unnest(v_rows) a
+    CROSS JOIN LATERAL (
+        SELECT k.layer, k.pinned AND p_as_of IS NULL AS pinned FROM recall.memory k
+        WHERE k.tenant = p_tenant AND k.id = a.memory_id OFFSET 0) m
+    JOIN unnest(p_layers) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w, p_now) t;
 END $$;
 
 -- explanation_of: why a hit is where it is, as JSON: what each arm says of it, the terms of its relevance and the
@@ -50,13 +58,11 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.explanation_of(
     p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_placed double precision,
     p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
-    p_settings jsonb, p_text tsvector, p_words text[], p_steps text[], p_queries tsquery[], p_idfs double precision[],
-    p_vitality jsonb
+    p_author_weight double precision, p_text tsvector, q recall.question, p_vitality jsonb
 ) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_author double precision := w.author * p_arms[4] * (p_settings ->> 'search.author_weight')::double precision;
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
 BEGIN
     RETURN jsonb_build_object(
@@ -66,8 +72,8 @@ BEGIN
                 jsonb_build_object('similarity', e.similarity, 'rank', e.semantic_rank) END,
             'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
                 'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
-                'step', recall.step_of(p_text, p_words, p_steps, p_queries, e.phrase),
-                'words', recall.matched_words(p_text, p_words, p_queries, p_idfs)) END,
+                'step', recall.step_of(p_text, q.words, q.steps, q.queries, e.phrase),
+                'words', recall.matched_words(p_text, q.words, q.queries, q.idfs)) END,
             'name', CASE WHEN e.likeness > 0 THEN
                 jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
             'cue', CASE WHEN e.cue > 0 THEN jsonb_build_object('strength', e.cue, 'cue', e.cued_by) END,
@@ -78,7 +84,7 @@ BEGIN
             'coverage', w.coverage * p_arms[2] * coalesce(e.coverage, 0),
             'information', w.information * p_arms[2] * ln(1 + e.strength),
             'phrase', w.phrase * p_arms[2] * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
-            'author', v_author * e.authored, 'cue', w.cue * p_arms[5] * e.cue, 'graph', p_logit - e.own_logit,
+            'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue, 'graph', p_logit - e.own_logit,
             'form', w.form,
             'features', jsonb_build_object(
                 'similarity', e.similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),

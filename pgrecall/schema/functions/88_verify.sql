@@ -53,7 +53,7 @@ SET search_path FROM CURRENT AS $$
       AND (NOT abs(a.spread - coalesce(s.boost[1], 0)) <= 1e-9 OR a.spread_at IS DISTINCT FROM s.boost[2])
 $$;
 
--- wrong_counters: memories whose other numbers cannot be: session counts, cut sizes, the cached vitality and zone.
+-- wrong_counters: memories whose other numbers cannot be: session counts, cut sizes, the cached vitality.
 CREATE OR REPLACE FUNCTION recall.wrong_counters(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -61,8 +61,7 @@ SET search_path FROM CURRENT AS $$
     WHERE a.tenant = p_tenant AND NOT (
         a.sessions >= 0 AND a.sessions < 'Infinity' AND (a.sessions = 0 OR a.sessions_at IS NOT NULL)
         AND a.cut_size >= 0 AND coalesce(a.vitality BETWEEN 0 AND 1, true)
-        AND coalesce(a.zone IN ('active', 'stale', 'fading', 'archived'), true)
-        AND num_nulls(a.vitality, a.zone, a.computed_at) IN (0, 3))
+        AND num_nulls(a.vitality, a.computed_at) <> 1)
 $$;
 
 -- wrong_degrees: memories whose in-degree or newest link is not what a recount of the links gives.

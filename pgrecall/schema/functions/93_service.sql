@@ -37,17 +37,24 @@ SET search_path FROM CURRENT AS $$
         GROUP BY r.job) c
 $$;
 
--- census: figures of the whole database in one document: live memories by layer and zone as the job vitality last
--- saw them (zone null before), those archived, what waits to be embedded and to be folded, and the jobs. Layers that
--- tenants named themselves are `other`: a name can tell something. It reads every memory: ask once a minute.
+-- census: figures of the whole database in one document: live memories by layer and zone, by their vitality when the
+-- job vitality last ran (zone null before), those archived, what waits to be embedded and to be folded, and the jobs.
+-- Layers that tenants named themselves are `other`: a name can tell something. It reads every memory: ask once a minute.
 CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    WITH seen AS MATERIALIZED (SELECT recall.binding() AS tenant), counted AS MATERIALIZED (
-        SELECT m.layer, a.zone, m.archived_at IS NULL AS live, m.embedded_with IS NULL AS bare, count(*) AS memories
+    WITH seen AS MATERIALIZED (SELECT recall.binding() AS tenant), ruled AS MATERIALIZED (
+        SELECT t.tenant, t.weights, l.name, l::recall.layer_in_force AS layer
+        FROM (SELECT k.tenant, recall.weights_of(k.tenant) AS weights FROM recall.tenants() k(tenant) OFFSET 0) t
+        CROSS JOIN LATERAL recall.layers_of(t.tenant) l
+    ), counted AS MATERIALIZED (
+        SELECT m.layer, CASE WHEN num_nulls(a.vitality, r.name) = 0 THEN recall.zone_of(
+                   recall.retention_of(a.vitality, a.protected OR m.pinned, r.weights), r.layer) END AS zone,
+               m.archived_at IS NULL AS live, m.embedded_with IS NULL AS bare, count(*) AS memories
         FROM seen s
         JOIN recall.memory m ON s.tenant IN (m.tenant, '*')
         JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+        LEFT JOIN ruled r ON r.tenant = m.tenant AND r.name = m.layer
         GROUP BY 1, 2, 3, 4
     ), zoned AS (
         SELECT coalesce(l.name, 'other') AS layer, c.zone, sum(c.memories)::bigint AS memories

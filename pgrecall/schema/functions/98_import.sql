@@ -195,6 +195,7 @@ DECLARE
     v_counts jsonb;
     v_line bigint := (v_state ->> 'line')::bigint;
 BEGIN
+    PERFORM recall.analyze_grown(cardinality(p_lines));
     BEGIN
         v_counts := recall.import_part(v_tenant, p_lines, (v_state ->> 'embeddings')::boolean);
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR undefined_object THEN
