@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from pgrecall.graph.csr import LinkGraph
 from pgrecall.graph.engine import NONE, Engine, Ints, choose_engine
@@ -32,8 +33,8 @@ class Articulation:
 
     def points(self, min_cut: int = 1) -> dict[int, int]:
         """Cut size by id of every node whose removal cuts off at least ``min_cut`` (1 or more) nodes."""
-        sizes = zip(self.ids, self.cut_sizes, strict=True)
-        return {node: size for node, size in sizes if size >= max(min_cut, 1)}
+        cutting = compress(zip(self.ids, self.cut_sizes, strict=True), self.cut_sizes)
+        return {node: size for node, size in cutting if size >= min_cut}
 
 
 def articulate(graph: LinkGraph, *, accelerate: bool | None = None) -> Articulation:
@@ -45,14 +46,14 @@ def articulate(graph: LinkGraph, *, accelerate: bool | None = None) -> Articulat
     engine = choose_engine(graph.link_count, accelerate)
     forest = grow(engine, graph, engine.filled(graph.node_count, NONE))
     ids, parent = graph.ids, forest.parent
-    roots = tuple(forest.root)
-    bridges = ((ids[node], ids[parent[node]]) for node, bridge in enumerate(forest.bridge) if bridge)
+    below = engine.marked(forest.bridge)
+    above = engine.taken(parent, below)
     return Articulation(
-        ids=tuple(ids),
-        cut_sizes=tuple(forest.cut_size),
-        components=tuple([ids[root] for root in roots]),
-        component_sizes=tuple([forest.subtree[root] for root in roots]),
-        bridges=tuple(sorted((min(link), max(link)) for link in bridges)),
+        ids=ids,
+        cut_sizes=forest.cut_size,
+        components=engine.taken(ids, forest.root),
+        component_sizes=engine.taken(forest.subtree, forest.root),
+        bridges=engine.sorted_links(engine.taken(ids, below), engine.taken(ids, above)),
     )
 
 
@@ -84,57 +85,53 @@ def grow(engine: Engine, graph: LinkGraph, number: Ints) -> Forest:
     starts, neighbours = engine.vector(graph.starts), engine.vector(graph.neighbours)
     cursor, nodes = engine.vector(graph.starts), graph.node_count
     parent, preorder, root = (engine.filled(nodes, NONE) for _ in range(3))
-    reached = engine.kernel(_walk)(starts, neighbours, cursor, number, parent, preorder)
-    preorder = preorder[:reached]
     low, subtree, bridge, apart, largest, cut_size = (engine.filled(nodes, 0) for _ in range(6))
-    engine.kernel(_find_low)(starts, neighbours, number, parent, preorder, low)
+    reached = engine.kernel(_walk)(starts, neighbours, cursor, number, parent, preorder, low)
+    preorder = preorder[:reached]
     engine.kernel(_gather)(number, parent, preorder, low, subtree, bridge, apart, largest)
     engine.kernel(_size_cuts)(parent, preorder, subtree, apart, largest, root, cut_size)
     return Forest(*map(engine.packed, (number, parent, preorder, root, low, subtree, cut_size, bridge)))
 
 
-def _walk(starts: Ints, neighbours: Ints, cursor: Ints, number: Ints, parent: Ints, preorder: Ints) -> int:
-    """Numbers every node in depth-first order from the smallest; parents serve as the stack."""
+def _walk(
+    starts: Ints, neighbours: Ints, cursor: Ints, number: Ints, parent: Ints, preorder: Ints, low: Ints
+) -> int:
+    """Numbers every node in depth-first order from the smallest; parents serve as the stack.
+
+    Each link is looked at once from either end, so ``low`` comes of the same looks.
+    """
     count = 0
     for root in range(len(number)):
         if number[root] != NONE:
             continue
         node = root
-        number[root] = count
+        number[root] = low[root] = count
         preorder[count] = root
         count += 1
         while node != NONE:
-            at = cursor[node]
-            end = starts[node + 1]
-            while at < end and number[neighbours[at]] != NONE:
+            at, end, above, least = cursor[node], starts[node + 1], parent[node], low[node]
+            other = NONE
+            while at < end:
+                other = neighbours[at]
+                met = number[other]
+                if met == NONE:
+                    break
+                if met < least and other != above:
+                    least = met
                 at += 1
-            cursor[node] = at
+            low[node] = least
             if at == end:
-                node = parent[node]
+                if above != NONE and least < low[above]:
+                    low[above] = least
+                node = above
                 continue
-            child = neighbours[at]
-            parent[child] = node
-            number[child] = count
-            preorder[count] = child
+            cursor[node] = at + 1
+            parent[other] = node
+            number[other] = low[other] = count
+            preorder[count] = other
             count += 1
-            node = child
+            node = other
     return count
-
-
-def _find_low(starts: Ints, neighbours: Ints, number: Ints, parent: Ints, preorder: Ints, low: Ints) -> None:
-    for node in preorder:
-        low[node] = number[node]
-    for at in range(len(preorder) - 1, -1, -1):
-        node = preorder[at]
-        above = parent[node]
-        least = low[node]
-        for link in range(starts[node], starts[node + 1]):
-            other = neighbours[link]
-            if number[other] < least and other != above:
-                least = number[other]
-        low[node] = least
-        if above != NONE and least < low[above]:
-            low[above] = least
 
 
 def _gather(

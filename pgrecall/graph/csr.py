@@ -12,6 +12,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.graph.engine import NONE, Engine, Ints, choose_engine
 
 PAIR_BYTES = 16
+NARROW = 4
+"""The first byte of a blob whose ids take four bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +67,33 @@ class LinkGraph:
         nodes: Iterable[int] = (),
         accelerate: bool | None = None,
     ) -> LinkGraph:
-        """The graph of packed links: big-endian int8 pairs, one after the other.
+        """The graph of packed links, as ``recall.link_graph()`` packs them.
 
-        Postgres makes them as ``string_agg(int8send(source) || int8send(target), '')``, in one row.
+        Pairs (source, target) one after the other, most significant byte first: eight bytes an id, or a
+        byte 4 and then four bytes an id, signed both.
 
         Raises:
             InvalidInput: the bytes are not whole pairs.
         """
-        size = memoryview(blob).nbytes
-        if size % PAIR_BYTES:
-            raise InvalidInput(f"{size} bytes are not whole links of {PAIR_BYTES} bytes each.")
-        ends = array("q")
-        ends.frombytes(blob)
+        ends = _unpacked(memoryview(blob).cast("B"))
         if sys.byteorder == "little":
             ends.byteswap()
         return _graph(ends, array("q", nodes), accelerate)
 
 
+def _unpacked(blob: memoryview) -> array[int]:
+    ends, size = array("q"), blob.nbytes
+    if size % (PAIR_BYTES // 2) == 1 and blob[0] == NARROW:
+        ends, blob = array("i"), blob[1:]
+    elif size % PAIR_BYTES:
+        raise InvalidInput(f"{size} bytes are not whole links of {PAIR_BYTES} bytes each.")
+    ends.frombytes(blob)
+    return ends
+
+
 def _graph(ends: array[int], nodes: array[int], accelerate: bool | None) -> LinkGraph:
     engine = choose_engine(len(ends) // 2, accelerate)
-    ids, places = engine.relabelled(ends + nodes)
+    ids, places = engine.relabelled(array("q", ends) + nodes if nodes else ends)
     starts, neighbours = _adjacency(engine, places, len(ends), len(ids))
     return LinkGraph(ids, starts, neighbours)
 

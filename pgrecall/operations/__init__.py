@@ -30,6 +30,19 @@ from typing import TYPE_CHECKING
 from pgrecall.later import found_later
 
 if TYPE_CHECKING:
+    from pgrecall.operations import (
+        calibration,
+        feedback,
+        jobs,
+        keeping,
+        keys,
+        landscape,
+        layers,
+        pictures,
+        prune,
+        service,
+        settings,
+    )
     from pgrecall.operations.base import Operation, Row
     from pgrecall.operations.graph import link_graph, settle_links, store_cut_sizes
     from pgrecall.operations.links import link, pending_count, supersede
@@ -51,14 +64,23 @@ __all__ = [
     "Operation",
     "Rejected",
     "Row",
+    "calibration",
     "content_hashes",
+    "feedback",
     "find",
     "forget",
     "get",
+    "jobs",
+    "keeping",
+    "keys",
     "keys_of_source",
+    "landscape",
+    "layers",
     "link",
     "link_graph",
     "pending_count",
+    "pictures",
+    "prune",
     "questions_without_names",
     "record_access",
     "record_accesses",
@@ -66,6 +88,8 @@ __all__ = [
     "remember_many",
     "search_and_log",
     "server_version",
+    "service",
+    "settings",
     "settle_links",
     "status",
     "store_cut_sizes",
@@ -92,4 +116,17 @@ if not TYPE_CHECKING:
             "searching": ("find", "questions_without_names", "search_and_log"),
             "use": ("record_access", "record_accesses"),
         },
+        (
+            "calibration",
+            "feedback",
+            "jobs",
+            "keeping",
+            "keys",
+            "landscape",
+            "layers",
+            "pictures",
+            "prune",
+            "service",
+            "settings",
+        ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from pgrecall.operations.base import NOW, Operation
@@ -26,7 +26,12 @@ def store_cut_sizes(cut_sizes: Mapping[int, int], now: datetime | None = None) -
     """Keeps how many memories each articulation point would cut off; the result counts the protected."""
     return Operation(
         f"SELECT recall.store_cut_sizes(%(ids)s, %(sizes)s, {NOW}) AS protected",
-        {"ids": list(cut_sizes), "sizes": list(cut_sizes.values()), "now": now},
+        {"ids": _array(cut_sizes), "sizes": _array(cut_sizes.values()), "now": now},
         lambda rows: int(rows[0]["protected"]),
         repeatable=True,
     )
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """What Postgres reads as an array; the driver would look at each number by itself."""
+    return f"{{{','.join(map(str, numbers))}}}"

@@ -8,6 +8,8 @@ import pytest
 from pgrecall import Draft, DraftLink, Memory
 from tests.conftest import Query
 
+pytestmark = pytest.mark.in_turns
+
 
 def remember_clusters(memory: Memory) -> None:
     """Two triangles, a0..a2 and b0..b2, joined by the memory ``bridge`` alone."""
@@ -54,6 +56,24 @@ def test_order_and_containment_are_no_references(memory: Memory) -> None:
     turns = [Draft(f"turn {i}", key=f"t{i}", links=(DraftLink(f"t{i + 1}", "next"),)) for i in range(9)]
     memory.remember_many(turns)
     assert memory.refresh_graph().links == 0
+
+
+@pytest.mark.parametrize(("first", "width"), [(1, 4), (2**31 - 3, 8)], ids=["narrow ids", "wide ids"])
+def test_the_blob_is_as_wide_as_its_ids(memory: Memory, query: Query, first: int, width: int) -> None:
+    query("SELECT setval(pg_get_serial_sequence('recall.memory', 'id'), %s, false)", (first,))
+    remember_clusters(memory)
+    [row] = query("SELECT recall.link_graph() AS blob")
+    assert len(row["blob"]) == (width == 4) + 8 * 2 * width
+    assert memory.refresh_graph().points == 3
+    assert protected(query) == {"bridge"}
+
+
+def test_a_second_look_changes_nothing(memory: Memory, query: Query) -> None:
+    remember_clusters(memory)
+    looks = [memory.refresh_graph().protected for _ in range(2)]
+    written = query("SELECT xmin::text AS by FROM recall.activation ORDER BY memory_id")
+    assert (looks, memory.refresh_graph().protected) == ([1, 1], 1)
+    assert query("SELECT xmin::text AS by FROM recall.activation ORDER BY memory_id") == written
 
 
 def test_tenants_have_graphs_of_their_own(memory: Memory, query: Query) -> None:

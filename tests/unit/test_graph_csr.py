@@ -76,6 +76,20 @@ def test_a_blob_may_be_any_buffer(kind: Callable[[bytes], Any]) -> None:
     assert LinkGraph.of_blob(kind(b"")) == LinkGraph.of([])
 
 
+def test_a_narrow_blob_gives_the_same_graph(accelerate: bool) -> None:
+    links = [(2**31 - 1, 3), (3, 0), (3, 2**31 - 1), (70_000, 0)]
+    narrow = b"\x04" + b"".join(struct.pack(">ii", *link) for link in links)
+    graph = LinkGraph.of(links, nodes=[2**40], accelerate=False)
+    assert LinkGraph.of_blob(narrow, nodes=[2**40], accelerate=accelerate) == graph
+    assert LinkGraph.of_blob(narrow, accelerate=accelerate) == LinkGraph.of(links, accelerate=False)
+
+
+@pytest.mark.parametrize("blob", [b"\x04" + bytes(7), b"\x05" + bytes(8), b"\x04" + bytes(12)])
+def test_half_a_narrow_pair_is_refused(blob: bytes) -> None:
+    with pytest.raises(InvalidInput, match="are not whole links"):
+        LinkGraph.of_blob(blob)
+
+
 def test_a_blob_of_broken_pairs_is_refused() -> None:
     with pytest.raises(InvalidInput, match="24 bytes are not whole links of 16 bytes"):
         LinkGraph.of_blob(bytes(24))
