@@ -8,16 +8,20 @@ from importlib import import_module
 
 
 def found_later(
-    package: str, homes: Mapping[str, Iterable[str]]
+    package: str, homes: Mapping[str, Iterable[str]], modules: Iterable[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The ``__getattr__`` and the ``__dir__`` of a package; ``homes`` says which module has which names."""
+    """The ``__getattr__`` and the ``__dir__`` of a package or module; ``homes`` says which module has which
+    names (``.x`` is one beside it), and ``modules`` are found whole."""
     home_of = {name: module for module, names in homes.items() for name in names}
+    whole = frozenset(modules)
     known = sys.modules[package].__dict__
 
     def find(name: str) -> object:
+        if name in whole:
+            return import_module(f".{name}", package)
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        known[name] = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        known[name] = getattr(import_module(f".{home_of[name]}", package), name)
         return known[name]
 
-    return find, lambda: sorted({*known, *home_of})
+    return find, lambda: sorted({*known, *home_of, *whole})

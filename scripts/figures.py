@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import linear_regression
 
 from pgrecall.graph import LinkGraph, articulate, trim
 from pgrecall.vitality import (
@@ -140,7 +141,7 @@ def protection() -> str:
 
 def growth() -> str:
     """What a search touches at three sizes, each beside what it touches at the largest."""
-    measured = {int(size): row for size, row in json.loads((TARGET / "growth.json").read_text()).items()}
+    measured = _measured()
     sizes = sorted(measured)
     ticks = [(float(size), f"{size:,}") for size in sizes]
     chart = Chart(
@@ -155,9 +156,45 @@ def growth() -> str:
     )
 
 
+def outlook() -> str:
+    """The blocks that a search touches: as measured at three sizes, and as they would go on from there."""
+    measured = _measured()
+    sizes = sorted(measured)
+    look = [measured[size]["blocks of the bare look"] for size in sizes]
+    beside = [measured[size]["blocks touched"] - blocks for size, blocks in zip(sizes, look, strict=True)]
+    slope, start = linear_regression([math.log(size) for size in sizes], [math.log(each) for each in look])
+    limit = 5e6  # 80 per cent of them are one tenant's, whose ef_search has reached 1,000
+
+    def expected(size: float) -> float:
+        """As fitted; with ``ef_search`` at its limit a look into HNSW grows with the logarithm."""
+        beyond = math.log(0.8 * size) / math.log(0.8 * limit) if size > limit else 1.0
+        return math.exp(start + slope * math.log(min(size, limit))) * beyond
+
+    on = _spaced(sizes[-1], 1e8)
+    most = expected(on[-1]) + beside[-1]
+    ticks = [(5e4, "50,000"), (1e6, "a million"), (1e7, "10 million"), (1e8, "100 million")]
+    chart = Chart("memories", f"of {most:,.0f} blocks", (sizes[0], 1e8), logarithmic=True, ticks=ticks)
+    for number, (name, more) in enumerate({"a search": beside, "the bare look": [0.0] * len(sizes)}.items()):
+        known = [
+            (float(size), (one + other) / most) for size, one, other in zip(sizes, look, more, strict=True)
+        ]
+        chart.line("", known, number)
+        level = (look[-1] + more[-1]) / (expected(sizes[-1]) + more[-1])
+        chart.line(name, [(x, level * (expected(x) + more[-1]) / most) for x in on], number, dashed=True)
+    return chart.svg(
+        "The blocks a search and the bare look into the vector index touch: measured up to a million "
+        "memories, and extrapolated, dashed, to a hundred million, where they are less than twice as many."
+    )
+
+
+def _measured() -> dict[int, dict[str, float]]:
+    """By the number of memories: what ``benchmarks.speed`` counted of a search."""
+    return {int(size): row for size, row in json.loads((TARGET / "growth.json").read_text()).items()}
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "layers.svg": layers, "life.svg": life, "weighing.svg": weighing, "protection.svg": protection,
-    "growth.svg": growth,
+    "growth.svg": growth, "outlook.svg": outlook,
 }  # fmt: skip
 
 

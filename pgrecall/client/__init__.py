@@ -23,17 +23,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
 from pgrecall.later import found_later
 
 if TYPE_CHECKING:
+    from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
     from pgrecall.client.async_memory import AsyncMemory
     from pgrecall.client.memory import Memory
 
 __all__ = ["AsyncMemory", "DraftFields", "LayerFields", "Memory", "SearchOptions"]
 
 if not TYPE_CHECKING:
+    _FIELDS = ("DraftFields", "LayerFields", "SearchOptions")
     __getattr__, __dir__ = found_later(
-        __name__,
-        {"async_memory": ("AsyncMemory",), "memory": ("Memory",)},
+        __name__, {"async_memory": ("AsyncMemory",), "memory": ("Memory",), ".arguments": _FIELDS}
     )

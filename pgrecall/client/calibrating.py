@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pgrecall import operations
 from pgrecall.client.driver import Driver
 from pgrecall.errors import InvalidInput
-from pgrecall.models import Calibration, JudgedQuery, RelevanceModel, RerankModel
-from pgrecall.operations import calibration
+
+if TYPE_CHECKING:
+    from pgrecall.models import Calibration, JudgedQuery, RelevanceModel, RerankModel
 
 
 class Calibrating(Driver):
@@ -67,15 +70,15 @@ class Calibrating(Driver):
             InvalidInput: the profile is unknown or not fitted; no reranker is configured.
         """
         if not reranker:
-            return self._run(calibration.reset_relevance_model(profile))
+            return self._run(operations.calibration.reset_relevance_model(profile))
         if self.reranker is None:
             raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")
-        return self._run(calibration.reset_rerank_model(self.reranker.name))
+        return self._run(operations.calibration.reset_rerank_model(self.reranker.name))
 
     def relevance_models(self, profile: str | None = None) -> tuple[RelevanceModel, ...]:
         """The coefficients searches can use, or those of a profile; by profile, the ones in force first."""
-        return self._run(calibration.relevance_models(profile))
+        return self._run(operations.calibration.relevance_models(profile))
 
     def rerank_models(self) -> tuple[RerankModel, ...]:
         """How the scores of rerankers are read, by reranker, the ones in force first."""
-        return self._run(calibration.rerank_models())
+        return self._run(operations.calibration.rerank_models())

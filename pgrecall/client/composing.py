@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from pgrecall import flows
-from pgrecall.arguments import SearchOptions
+from pgrecall import flows, models
 from pgrecall.client.driver import Driver
-from pgrecall.models import ContextBlock, ContextRequest, Order, SearchRequest
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import SearchOptions
+    from pgrecall.models import ContextBlock, Order
 
 CANDIDATES = 50
 """From how many memories a block is chosen where k is not given."""
@@ -46,8 +48,8 @@ class Composing(Driver):
         options.setdefault("k", CANDIDATES)
         options.setdefault("explain", False)
         options.setdefault("session_id", self.session_id)
-        request = ContextRequest(
+        request = models.ContextRequest(
             budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, count_tokens
         )
-        question = SearchRequest(query, **options)
+        question = models.SearchRequest(query, **options)
         return self._drive(flows.context(question, request, self._abilities))

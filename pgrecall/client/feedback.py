@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from pgrecall import flows, operations
 from pgrecall.client.driver import Driver
 from pgrecall.errors import InvalidInput
-from pgrecall.flows.feedback import feedback
-from pgrecall.models.feedback import Feedback, JudgedSearch
-from pgrecall.operations import feedback as operations
+
+if TYPE_CHECKING:
+    from pgrecall.models.feedback import Feedback, JudgedSearch
 
 
 class Judging(Driver):
@@ -36,7 +38,7 @@ class Judging(Driver):
                 them; nothing was said of any.
             MemoryNotFound: there is no memory with such a key.
         """
-        return self._run(operations.used(search_id, _several(memories), now))
+        return self._run(operations.feedback.used(search_id, _several(memories), now))
 
     def rejected(
         self,
@@ -50,7 +52,7 @@ class Judging(Driver):
         Of ``used`` and ``rejected`` the later one stands; a use that was logged stays logged. Returns for how
         many that is news, and raises as :meth:`used` does.
         """
-        return self._run(operations.rejected(search_id, _several(memories), now))
+        return self._run(operations.feedback.rejected(search_id, _several(memories), now))
 
     def feedback(self, *, limit: int = 50, unused: bool = False, since: datetime | None = None) -> Feedback:
         """How often each memory, and each rank, was shown, used and rejected.
@@ -63,7 +65,7 @@ class Judging(Driver):
         Raises:
             InvalidInput: the limit is out of its bounds.
         """
-        return self._drive(feedback(limit=limit, unused=unused, since=since))
+        return self._drive(flows.feedback.feedback(limit=limit, unused=unused, since=since))
 
     def feedback_qrels(
         self, *, since: datetime | None = None, skipped: bool = True, limit: int = 10_000
@@ -80,7 +82,7 @@ class Judging(Driver):
         Raises:
             InvalidInput: the limit is out of its bounds.
         """
-        return self._run(operations.feedback_qrels(since, skipped, limit))
+        return self._run(operations.feedback.feedback_qrels(since, skipped, limit))
 
 
 def _several(memories: int | str | Sequence[int | str]) -> Sequence[int | str]:

@@ -9,16 +9,15 @@ from datetime import datetime
 from threading import Event
 from typing import TYPE_CHECKING
 
-from pgrecall import jobs
+from pgrecall import jobs, operations
 from pgrecall.client.driver import Driver
 from pgrecall.database import Database
 from pgrecall.flows import Aside, Flow
-from pgrecall.models import JobOutcome, JobRun, JobStatus
-from pgrecall.operations.jobs import job_runs
 from pgrecall.search.embedding import Embedder
 
 if TYPE_CHECKING:
     from pgrecall.jobs import Job, Runner
+    from pgrecall.models import JobOutcome, JobRun, JobStatus
 
 
 class Working(Driver):
@@ -62,7 +61,9 @@ class Working(Driver):
         Raises:
             InvalidInput: there is no job of this name.
         """
-        return self._run(job_runs(jobs.job_named(name).name if name is not None else None, limit))
+        return self._run(
+            operations.jobs.job_runs(jobs.job_named(name).name if name is not None else None, limit)
+        )
 
     def jobs(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
         """Every job with its interval, its newest run, and where it stands."""

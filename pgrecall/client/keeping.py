@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pgrecall import flows, jobs, operations
 from pgrecall.client.driver import Driver
-from pgrecall.models import Check, GraphReport, LayerStatus, Status, VitalityTerms
-from pgrecall.operations import keeping
+
+if TYPE_CHECKING:
+    from pgrecall.models import Check, GraphReport, LayerStatus, Status, VitalityTerms
 
 
 class Keeping(Driver):
@@ -34,7 +36,7 @@ class Keeping(Driver):
         Raises:
             MemoryNotFound: there is none in this tenant.
         """
-        return self._run(keeping.pin(memory, pinned, now))
+        return self._run(operations.keeping.pin(memory, pinned, now))
 
     def fold(self) -> int:
         """Folds what searches have logged into activations, as the worker does; returns how many searches."""
@@ -48,11 +50,11 @@ class Keeping(Driver):
         Raises:
             MemoryNotFound: one of them is not in this tenant.
         """
-        return self._run(keeping.rebuild(memories))
+        return self._run(operations.keeping.rebuild(memories))
 
     def verify(self, *, now: datetime | None = None) -> tuple[Check, ...]:
         """What must hold of this tenant's data; each check counts what breaks it. Changes nothing."""
-        return self._run(keeping.verify(now))
+        return self._run(operations.keeping.verify(now))
 
     def vitality_as_of(self, memory: int | str, at: datetime) -> VitalityTerms:
         """A memory's vitality at a past instant, from the log, by the rates and settings of today.
@@ -61,11 +63,11 @@ class Keeping(Driver):
             MemoryNotFound: there is none in this tenant.
             InvalidInput: it did not exist then.
         """
-        return self._run(keeping.vitality_as_of(memory, at))
+        return self._run(operations.keeping.vitality_as_of(memory, at))
 
     def zones_as_of(self, at: datetime) -> tuple[LayerStatus, ...]:
         """How many memories each layer held in each zone at a past instant, those archived then left out."""
-        return self._run(keeping.zones_as_of(at))
+        return self._run(operations.keeping.zones_as_of(at))
 
     def status(self, *, now: datetime | None = None) -> Status:
         """What this tenant holds and how it fares, where its jobs stand, and the database it lives in."""

@@ -7,13 +7,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from pgrecall import __version__, flows
 from pgrecall.client.driver import Driver
 from pgrecall.database import Database
 from pgrecall.flows import Aside, Flow
-from pgrecall.models import Export
+
+if TYPE_CHECKING:
+    from pgrecall.models import Export
 
 
 class Moving(Driver):

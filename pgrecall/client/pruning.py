@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from pgrecall import flows
+from pgrecall import flows, operations
 from pgrecall.client.driver import Driver
-from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
-from pgrecall.operations import prune
+
+if TYPE_CHECKING:
+    from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
 
 
 class Pruning(Driver):
@@ -37,7 +39,7 @@ class Pruning(Driver):
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
-        request = prune.PruneRequest(max_count, max_share, grace_days, layers, now)
+        request = operations.prune.PruneRequest(max_count, max_share, grace_days, layers, now)
         return self._drive(flows.planned_prune(request))
 
     def prune_plan(self, plan: int, *, limit: int | None = None) -> PrunePlan:
@@ -54,7 +56,7 @@ class Pruning(Driver):
         Raises:
             InvalidInput: the limit does not lie between 1 and 10,000.
         """
-        return self._run(prune.prune_plans(limit))
+        return self._run(operations.prune.prune_plans(limit))
 
     def apply_prune(self, plan: int, *, now: datetime | None = None) -> PruneOutcome:
         """Archives what a plan is for, in one transaction.
@@ -66,7 +68,7 @@ class Pruning(Driver):
             InvalidInput: there is no such plan, it was applied before or is stale, or it would take more
                 than its share of the memories that are live now; nothing was archived.
         """
-        return self._run(prune.apply_prune(plan, now))
+        return self._run(operations.prune.apply_prune(plan, now))
 
     def undo_prune(self, plan: int, *, now: datetime | None = None) -> PruneUndone:
         """Brings back what a plan archived, as it was, but for what has come back since.

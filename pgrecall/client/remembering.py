@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from pgrecall import flows, operations
-from pgrecall.arguments import DraftFields
+from pgrecall import flows, models, operations
 from pgrecall.client.driver import Driver
-from pgrecall.models import Draft, ImportReport, Problem, Remembered, StoredMemory
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import DraftFields
+    from pgrecall.models import Draft, ImportReport, Problem, Remembered, StoredMemory
 
 
 class Remembering(Driver):
@@ -22,7 +24,7 @@ class Remembering(Driver):
             InvalidInput: a field cannot be stored; nothing was.
             EmbedderError: the text could not be embedded; nothing was stored.
         """
-        return self._drive(flows.remember_one(Draft(body, **fields), self._embedder_name))
+        return self._drive(flows.remember_one(models.Draft(body, **fields), self._embedder_name))
 
     def remember_many(self, drafts: Iterable[Draft], *, now: datetime | None = None) -> list[Remembered]:
         """Stores drafts in one transaction: all or, with InvalidInput, none."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from pgrecall import flows
-from pgrecall.arguments import SearchOptions
+from pgrecall import flows, models
 from pgrecall.client.driver import Driver
-from pgrecall.models import SearchRequest, SearchResult
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import SearchOptions
+    from pgrecall.models import SearchResult
 
 
 class Searching(Driver):
@@ -26,5 +28,5 @@ class Searching(Driver):
             MemoryNotFound: a cue is not there.
         """
         options.setdefault("session_id", self.session_id)
-        request = SearchRequest(query, **options)
+        request = models.SearchRequest(query, **options)
         return self._drive(flows.search(request, self._abilities))

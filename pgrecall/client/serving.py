@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from pgrecall import operations
 from pgrecall.client.driver import Driver
-from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
-from pgrecall.models.service import Caller, Census, SchemaStamp
-from pgrecall.operations import keys, service
+
+if TYPE_CHECKING:
+    from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
+    from pgrecall.models.service import Caller, Census, SchemaStamp
 
 
 class Serving(Driver):
@@ -19,7 +22,7 @@ class Serving(Driver):
         Raises:
             InvalidInput: the name is empty or longer than 200 characters.
         """
-        return self._run(keys.create_key(name, now))
+        return self._run(operations.keys.create_key(name, now))
 
     def revoke_key(self, key: int, *, now: datetime | None = None) -> bool:
         """Makes a key useless from this moment on, for good; False when it was revoked before.
@@ -27,28 +30,28 @@ class Serving(Driver):
         Raises:
             InvalidInput: this tenant has no such key.
         """
-        return self._run(keys.revoke_key(key, now))
+        return self._run(operations.keys.revoke_key(key, now))
 
     def api_keys(self) -> tuple[ApiKey, ...]:
         """This tenant's keys, newest first, the revoked ones too."""
-        return self._run(keys.keys())
+        return self._run(operations.keys.keys())
 
     def any_key(self) -> bool:
         """Whether any tenant of this database has a key that is not revoked."""
-        return self._run(keys.any_key())
+        return self._run(operations.keys.any_key())
 
     def key_holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
         """Whom a key acts for, of whatever tenant it is; None when it is unknown or revoked."""
-        return self._run(keys.holder_of_key(secret, now))
+        return self._run(operations.keys.holder_of_key(secret, now))
 
     def schema_state(self) -> SchemaStamp:
         """The schema this database has now; an upgrade may have changed it since this client was opened."""
-        return self._run(service.schema_state())
+        return self._run(operations.service.schema_state())
 
     def caller(self) -> Caller:
         """The role this client logs in as, whose memories it acts for, and what it may do."""
-        return self._run(service.caller())
+        return self._run(operations.service.caller())
 
     def census(self) -> Census:
         """Figures of all tenants together. It reads every memory."""
-        return self._run(service.census())
+        return self._run(operations.service.census())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import get_args
+from typing import TYPE_CHECKING
 
+from pgrecall import operations
 from pgrecall.client.driver import Driver
-from pgrecall.models.landscape import Landscape, LandscapeList, ZoneShare
-from pgrecall.operations.landscape import LandscapeRequest, landscape, zones_over_time
 
-LISTS: tuple[LandscapeList, ...] = get_args(LandscapeList)
+if TYPE_CHECKING:
+    from pgrecall.models.landscape import Landscape, LandscapeList, ZoneShare
+
+LISTS: Sequence[LandscapeList] = ("alive", "leaving", "unused")
+"""All there are."""
 
 
 class Surveying(Driver):
@@ -40,7 +43,8 @@ class Surveying(Driver):
         Raises:
             InvalidInput: a list or the layer is unknown, or a number is out of its bounds.
         """
-        return self._run(landscape(LandscapeRequest(lists, layer, limit, offset, bins, now)))
+        request = operations.landscape.LandscapeRequest(lists, layer, limit, offset, bins, now)
+        return self._run(operations.landscape.landscape(request))
 
     def zones_over_time(self, instants: Sequence[datetime], *, sample: int = 1000) -> tuple[ZoneShare, ...]:
         """How many memories each layer held in each zone at these instants, from ``sample`` memories at most.
@@ -51,4 +55,4 @@ class Surveying(Driver):
         Raises:
             InvalidInput: there are more than 100 instants, or the sample is not one of 100 to 100,000.
         """
-        return self._run(zones_over_time(instants, sample))
+        return self._run(operations.landscape.zones_over_time(instants, sample))

@@ -21,8 +21,8 @@ class SyncDriver(Driver):
 
     def _begin(self) -> None:
         try:
+            # Its pool opens at the first use: what was prepared has just answered.
             self._database = Database(self._ground.prepare(), **self._ground.limits())
-            self._database.open()
         except BaseException:
             self._ground.release()
             raise

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from pgrecall import operations
+from pgrecall import models, operations
 from pgrecall.client.driver import Driver
-from pgrecall.models import Access, AccessKind
+
+if TYPE_CHECKING:
+    from pgrecall.models import Access, AccessKind
 
 
 class Using(Driver):
@@ -29,7 +32,7 @@ class Using(Driver):
         Raises:
             MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future.
         """
-        access = Access(memory, kind, at, session_id, idempotency_key)
+        access = models.Access(memory, kind, at, session_id, idempotency_key)
         return self._run(operations.record_access(self._in_session(access), now))
 
     def record_accesses(self, accesses: Iterable[Access], *, now: datetime | None = None) -> int:

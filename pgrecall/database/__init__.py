@@ -11,7 +11,10 @@ pool          connections for threads
 async_pool    connections for tasks of an event loop
 """
 
-from pgrecall.database.async_pool import AsyncDatabase
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from pgrecall.database.connections import Session, connect
 from pgrecall.database.pool import Database
 from pgrecall.database.server import (
@@ -24,6 +27,10 @@ from pgrecall.database.server import (
     server_facts,
 )
 from pgrecall.database.translation import translated
+from pgrecall.later import found_later
+
+if TYPE_CHECKING:
+    from pgrecall.database.async_pool import AsyncDatabase
 
 __all__ = [
     "MINIMUM_PGVECTOR",
@@ -39,3 +46,6 @@ __all__ = [
     "server_facts",
     "translated",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = found_later(__name__, {"async_pool": ("AsyncDatabase",)})

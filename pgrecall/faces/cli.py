@@ -9,17 +9,18 @@ from __future__ import annotations
 import gc
 import logging
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from pgrecall import __version__
 from pgrecall.errors import RecallError
 from pgrecall.faces.cli_base import INTERRUPTED, Globals, complain, notes, output
+from pgrecall.faces.command_line import CommandGroup, Context, Exit, Option, command_of, instead
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("cli_database", "init"),
@@ -56,103 +57,100 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 }
 """Where each command is, in the order one meets them: a module of this package and a name in it."""
 
-
-class _Later(MutableMapping[str, Any]):
-    """Commands by name. Their modules are imported once they are asked for: a search needs only its own."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            module, member = COMMANDS[name]
-            self._made[name] = _made(getattr(import_module(f"pgrecall.faces.{module}"), member))
-            self._made[name].name = name
-        return self._made[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._made[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
+COLLECTED_AFTER = 50_000
+"""How many more objects there are before Python looks for garbage: by its own 700 it looks a hundred times
+while a search is imported, and finds none."""
 
 
-def _made(found: Any) -> Any:
-    """The command that a function or a group of functions is."""
-    if isinstance(found, typer.Typer):
-        return typer.main.get_group(found)
-    alone = typer.Typer(add_completion=False)
-    alone.command()(found)
-    return typer.main.get_command(alone)
+class _Commands(CommandGroup):
+    """Imports the module of a command once it is asked for: a search needs only its own.
 
+    Our errors become a sentence and an exit code; anything else keeps its traceback.
+    """
 
-class _Commands(TyperGroup):
-    """Turns our errors into a sentence and an exit code; anything else keeps its traceback."""
+    def get_command(self, ctx: Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands and cmd_name in COMMANDS:
+            module, member = COMMANDS[cmd_name]
+            found = getattr(import_module(f"pgrecall.faces.{module}"), member)
+            made = found if isinstance(found, CommandGroup) else command_of(found, cmd_name)
+            self.add_command(made, cmd_name)
+        return super().get_command(ctx, cmd_name)
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self.commands = _Later()
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        with _errors_told():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Context) -> Any:
+        with _errors_told():
             return super().invoke(ctx)
-        except RecallError as error:
-            raise typer.Exit(complain(error)) from None
-        except KeyboardInterrupt:
-            notes().print("stopped")
-            raise typer.Exit(INTERRUPTED) from None
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        return list(self.commands)
 
 
-app = typer.Typer(
-    cls=_Commands,
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    try:
+        yield
+    except RecallError as error:
+        raise Exit(complain(error)) from None
+    except KeyboardInterrupt:
+        notes().print("stopped")
+        raise Exit(INTERRUPTED) from None
+
+
+app = _Commands(
+    "Agent memory in your own Postgres, ranked by what matters now.",
     name="pgrecall",
-    help="Agent memory in your own Postgres, ranked by what matters now.",
     epilog="Exit codes: 0 found or done, 1 nothing found, 2 bad input, 3 no usable database.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
-        output().print(f"pgrecall {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.alone
 def _global_options(
-    context: typer.Context,
+    context: Context,
     database_url: Annotated[
         str | None,
-        typer.Option(help="Postgres to use [PGRECALL_DATABASE_URL]; without it an embedded one is started."),
+        Option(help="Postgres to use [PGRECALL_DATABASE_URL]; without it an embedded one is started."),
     ] = None,
-    tenant: Annotated[str | None, typer.Option(help="Whose memories these are [PGRECALL_TENANT].")] = None,
+    tenant: Annotated[str | None, Option(help="Whose memories these are [PGRECALL_TENANT].")] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where the embedded Postgres keeps its data [PGRECALL_DATA_DIR].")
+        Path | None, Option(help="Where the embedded Postgres keeps its data [PGRECALL_DATA_DIR].")
     ] = None,
     verbose: Annotated[
-        bool,
-        typer.Option("--verbose", "-v", help="Say whose models are used: a running service's, or its own."),
-    ] = False,
-    version: Annotated[  # noqa: ARG001
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+        bool, Option("--verbose", "-v", help="Say whose models are used: a running service's, or its own.")
     ] = False,
 ) -> None:
     context.obj = Globals(database_url, tenant, data_dir, verbose)
 
 
+def _print_version() -> None:
+    output().print(f"pgrecall {__version__}")
+
+
+def _install_completion() -> None:
+    from pgrecall.faces.completion import install
+
+    shell, file = install(app)
+    output().print(f"The completion of {shell} is in {file}; it works in the next terminal.", soft_wrap=True)
+
+
+def _show_completion() -> None:
+    from pgrecall.faces.completion import script
+
+    output().out(script(app), end="")
+
+
+app.params += [
+    instead("--version", "Print the version.", _print_version),
+    instead("--install-completion", "Install completion for the current shell.", _install_completion),
+    instead("--show-completion", "Show completion for the current shell, to copy it.", _show_completion),
+]
+
+
 def main() -> None:
     """The entry point of the installed command."""
+    gc.set_threshold(COLLECTED_AFTER)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without our signs still shows the rest

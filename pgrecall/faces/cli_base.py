@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 
-import typer
 from rich.console import Console
 
 from pgrecall.errors import DatabaseError, RecallError
+from pgrecall.faces.command_line import Argument, Context, Option
 from pgrecall.faces.snippets import printable
 from pgrecall.settings import Settings, load_settings
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from pgrecall.client import Memory
     from pgrecall.embedded import EmbeddedServer
 
+Reference = Annotated[str, Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
+Now = Annotated[str | None, Option(help="The moment to take for now (ISO 8601, UTC).")]
 AllowSuperuser = Annotated[
     bool,
-    typer.Option(
-        "--allow-superuser", help="Even as a superuser or past row security [PGRECALL_ALLOW_SUPERUSER]"
-    ),
+    Option("--allow-superuser", help="Even as a superuser or past row security [PGRECALL_ALLOW_SUPERUSER]"),
 ]
 
 DONE, NOTHING_FOUND, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
@@ -67,7 +68,7 @@ class Globals:
         """The settings of this run. Naming a data directory asks for the server in it."""
         embedded = self.data_dir is not None and self.database_url is None
         settings = load_settings(database_url=self.database_url, tenant=self.tenant, data_dir=self.data_dir)
-        return settings.model_copy(update={"database_url": None}) if embedded else settings
+        return replace(settings, database_url=None) if embedded else settings
 
     @contextmanager
     def opened(self, *, embeds: bool = False) -> Iterator[Memory]:
@@ -79,7 +80,7 @@ class Globals:
         settings = self.settings()
         fresh = is_fresh(settings)
         if not embeds and not fresh:  # a fresh database takes its dimensions from the embedder
-            settings = settings.model_copy(update={"embedder": "none"})
+            settings = replace(settings, embedder="none")
         lent = borrowed_models(settings, self._warn) if embeds else Lent()
         with Memory(settings=settings, embedder=lent.embedder, reranker=lent.reranker) as memory:
             if fresh and memory.server is not None:
@@ -128,7 +129,7 @@ def announce(server: _Described) -> None:
     notes().print(f"{server.describe()}.")
 
 
-def globals_of(context: typer.Context) -> Globals:
+def globals_of(context: Context) -> Globals:
     """The global options this command was given."""
     given = context.find_object(Globals)
     return given if given is not None else Globals()

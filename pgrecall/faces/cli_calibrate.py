@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, AsJson, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, Context, Exit, Option
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.plots_style import LIGHT, drawing, require_drawable, write
 from pgrecall.faces.progress import Progress
@@ -19,21 +18,21 @@ from pgrecall.models import Calibration
 
 
 def calibrate(
-    context: typer.Context,
+    context: Context,
     qrels: Annotated[
-        Path | None, typer.Argument(help="Judged queries, JSONL: {query, relevant: [key, ...]} a line.")
+        Path | None, Argument(help="Judged queries, JSONL: {query, relevant: [key, ...]} a line.")
     ] = None,
-    profile: Annotated[str, typer.Option(help="Whose coefficients, as `search --profile`.")] = "balanced",
+    profile: Annotated[str, Option(help="Whose coefficients, as `search --profile`.")] = "balanced",
     reranker: Annotated[
-        bool, typer.Option("--reranker", help="Fit how the configured reranker's score is read instead.")
+        bool, Option("--reranker", help="Fit how the configured reranker's score is read instead.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and compare, store nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Store even what does not predict better.")] = False,
-    reset: Annotated[bool, typer.Option("--reset", help="Go back to the coefficients that ship.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Fit and compare, store nothing.")] = False,
+    force: Annotated[bool, Option("--force", help="Store even what does not predict better.")] = False,
+    reset: Annotated[bool, Option("--reset", help="Go back to the coefficients that ship.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw predicted against observed: .png or .svg.")
+        Path | None, Option(metavar="FILE", help="Also draw predicted against observed: .png or .svg.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fit relevance to judged queries, so that a probability is one. Stores what predicts better.
 
@@ -57,7 +56,7 @@ def calibrate(
     _report(done, dry_run, as_json)
     if plot is not None and form is not None:
         _draw(done, plot, form)
-    raise typer.Exit(DONE if done.stored or done.better else NOTHING_FOUND)
+    raise Exit(DONE if done.stored or done.better else NOTHING_FOUND)
 
 
 class _Count:
@@ -77,14 +76,14 @@ def _require_alone(qrels: Path | None, dry_run: bool, force: bool, plot: Path | 
         raise InvalidInput("--reset takes coefficients away and fits none.", hint="Give it alone.")
 
 
-def _reset(context: typer.Context, profile: str, reranker: bool) -> None:
+def _reset(context: Context, profile: str, reranker: bool) -> None:
     with globals_of(context).opened() as memory:
         reset = memory.reset_calibration(profile, reranker=reranker)
     if not reset:
         notes().print("The coefficients in force are those that ship; there is nothing to take away.")
-        raise typer.Exit(NOTHING_FOUND)
+        raise Exit(NOTHING_FOUND)
     output().print("The coefficients that ship are in force again.")
-    raise typer.Exit(DONE)
+    raise Exit(DONE)
 
 
 def _report(done: Calibration, dry_run: bool, as_json: bool) -> None:

@@ -6,9 +6,8 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from pgrecall.faces.cli_base import globals_of, notes, output
+from pgrecall.faces.cli_base import AsJson, globals_of, notes, output
+from pgrecall.faces.command_line import Context, Option
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.render_status import show_status
 from pgrecall.faces.values import parse_moment
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def init(
-    context: typer.Context,
+    context: Context,
     dimensions: Annotated[
-        int | None, typer.Option(help="Of the embeddings; without it those of the configured embedder.")
+        int | None, Option(help="Of the embeddings; without it those of the configured embedder.")
     ] = None,
 ) -> None:
     """Make a database ready: extensions, tables and functions. Running it twice is harmless.
@@ -39,7 +38,7 @@ def init(
         _tell(done, server)
 
 
-def upgrade(context: typer.Context) -> None:
+def upgrade(context: Context) -> None:
     """Bring an initialised database to this version's schema. Running it twice is harmless."""
     from pgrecall.errors import SchemaMismatch
     from pgrecall.schema import migrate
@@ -52,9 +51,9 @@ def upgrade(context: typer.Context) -> None:
 
 
 def status(
-    context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    now: Annotated[str | None, typer.Option(help="The moment to compute vitality for.")] = None,
+    context: Context,
+    as_json: AsJson = False,
+    now: Annotated[str | None, Option(help="The moment to compute vitality for.")] = None,
 ) -> None:
     """What is stored and where, layer by layer and zone by zone, and whether upkeep keeps up."""
     moment = parse_moment(now, "--now")
@@ -68,7 +67,7 @@ def status(
             show_status(output(), state, where)
 
 
-def postgres(context: typer.Context) -> None:
+def postgres(context: Context) -> None:
     """Keep the embedded Postgres running until Ctrl-C, and print its URL, for psql and other languages."""
     with globals_of(context).opened() as memory:
         if memory.server is None:

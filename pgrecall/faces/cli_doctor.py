@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
 from pgrecall.errors import InvalidInput, RecallError
-from pgrecall.faces.cli_base import DONE, globals_of, is_fresh, output
+from pgrecall.faces.cli_base import DONE, AsJson, globals_of, is_fresh, output
+from pgrecall.faces.command_line import Context, Exit, Option
 from pgrecall.faces.documents import to_text
 from pgrecall.faces.snippets import printable
 from pgrecall.faces.values import clock
@@ -25,15 +26,13 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def doctor(
-    context: typer.Context,
+    context: Context,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            help="This alone: server, schema, roles, embedder, reranker, jobs or memories. Repeatable."
-        ),
+        Option(help="This alone: server, schema, roles, embedder, reranker, jobs or memories. Repeatable."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A warning counts as a failure.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    strict: Annotated[bool, Option("--strict", help="A warning counts as a failure.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look at server, schema, models, jobs and memories; say what is wrong and what mends it.
 
@@ -54,10 +53,10 @@ def doctor(
         output().out(to_text({"healthy": not failed, "findings": findings}))
     else:
         _show(findings)
-    raise typer.Exit(FAILED if failed else DONE)
+    raise Exit(FAILED if failed else DONE)
 
 
-def _findings(context: typer.Context, areas: Collection[str]) -> Iterator[Finding]:
+def _findings(context: Context, areas: Collection[str]) -> Iterator[Finding]:
     """What is found, in the order in which one thing stands on another."""
     from pgrecall.faces import doctor as looks
     from pgrecall.faces.lending import Lent, borrowed_models
@@ -106,7 +105,7 @@ def _upkeep(settings: Settings, problems: Sequence[AccessProblem]) -> tuple[str 
     now = clock()
     who: list[Finding] = []
     try:
-        with Memory(settings=settings.model_copy(update={"embedder": "none", "reranker": "none"})) as memory:
+        with Memory(settings=replace(settings, embedder="none", reranker="none")) as memory:
             who += [on_caller(memory.caller(), allowed=settings.allow_superuser), *on_rights(problems)]
             state = memory.status(now=now)
     except RecallError as error:

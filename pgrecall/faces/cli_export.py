@@ -9,10 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-import typer
-
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import BROKEN_PIPE, Globals, globals_of, notes, output
+from pgrecall.faces.cli_base import BROKEN_PIPE, Globals, Now, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, Context, Exit, Option
 from pgrecall.faces.progress import Progress
 from pgrecall.faces.snippets import printable
 from pgrecall.faces.values import parse_moment
@@ -33,15 +32,15 @@ _THINGS = (
 
 
 def export(
-    context: typer.Context,
+    context: Context,
     path: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Packed if it ends in .gz; - for standard output."),
+        Argument(metavar="FILE", help="Packed if it ends in .gz; - for standard output."),
     ],
     embeddings: Annotated[
-        bool, typer.Option("--embeddings/--no-embeddings", help="With their vectors, or to be embedded anew.")
+        bool, Option("--embeddings/--no-embeddings", help="With their vectors, or to be embedded anew.")
     ] = True,
-    now: Annotated[str | None, typer.Option(help="The moment to take for now (ISO 8601, UTC).")] = None,
+    now: Now = None,
 ) -> None:
     """Write everything of one tenant as lines of JSON, which `pgrecall import` reads.
 
@@ -57,7 +56,7 @@ def export(
             made = memory.export_to(target, embeddings=embeddings, progress=bar.reached, now=moment)
         except BrokenPipeError:
             sys.stdout = io.StringIO()  # nobody reads on: Python must not try again as it ends
-            raise typer.Exit(BROKEN_PIPE) from None
+            raise Exit(BROKEN_PIPE) from None
     _tell(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
 
 

@@ -7,32 +7,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, AsJson, Now, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Context, Exit, Option
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.render_feedback import show_feedback
 from pgrecall.faces.values import clock, parse_moment, parse_reference, parse_since
 from pgrecall.models import JudgedSearch
 
-feedback_commands = typer.Typer(
-    help="What became of what was shown: it moves vitality, and what calibration learns from.",
-    no_args_is_help=True,
+feedback_commands = CommandGroup(
+    "What became of what was shown: it moves vitality, and what calibration learns from.",
 )
 
 SearchId = Annotated[
-    int, typer.Argument(metavar="SEARCH_ID", help="The search; --json of search and context has its id.")
+    int, Argument(metavar="SEARCH_ID", help="The search; --json of search and context has its id.")
 ]
-Memories = Annotated[
-    list[str], typer.Argument(metavar="ID_OR_KEY...", help="Digits are an id; key:42 is a key.")
-]
-Since = Annotated[str | None, typer.Option(help="Only searches from this date on, or 7d, 2w, 6m, 1y ago.")]
-Now = Annotated[str | None, typer.Option(help="The moment to take for now (ISO 8601, UTC).")]
+Memories = Annotated[list[str], Argument(metavar="ID_OR_KEY...", help="Digits are an id; key:42 is a key.")]
+Since = Annotated[str | None, Option(help="Only searches from this date on, or 7d, 2w, 6m, 1y ago.")]
 
 
-@feedback_commands.command("used")
-def used(context: typer.Context, search: SearchId, memories: Memories, now: Now = None) -> None:
+@feedback_commands.add("used")
+def used(context: Context, search: SearchId, memories: Memories, now: Now = None) -> None:
     """Say which memories of a search were used in an answer, which makes them livelier; twice counts once."""
     references, moment = [parse_reference(memory) for memory in memories], parse_moment(now, "--now")
     with globals_of(context).opened() as client:
@@ -40,8 +35,8 @@ def used(context: typer.Context, search: SearchId, memories: Memories, now: Now 
     _say(new, len(set(references)), "used")
 
 
-@feedback_commands.command("rejected")
-def rejected(context: typer.Context, search: SearchId, memories: Memories, now: Now = None) -> None:
+@feedback_commands.add("rejected")
+def rejected(context: Context, search: SearchId, memories: Memories, now: Now = None) -> None:
     """Say which memories of a search did not answer; the later of used and rejected stands."""
     references, moment = [parse_reference(memory) for memory in memories], parse_moment(now, "--now")
     with globals_of(context).opened() as client:
@@ -49,15 +44,13 @@ def rejected(context: typer.Context, search: SearchId, memories: Memories, now: 
     _say(new, len(set(references)), "rejected")
 
 
-@feedback_commands.command("show")
+@feedback_commands.add("show")
 def show(
-    context: typer.Context,
-    limit: Annotated[int, typer.Option("-n", help="At most so many memories, 1 to 10000.")] = 20,
-    unused: Annotated[
-        bool, typer.Option("--unused", help="Only memories that were shown and never used.")
-    ] = False,
+    context: Context,
+    limit: Annotated[int, Option("-n", help="At most so many memories, 1 to 10000.")] = 20,
+    unused: Annotated[bool, Option("--unused", help="Only memories that were shown and never used.")] = False,
     since: Since = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """How often each memory and each rank was shown, used and rejected.
 
@@ -72,20 +65,20 @@ def show(
         show_feedback(output(), found, unused=unused)
     else:
         notes().print("No search that is kept has shown anything.")
-    raise typer.Exit(DONE if found.ranks else NOTHING_FOUND)
+    raise Exit(DONE if found.ranks else NOTHING_FOUND)
 
 
-@feedback_commands.command("export")
+@feedback_commands.add("export")
 def export(
-    context: typer.Context,
+    context: Context,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it there instead of to standard output.")
+        Path | None, Option(metavar="FILE", help="Write it there instead of to standard output.")
     ] = None,
     since: Since = None,
     judged_only: Annotated[
-        bool, typer.Option("--judged-only", help="Leave out what was passed over above a used memory.")
+        bool, Option("--judged-only", help="Leave out what was passed over above a used memory.")
     ] = False,
-    limit: Annotated[int, typer.Option("-n", help="The newest so many searches, 1 to 100000.")] = 10_000,
+    limit: Annotated[int, Option("-n", help="The newest so many searches, 1 to 100000.")] = 10_000,
 ) -> None:
     """Write judged searches as JSON Lines, one a search, as `pgrecall calibrate` reads them.
 
@@ -102,7 +95,7 @@ def export(
         _write(lines, out)
     judgements = sum(len(search.judgements) for search in searches)
     notes().print(f"{len(searches):,} searches, {judgements:,} judgements.")
-    raise typer.Exit(DONE if searches else NOTHING_FOUND)
+    raise Exit(DONE if searches else NOTHING_FOUND)
 
 
 def qrels_line(search: JudgedSearch) -> str:

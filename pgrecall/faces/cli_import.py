@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli_base import BAD_INPUT, DONE, INTERRUPTED, NOTHING_FOUND, globals_of, notes, output
 from pgrecall.faces.cli_export import STREAM, import_export
+from pgrecall.faces.command_line import Argument, Context, Exit, Option
 from pgrecall.faces.progress import Progress
 from pgrecall.faces.render_memory import show_import
 from pgrecall.faces.values import text
@@ -29,26 +28,26 @@ _THINGS: dict[KnownKind, str] = {
 
 
 def import_(
-    context: typer.Context,
+    context: Context,
     path: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="A folder of Markdown notes, or a .md, .jsonl, .json or .zip file; what `pgrecall export` "
             "wrote, or - for that from standard input."
         ),
     ],
     kind: Annotated[
         str,
-        typer.Option("--kind", "--format", help="auto, markdown, jsonl, chat, mem0, hindsight, export."),
+        Option("--kind", "--format", help="auto, markdown, jsonl, chat, mem0, hindsight, export."),
     ] = "auto",
     layer: Annotated[
-        str | None, typer.Option(help="For notes and turns that name none, and for all of an export.")
+        str | None, Option(help="For notes and turns that name none, and for all of an export.")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="Remember the import under this name.")] = None,
-    prefix: Annotated[str, typer.Option(help="Put before every key.")] = "",
-    strict: Annotated[bool, typer.Option(help="Stop at the first problem.")] = False,
+    source: Annotated[str | None, Option(help="Remember the import under this name.")] = None,
+    prefix: Annotated[str, Option(help="Put before every key.")] = "",
+    strict: Annotated[bool, Option(help="Stop at the first problem.")] = False,
     embeddings: Annotated[
-        bool, typer.Option("--embeddings/--no-embeddings", help="Of an export: with its vectors, or without.")
+        bool, Option("--embeddings/--no-embeddings", help="Of an export: with its vectors, or without.")
     ] = True,
 ) -> None:
     """Import memories. Doing it again updates what has changed and leaves the rest.
@@ -76,9 +75,9 @@ def import_(
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the second Ctrl-C must not cut off this answer
             stored = memory.status().memories
             notes().print(f"stopped; {stored:,} memories are stored, run it again to complete")
-            raise typer.Exit(INTERRUPTED) from None
+            raise Exit(INTERRUPTED) from None
     show_import(output(), report)
-    raise typer.Exit(_exit_code(report, path))
+    raise Exit(_exit_code(report, path))
 
 
 def _refuse_options(kind: str, given: dict[str, object]) -> None:

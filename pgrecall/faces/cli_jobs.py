@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli_base import DONE, INTERRUPTED, AllowSuperuser, globals_of, notes, output
+from pgrecall.faces.cli_base import DONE, INTERRUPTED, AllowSuperuser, AsJson, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Context, Exit, Option
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.progress import Progress
 from pgrecall.faces.render_jobs import show_checks, show_jobs, show_outcomes, show_runs
@@ -26,18 +25,14 @@ if TYPE_CHECKING:
 FAILED = 1
 LARGEST_N = 1000
 
-job_commands = typer.Typer(
-    help="Upkeep: which jobs there are, what they did, and running one.", no_args_is_help=True
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+job_commands = CommandGroup("Upkeep: which jobs there are, what they did, and running one.")
 
 
 def worker(
-    context: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Run what is due one time, then exit.")] = False,
+    context: Context,
+    once: Annotated[bool, Option("--once", help="Run what is due one time, then exit.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON document for each run, one a line.")
+        bool, Option("--json", help="Print a JSON document for each run, one a line.")
     ] = False,
     allow_superuser: AllowSuperuser = False,
 ) -> None:
@@ -55,17 +50,17 @@ def worker(
         working = Worker(memory.runner(embedder=_embedder(given.settings()), stop=stop))
         if once:
             failed = any(outcome.state == "failed" for outcome in working.once())
-            raise typer.Exit(FAILED if failed else DONE)
+            raise Exit(FAILED if failed else DONE)
         notes().print("Working. SIGTERM or Ctrl-C stops the worker.")
         working.serve()
         notes().print("stopped")
 
 
-@job_commands.command("list")
+@job_commands.add("list")
 def list_(
-    context: typer.Context,
+    context: Context,
     as_json: AsJson = False,
-    now: Annotated[str | None, typer.Option(help="The moment to tell what is due for.")] = None,
+    now: Annotated[str | None, Option(help="The moment to tell what is due for.")] = None,
 ) -> None:
     """Every job: what it does, how often, when it ran last, and where it stands."""
     moment = parse_moment(now, "--now")
@@ -77,15 +72,15 @@ def list_(
         show_jobs(output(), jobs)
 
 
-@job_commands.command("run")
+@job_commands.add("run")
 def run(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The job; `pgrecall job list` has their names.")],
+    context: Context,
+    name: Annotated[str, Argument(help="The job; `pgrecall job list` has their names.")],
     all_tenants: Annotated[
-        bool, typer.Option("--all-tenants", help="For every tenant, not only the one of --tenant.")
+        bool, Option("--all-tenants", help="For every tenant, not only the one of --tenant.")
     ] = False,
     as_json: AsJson = False,
-    now: Annotated[str | None, typer.Option(help="The moment to compute vitality and expiry for.")] = None,
+    now: Annotated[str | None, Option(help="The moment to compute vitality and expiry for.")] = None,
 ) -> None:
     """Run a job here and now, unless a worker is at it. Exit code 1 when it failed."""
     from pgrecall.jobs import job_named
@@ -113,16 +108,16 @@ def run(
             show_checks(output(), tenant, checks)
     if stop.is_set():
         notes().print("stopped")
-        raise typer.Exit(INTERRUPTED)
+        raise Exit(INTERRUPTED)
     if any(outcome.state == "failed" for outcome in outcomes):
-        raise typer.Exit(FAILED)
+        raise Exit(FAILED)
 
 
-@job_commands.command("history")
+@job_commands.add("history")
 def history(
-    context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Of this job only.")] = None,
-    limit: Annotated[int, typer.Option("-n", help="At most so many, 1 to 1000.")] = 20,
+    context: Context,
+    name: Annotated[str | None, Argument(help="Of this job only.")] = None,
+    limit: Annotated[int, Option("-n", help="At most so many, 1 to 1000.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """What jobs did for this tenant and for the whole database, newest first."""

@@ -6,26 +6,22 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
-import typer
 from rich.table import Table
 
-from pgrecall.faces.cli_base import globals_of, notes, output
+from pgrecall.faces.cli_base import AsJson, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Context
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.snippets import printable
 from pgrecall.faces.values import text
 from pgrecall.models.keys import ApiKey
 
-key_commands = typer.Typer(
-    help="Keys that callers of `pgrecall serve` show; each acts for one tenant.", no_args_is_help=True
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+key_commands = CommandGroup("Keys that callers of `pgrecall serve` show; each acts for one tenant.")
 
 
-@key_commands.command("create")
+@key_commands.add("create")
 def create(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who will hold it.")],
+    context: Context,
+    name: Annotated[str, Argument(metavar="NAME", help="Who will hold it.")],
     as_json: AsJson = False,
 ) -> None:
     """Make a key for the tenant of --tenant. It is shown this once: the database keeps only its digest."""
@@ -38,8 +34,8 @@ def create(
         notes().print(f"Key {issued.key.id} of tenant {memory.tenant}. Keep it: it is not shown again.")
 
 
-@key_commands.command("list")
-def list_(context: typer.Context, as_json: AsJson = False) -> None:
+@key_commands.add("list")
+def list_(context: Context, as_json: AsJson = False) -> None:
     """The keys of this tenant, newest first: when each was made, last used, revoked."""
     with globals_of(context).opened() as memory:
         keys = memory.api_keys()
@@ -49,10 +45,8 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
         output().print(_table(keys) if keys else "There is no key yet; `pgrecall key create NAME` makes one.")
 
 
-@key_commands.command("revoke")
-def revoke(
-    context: typer.Context, key: Annotated[int, typer.Argument(metavar="ID", help="As in `key list`.")]
-) -> None:
+@key_commands.add("revoke")
+def revoke(context: Context, key: Annotated[int, Argument(metavar="ID", help="As in `key list`.")]) -> None:
     """Make a key useless, from this moment on and for good."""
     with globals_of(context).opened() as memory:
         changed = memory.revoke_key(key)

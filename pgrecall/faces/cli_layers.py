@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, cast, get_args
 
-import typer
-
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.cli_base import NOTHING_FOUND, AsJson, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Context, Exit, Option
 from pgrecall.faces.documents import to_text
 from pgrecall.faces.render_layers import layer_documents, show_layers
 from pgrecall.faces.snippets import printable
@@ -15,20 +14,20 @@ from pgrecall.faces.values import text
 from pgrecall.vitality import Preset
 from pgrecall.vitality.rates import Reading
 
-layer_commands = typer.Typer(
-    help="How fast each layer forgets: list layers, change them, use a preset.",
+layer_commands = CommandGroup(
+    "How fast each layer forgets: list layers, change them, use a preset.",
     invoke_without_command=True,
 )
 
 _READINGS: tuple[Reading, ...] = get_args(Reading)
 _PRESETS: tuple[Preset, ...] = get_args(Preset)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the layer.")]
+Name = Annotated[str, Argument(metavar="NAME", help="Of the layer.")]
 
 
-@layer_commands.callback()
+@layer_commands.alone
 def list_(
-    context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    context: Context,
+    as_json: AsJson = False,
 ) -> None:
     """What is set of each layer, and how long one access or ten daily ones keep a memory in each zone."""
     if context.invoked_subcommand is not None:
@@ -41,17 +40,17 @@ def list_(
         show_layers(output(), layers)
 
 
-@layer_commands.command("set")
+@layer_commands.add("set")
 def set_(
-    context: typer.Context,
+    context: Context,
     name: Name,
-    rate: Annotated[float | None, typer.Option(help="Metabolic rate: how much faster than 1.")] = None,
-    reading: Annotated[str | None, typer.Option(help="What the rate speeds up: clock or exponent.")] = None,
-    decay: Annotated[float | None, typer.Option(help="Base decay.")] = None,
-    birth_weight: Annotated[float | None, typer.Option(help="As how many accesses creation counts.")] = None,
-    active: Annotated[float | None, typer.Option(help="Retention from which a memory is active.")] = None,
-    stale: Annotated[float | None, typer.Option(help="Retention from which it is stale.")] = None,
-    fading: Annotated[float | None, typer.Option(help="Retention from which it is fading.")] = None,
+    rate: Annotated[float | None, Option(help="Metabolic rate: how much faster than 1.")] = None,
+    reading: Annotated[str | None, Option(help="What the rate speeds up: clock or exponent.")] = None,
+    decay: Annotated[float | None, Option(help="Base decay.")] = None,
+    birth_weight: Annotated[float | None, Option(help="As how many accesses creation counts.")] = None,
+    active: Annotated[float | None, Option(help="Retention from which a memory is active.")] = None,
+    stale: Annotated[float | None, Option(help="Retention from which it is stale.")] = None,
+    fading: Annotated[float | None, Option(help="Retention from which it is fading.")] = None,
 ) -> None:
     """Make a layer or change one, for this tenant. What is not given stays as it is."""
     wanted = _one_of(reading, _READINGS, "reading") if reading is not None else None
@@ -69,10 +68,10 @@ def set_(
     output().print(f"Set. {_aging(changed)}", soft_wrap=True)
 
 
-@layer_commands.command("preset")
+@layer_commands.add("preset")
 def preset(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(_PRESETS)}.")],
+    context: Context,
+    name: Annotated[str, Argument(metavar="NAME", help=f"One of {', '.join(_PRESETS)}.")],
 ) -> None:
     """Make the layers of a preset this tenant's; layers it does not know stay as they are."""
     wanted = cast("Preset", _one_of(name, _PRESETS, "preset"))
@@ -81,14 +80,14 @@ def preset(
     output().print(f"In force: {wanted}. {_aging(changed)}", soft_wrap=True)
 
 
-@layer_commands.command("drop")
-def drop(context: typer.Context, name: Name) -> None:
+@layer_commands.add("drop")
+def drop(context: Context, name: Name) -> None:
     """Take this tenant's own layer away, so that the database's applies again."""
     with globals_of(context).opened() as memory:
         dropped = memory.drop_layer(text(name, "The name of the layer"))
     if not dropped:
         notes().print(f"Layer {printable(name)} is the database's; this tenant has none of its own.")
-        raise typer.Exit(NOTHING_FOUND)
+        raise Exit(NOTHING_FOUND)
     output().print("Dropped.")
 
 

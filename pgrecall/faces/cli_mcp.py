@@ -12,10 +12,9 @@ from contextlib import asynccontextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli_base import AllowSuperuser, Globals, announce, globals_of, is_fresh, notes, output
+from pgrecall.faces.command_line import Context, Option
 from pgrecall.faces.documents import to_text
 
 if TYPE_CHECKING:
@@ -32,14 +31,12 @@ class ToolFormat(StrEnum):
 
 
 def mcp(
-    context: typer.Context,
+    context: Context,
     http: Annotated[
-        bool, typer.Option("--http", help="Serve streamable HTTP at /mcp, not standard input and output.")
+        bool, Option("--http", help="Serve streamable HTTP at /mcp, not standard input and output.")
     ] = False,
-    host: Annotated[str, typer.Option(help="With --http: an address of this machine.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="With --http: the port; 0: any free one.")
-    ] = 8765,
+    host: Annotated[str, Option(help="With --http: an address of this machine.")] = "127.0.0.1",
+    port: Annotated[int, Option(low=0, high=65535, help="With --http: the port; 0: any free one.")] = 8765,
     allow_superuser: AllowSuperuser = False,
 ) -> None:
     """Serve the memory to an agent over MCP, the Model Context Protocol.
@@ -62,7 +59,7 @@ def mcp(
 
 def tools(
     form: Annotated[
-        ToolFormat, typer.Option("--format", help="openai: for the API's `tools`; mcp: as `tools/list` says.")
+        ToolFormat, Option("--format", help="openai: for the API's `tools`; mcp: as `tools/list` says.")
     ] = ToolFormat.openai,
 ) -> None:
     """Print the tools' JSON Schemas, for agents that call functions without MCP."""

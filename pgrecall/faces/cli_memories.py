@@ -5,26 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, get_args
 
-import typer
-
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.accesses import load_accesses, show_loaded
-from pgrecall.faces.cli_base import BAD_INPUT, DONE, NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.cli_base import (
+    BAD_INPUT,
+    DONE,
+    NOTHING_FOUND,
+    AsJson,
+    Now,
+    Reference,
+    globals_of,
+    notes,
+    output,
+)
+from pgrecall.faces.command_line import Argument, Context, Exit, Option, confirm
 from pgrecall.faces.documents import to_text
 from pgrecall.faces.render_memory import show_memory
 from pgrecall.faces.values import parse_moment, parse_reference, text
 from pgrecall.models import AccessKind
 
-Reference = Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")]
-Now = Annotated[str | None, typer.Option(help="The moment to take for now (ISO 8601, UTC).")]
-
 _KINDS: tuple[AccessKind, ...] = get_args(AccessKind)
 
 
 def show(
-    context: typer.Context,
+    context: Context,
     memory: Reference,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
     now: Now = None,
 ) -> None:
     """Show one memory whole: its text, its vitality with every term, its links."""
@@ -38,15 +44,15 @@ def show(
 
 
 def access(
-    context: typer.Context,
+    context: Context,
     memory: Annotated[
-        str | None, typer.Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")
+        str | None, Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")
     ] = None,
-    kind: Annotated[str, typer.Option(help="write, read, reference, used or retrieval.")] = "used",
-    at: Annotated[str | None, typer.Option(help="When it was used (ISO 8601, UTC); without it now.")] = None,
-    session: Annotated[str | None, typer.Option(help="The session it was used in.")] = None,
+    kind: Annotated[str, Option(help="write, read, reference, used or retrieval.")] = "used",
+    at: Annotated[str | None, Option(help="When it was used (ISO 8601, UTC); without it now.")] = None,
+    session: Annotated[str | None, Option(help="The session it was used in.")] = None,
     history: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="Load a history from JSON Lines instead.")
+        Path | None, Option("--from", metavar="FILE", help="Load a history from JSON Lines instead.")
     ] = None,
     now: Now = None,
 ) -> None:
@@ -61,7 +67,7 @@ def access(
         with globals_of(context).opened() as client:
             loaded = load_accesses(client, history, now=moment)
         show_loaded(output(), loaded)
-        raise typer.Exit(BAD_INPUT if loaded.problems and not (loaded.new or loaded.known) else DONE)
+        raise Exit(BAD_INPUT if loaded.problems and not (loaded.new or loaded.known) else DONE)
     assert memory is not None
     reference, happened = parse_reference(memory), parse_moment(at, "--at")
     session_id = text(session, "--session") if session is not None else None
@@ -76,10 +82,10 @@ def access(
 
 
 def link(
-    context: typer.Context,
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Where the link begins: an id or key.")],
-    target: Annotated[str, typer.Argument(metavar="DST", help="Where it leads: an id or key.")],
-    relation: Annotated[str, typer.Option(help="links_to, supports, contradicts and so on.")] = "links_to",
+    context: Context,
+    source: Annotated[str, Argument(metavar="SRC", help="Where the link begins: an id or key.")],
+    target: Annotated[str, Argument(metavar="DST", help="Where it leads: an id or key.")],
+    relation: Annotated[str, Option(help="links_to, supports, contradicts and so on.")] = "links_to",
 ) -> None:
     """Link two memories."""
     begin, end = parse_reference(source), parse_reference(target)
@@ -89,9 +95,9 @@ def link(
 
 
 def supersede(
-    context: typer.Context,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="What is no longer so: an id or key.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="What replaces it: an id or key.")],
+    context: Context,
+    old: Annotated[str, Argument(metavar="OLD", help="What is no longer so: an id or key.")],
+    new: Annotated[str, Argument(metavar="NEW", help="What replaces it: an id or key.")],
 ) -> None:
     """Say that one memory replaces another, which default search then leaves out."""
     earlier, later = parse_reference(old), parse_reference(new)
@@ -101,10 +107,10 @@ def supersede(
 
 
 def forget(
-    context: typer.Context,
+    context: Context,
     memory: Reference,
-    hard: Annotated[bool, typer.Option("--hard", help="Delete it for good.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting.")] = False,
+    hard: Annotated[bool, Option("--hard", help="Delete it for good.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before deleting.")] = False,
 ) -> None:
     """Archive a memory, or with --hard delete it and everything about it."""
     reference = parse_reference(memory)
@@ -115,13 +121,13 @@ def forget(
         changed = client.forget(reference, hard=hard)
     if not changed:
         notes().print("It was archived already.")
-        raise typer.Exit(NOTHING_FOUND)
+        raise Exit(NOTHING_FOUND)
     output().print("Deleted." if hard else "Archived.")
 
 
 def _confirm(name: str) -> None:
     console = notes()
-    if not (console.is_terminal and typer.confirm(f"Delete {name!r} for good?", err=True)):
+    if not (console.is_terminal and confirm(f"Delete {name!r} for good?", err=True)):
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
 
 

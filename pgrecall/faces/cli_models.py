@@ -5,26 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pgrecall.faces.cli_base import notes, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Option
 
 MEGABYTE = 1_000_000
 
-model_commands = typer.Typer(help="Models: making a reranker smaller and faster.", no_args_is_help=True)
+model_commands = CommandGroup("Models: making a reranker smaller and faster.")
 
 
-@model_commands.callback()
-def _models() -> None:
-    """Keeps `export-onnx` a command of its own: a Typer with one command would take its place."""
-
-
-@model_commands.command("export-onnx")
+@model_commands.add("export-onnx")
 def export_onnx(
-    folder: Annotated[Path, typer.Argument(help="A cross-encoder as sentence-transformers saves it.")],
-    out: Annotated[Path, typer.Argument(help="The folder to write: new, or empty.")],
+    folder: Annotated[Path, Argument(help="A cross-encoder as sentence-transformers saves it.")],
+    out: Annotated[Path, Argument(help="The folder to write: new, or empty.")],
     exact: Annotated[
-        bool, typer.Option("--exact", help="Keep full precision: the same scores, four times the size.")
+        bool, Option("--exact", help="Keep full precision: the same scores, four times the size.")
     ] = False,
 ) -> None:
     """Write a cross-encoder for ONNX Runtime, in 8-bit integers: on a CPU it reads pairs faster.

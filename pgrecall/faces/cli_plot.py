@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import NOTHING_FOUND, globals_of, notes
+from pgrecall.faces.cli_base import NOTHING_FOUND, Now, globals_of, notes
+from pgrecall.faces.command_line import Argument, CommandGroup, Context, Exit, Option
 from pgrecall.faces.plots_style import drawing, require_drawable, theme_of, write
 from pgrecall.faces.values import clock, parse_moment, parse_reference, parse_since
 
@@ -19,16 +18,15 @@ if TYPE_CHECKING:
 MOST_INSTANTS = 100
 _YEAR = timedelta(days=365)
 
-plot_commands = typer.Typer(help="Pictures as PNG or SVG, for people without the page.", no_args_is_help=True)
+plot_commands = CommandGroup("Pictures as PNG or SVG, for people without the page.")
 
-Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write it: FILE.png or FILE.svg.")]
-Dark = Annotated[bool, typer.Option("--dark", help="On a dark page.")]
-Now = Annotated[str | None, typer.Option(help="The moment to take for now (ISO 8601, UTC).")]
-Reference = Annotated[str, typer.Argument(metavar="ID", help="Id or key of the memory.")]
+Out = Annotated[Path, Option("--out", metavar="FILE", help="Where to write it: FILE.png or FILE.svg.")]
+Dark = Annotated[bool, Option("--dark", help="On a dark page.")]
+Reference = Annotated[str, Argument(metavar="ID", help="Id or key of the memory.")]
 
 
-@plot_commands.command("vitality")
-def vitality(context: typer.Context, out: Out, dark: Dark = False, now: Now = None) -> None:
+@plot_commands.add("vitality")
+def vitality(context: Context, out: Out, dark: Dark = False, now: Now = None) -> None:
     """How vitality is distributed in each layer, with the bounds of its zones."""
     form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.plots_zones import BINS, vitality_figure
@@ -42,15 +40,15 @@ def vitality(context: typer.Context, out: Out, dark: Dark = False, now: Now = No
         write(vitality_figure(distribution, layers, theme, moment), out, form)
 
 
-@plot_commands.command("zones")
+@plot_commands.add("zones")
 def zones(
-    context: typer.Context,
+    context: Context,
     out: Out,
     dark: Dark = False,
     since: Annotated[
-        str | None, typer.Option(help="From when on: a moment, or 7d, 6m, 1y. Without it, up to a year.")
+        str | None, Option(help="From when on: a moment, or 7d, 6m, 1y. Without it, up to a year.")
     ] = None,
-    instants: Annotated[int, typer.Option(help="At how many instants to look, 2 to 100.")] = 25,
+    instants: Annotated[int, Option(help="At how many instants to look, 2 to 100.")] = 25,
     now: Now = None,
 ) -> None:
     """How many memories each layer holds in each zone, now and over time. Exit code 1 without memories.
@@ -77,8 +75,8 @@ def zones(
         write(zones_figure(held, before, theme, moment), out, form)
 
 
-@plot_commands.command("memory")
-def memory_(context: typer.Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
+@plot_commands.add("memory")
+def memory_(context: Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
     """A memory's life: its uses, its vitality until now, and when it will leave each zone unused."""
     form, moment, reference = require_drawable(out), _moment(now), parse_reference(memory)
     from pgrecall.faces.plots_memory import MOST_TICKS, Life, future_instants, memory_figure, past_instants
@@ -101,8 +99,8 @@ def memory_(context: typer.Context, memory: Reference, out: Out, dark: Dark = Fa
         write(memory_figure(Life(stored, accesses, past, future, bounds, moment), theme), out, form)
 
 
-@plot_commands.command("graph")
-def graph(context: typer.Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
+@plot_commands.add("graph")
+def graph(context: Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
     """The links around a memory, two links far and at most 60 memories, and what holds them together."""
     form, moment, reference = require_drawable(out), _moment(now), parse_reference(memory)
     from pgrecall.faces.plots_graph import HOPS, MOST_NODES, graph_figure
@@ -128,4 +126,4 @@ def _beginning(memory: Memory, moment: datetime) -> datetime:
 
 def _nothing() -> None:
     notes().print("There are no live memories to draw. Import some: pgrecall import FOLDER")
-    raise typer.Exit(NOTHING_FOUND)
+    raise Exit(NOTHING_FOUND)

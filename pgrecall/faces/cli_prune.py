@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, output
+from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, AsJson, Now, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Context, Exit, Option
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.render_prune import show_outcome, show_plan, show_plans, show_undone
 from pgrecall.faces.values import parse_moment, texts
@@ -16,36 +15,31 @@ from pgrecall.models import PrunePlan
 
 LARGEST_N = 1000
 
-prune_commands = typer.Typer(
-    help="Forgetting by plan: what is no longer used leaves default search, and can come back.",
-    no_args_is_help=True,
+prune_commands = CommandGroup(
+    "Forgetting by plan: what is no longer used leaves default search, and can come back.",
 )
 
-PlanId = Annotated[int, typer.Argument(metavar="ID", help="The plan; `pgrecall prune list` has their ids.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+PlanId = Annotated[int, Argument(metavar="ID", help="The plan; `pgrecall prune list` has their ids.")]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML file.")
+    Path | None, Option("--html", metavar="FILE", help="Also write the report as one HTML file.")
 ]
-Now = Annotated[str | None, typer.Option(help="The moment to take for now (ISO 8601, UTC).")]
 
 
-@prune_commands.command("plan")
+@prune_commands.add("plan")
 def plan(
-    context: typer.Context,
+    context: Context,
     max_count: Annotated[
-        int | None, typer.Option(help="So many memories at most; else setting prune.max_count, 1000.")
+        int | None, Option(help="So many memories at most; else setting prune.max_count, 1000.")
     ] = None,
     max_share: Annotated[
         float | None,
-        typer.Option(help="This share of the live ones at most, 0 to 1; else prune.max_share, 0.1."),
+        Option(help="This share of the live ones at most, 0 to 1; else prune.max_share, 0.1."),
     ] = None,
     grace_days: Annotated[
         float | None,
-        typer.Option(help="Nothing stored or used within so many days; else prune.grace_days, 30."),
+        Option(help="Nothing stored or used within so many days; else prune.grace_days, 30."),
     ] = None,
-    layer: Annotated[
-        list[str] | None, typer.Option(help="Only memories of this layer; may be repeated.")
-    ] = None,
+    layer: Annotated[list[str] | None, Option(help="Only memories of this layer; may be repeated.")] = None,
     as_json: AsJson = False,
     html: Html = None,
     now: Now = None,
@@ -58,19 +52,19 @@ def plan(
             max_count=max_count, max_share=max_share, grace_days=grace_days, layers=layers, now=moment
         )
     _report(made, as_json, html)
-    raise typer.Exit(DONE if made.items else NOTHING_FOUND)
+    raise Exit(DONE if made.items else NOTHING_FOUND)
 
 
-@prune_commands.command("show")
-def show(context: typer.Context, number: PlanId, as_json: AsJson = False, html: Html = None) -> None:
+@prune_commands.add("show")
+def show(context: Context, number: PlanId, as_json: AsJson = False, html: Html = None) -> None:
     """Show a plan: what it would archive and why, what it keeps back, and what became of it."""
     with globals_of(context).opened() as memory:
         found = memory.prune_plan(number)
     _report(found, as_json, html)
 
 
-@prune_commands.command("apply")
-def apply(context: typer.Context, number: PlanId, as_json: AsJson = False, now: Now = None) -> None:
+@prune_commands.add("apply")
+def apply(context: Context, number: PlanId, as_json: AsJson = False, now: Now = None) -> None:
     """Archive what a plan is for, but for what was used, linked or pinned since.
 
     Exit code 1 when nothing was archived.
@@ -83,11 +77,11 @@ def apply(context: typer.Context, number: PlanId, as_json: AsJson = False, now: 
         output().out(to_text(outcome))
     else:
         show_outcome(output(), outcome, applied)
-    raise typer.Exit(DONE if outcome.archived else NOTHING_FOUND)
+    raise Exit(DONE if outcome.archived else NOTHING_FOUND)
 
 
-@prune_commands.command("undo")
-def undo(context: typer.Context, number: PlanId, as_json: AsJson = False, now: Now = None) -> None:
+@prune_commands.add("undo")
+def undo(context: Context, number: PlanId, as_json: AsJson = False, now: Now = None) -> None:
     """Bring back everything a plan archived. Exit code 1 when nothing was left to bring back."""
     moment = parse_moment(now, "--now")
     with globals_of(context).opened() as memory:
@@ -96,13 +90,13 @@ def undo(context: typer.Context, number: PlanId, as_json: AsJson = False, now: N
         output().out(to_text(undone))
     else:
         show_undone(output(), undone)
-    raise typer.Exit(DONE if undone.restored else NOTHING_FOUND)
+    raise Exit(DONE if undone.restored else NOTHING_FOUND)
 
 
-@prune_commands.command("list")
+@prune_commands.add("list")
 def list_(
-    context: typer.Context,
-    limit: Annotated[int, typer.Option("-n", help="At most so many, 1 to 1000.")] = 20,
+    context: Context,
+    limit: Annotated[int, Option("-n", help="At most so many, 1 to 1000.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """The newest plans and what became of them. Exit code 1 when there are none."""
@@ -116,7 +110,7 @@ def list_(
         show_plans(output(), plans)
     else:
         notes().print("There are no plans yet. Make one: pgrecall prune plan")
-    raise typer.Exit(DONE if plans else NOTHING_FOUND)
+    raise Exit(DONE if plans else NOTHING_FOUND)
 
 
 def plan_document(plan: PrunePlan) -> dict[str, Any]:

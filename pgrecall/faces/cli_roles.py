@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.table import Table
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import globals_of, notes, output
+from pgrecall.faces.cli_base import AsJson, globals_of, notes, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Context, Option
 from pgrecall.faces.documents import to_text
 from pgrecall.faces.snippets import printable
 from pgrecall.faces.values import text
@@ -20,23 +20,22 @@ if TYPE_CHECKING:
 ANY = "*"
 """Any tenant, as the database writes it."""
 
-role_commands = typer.Typer(
-    help="Login roles of the database, and whose memories each acts for. For administrators.",
-    no_args_is_help=True,
+role_commands = CommandGroup(
+    "Login roles of the database, and whose memories each acts for. For administrators.",
 )
 
-Name = Annotated[str, typer.Argument(metavar="ROLE", help="The login role.")]
-AnyTenant = Annotated[bool, typer.Option("--any-tenant", help="It may name any tenant: for services.")]
+Name = Annotated[str, Argument(metavar="ROLE", help="The login role.")]
+AnyTenant = Annotated[bool, Option("--any-tenant", help="It may name any tenant: for services.")]
 
 
-@role_commands.command("create")
+@role_commands.add("create")
 def create(
-    context: typer.Context,
+    context: Context,
     name: Name,
-    bound: Annotated[str | None, typer.Option("--for", metavar="TENANT", help="The one it acts for.")] = None,
+    bound: Annotated[str | None, Option("--for", metavar="TENANT", help="The one it acts for.")] = None,
     any_tenant: AnyTenant = False,
-    reader: Annotated[bool, typer.Option("--reader", help="It may read, and change nothing.")] = False,
-    worker: Annotated[bool, typer.Option("--worker", help="It may also run jobs.")] = False,
+    reader: Annotated[bool, Option("--reader", help="It may read, and change nothing.")] = False,
+    worker: Annotated[bool, Option("--worker", help="It may also run jobs.")] = False,
 ) -> None:
     """Make a login role that may use memories, or make the one there is so, and bind it.
 
@@ -60,11 +59,11 @@ def create(
     notes().print(f"Role {printable(name)} {_acts_for(tenant)}.")
 
 
-@role_commands.command("bind")
+@role_commands.add("bind")
 def bind(
-    context: typer.Context,
+    context: Context,
     name: Name,
-    tenant: Annotated[str | None, typer.Argument(metavar="TENANT", help="The one it acts for.")] = None,
+    tenant: Annotated[str | None, Argument(metavar="TENANT", help="The one it acts for.")] = None,
     any_tenant: AnyTenant = False,
 ) -> None:
     """Bind a role: from now on it acts for this tenant and no other, whatever it asks."""
@@ -77,8 +76,8 @@ def bind(
     output().print(f"{said}." if changed else f"{said} already.", soft_wrap=True)
 
 
-@role_commands.command("unbind")
-def unbind(context: typer.Context, name: Name) -> None:
+@role_commands.add("unbind")
+def unbind(context: Context, name: Name) -> None:
     """Take a role's binding away: it then acts for no tenant."""
     from pgrecall.schema import roles
 
@@ -87,10 +86,10 @@ def unbind(context: typer.Context, name: Name) -> None:
     output().print("Unbound." if changed else "It was bound to none.")
 
 
-@role_commands.command("list")
+@role_commands.add("list")
 def list_(
-    context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    context: Context,
+    as_json: AsJson = False,
 ) -> None:
     """Every binding: role, tenant, and the most the role may do."""
     from pgrecall.schema import roles

@@ -4,105 +4,75 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
-import typer
-
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, globals_of, notes, output
-from pgrecall.faces.documents import search_document, to_text
-from pgrecall.faces.render import show_hits
+from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, AsJson, globals_of, notes, output
+from pgrecall.faces.cli_filters import NONE, Filters, InvalidToo, LeastRelevance, Many
+from pgrecall.faces.command_line import Argument, Context, Exit, Option
 from pgrecall.faces.snippets import printable
-from pgrecall.faces.values import (
-    clock,
-    parse_moment,
-    parse_reference,
-    parse_since,
-    parse_until,
-    question,
-    text,
-    texts,
-)
+from pgrecall.faces.values import clock, parse_moment, parse_reference, question, text, texts
 from pgrecall.models import SearchResult, VitalityMode
 
 LARGEST_K = 1000
-
-Many = list[str] | None
 
 _MODES: tuple[VitalityMode, ...] = get_args(VitalityMode)
 
 
 def search(
-    context: typer.Context,
+    context: Context,
     query: Annotated[
-        str, typer.Argument(help="The question; - reads it from standard input. A time window needs none.")
+        str, Argument(help="The question; - reads it from standard input. A time window needs none.")
     ] = "",
     also: Annotated[
-        Many, typer.Option("--query", "-q", help="A sub-query, asked at the same time; may be repeated.")
+        Many, Option("--query", "-q", help="A sub-query, asked at the same time; may be repeated.")
     ] = None,
-    hint: Annotated[Many, typer.Option(help="A term that must occur; may be repeated.")] = None,
+    hint: Annotated[Many, Option(help="A term that must occur; may be repeated.")] = None,
     cue: Annotated[
-        Many, typer.Option(help="A memory (id or key) whose associates come to mind; may be repeated.")
+        Many, Option(help="A memory (id or key) whose associates come to mind; may be repeated.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="At most so many, 1 to 1000.")] = 10,
-    layer: Annotated[Many, typer.Option(help="Only of this layer; may be repeated.")] = None,
-    tag: Annotated[Many, typer.Option(help="Only with this tag; repeated: with all of them.")] = None,
-    author: Annotated[Many, typer.Option(help="Only by this author; may be repeated.")] = None,
-    role: Annotated[Many, typer.Option(help="Only of this role; may be repeated.")] = None,
-    since: Annotated[str | None, typer.Option(help="From this date on, or 7d, 2w, 6m, 1y ago.")] = None,
-    until: Annotated[str | None, typer.Option(help="Up to this date, the day included.")] = None,
-    include_archived: Annotated[
-        bool, typer.Option("--include-archived", help="Also what was archived or forgotten.")
-    ] = False,
+    k: Annotated[int, Option("-k", help="At most so many, 1 to 1000.")] = 10,
+    filters: Filters = NONE,
     include_superseded: Annotated[
-        bool, typer.Option("--include-superseded", help="Also what a newer memory replaces.")
+        bool, Option("--include-superseded", help="Also what a newer memory replaces.")
     ] = False,
-    include_invalid: Annotated[
-        bool, typer.Option("--include-invalid", help="Also what is not valid yet, or no more.")
-    ] = False,
-    min_relevance: Annotated[float, typer.Option(help="Leave out what is less relevant; 0 to 1.")] = 0.0,
+    include_invalid: InvalidToo = False,
+    min_relevance: LeastRelevance = 0.0,
     vitality_weight: Annotated[
-        float | None, typer.Option(help="How much use counts; without it the database's setting, 0.5.")
+        float | None, Option(help="How much use counts; without it the database's setting, 0.5.")
     ] = None,
     vitality_mode: Annotated[
-        str | None, typer.Option(help="odds, multiply, bounded or off; without it the profile's.")
+        str | None, Option(help="odds, multiply, bounded or off; without it the profile's.")
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="balanced, identity, knowledge, episodic, activity, seed or rrf.")
+        str | None, Option(help="balanced, identity, knowledge, episodic, activity, seed or rrf.")
     ] = None,
     weight: Annotated[
-        Many, typer.Option(metavar="ARM=N", help="How much an arm counts, 0 to 10; may be repeated.")
+        Many, Option(metavar="ARM=N", help="How much an arm counts, 0 to 10; may be repeated.")
     ] = None,
     rerank: Annotated[
-        bool, typer.Option("--rerank", help="Have the configured reranker read the best candidates.")
+        bool, Option("--rerank", help="Have the configured reranker read the best candidates.")
     ] = False,
     deadline: Annotated[
-        float | None, typer.Option(help="Seconds the reranker may take; what it read by then counts.")
+        float | None, Option(help="Seconds the reranker may take; what it read by then counts.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each is where it is.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    now: Annotated[str | None, typer.Option(help="Ask how it would rank at this moment.")] = None,
+    explain: Annotated[bool, Option("--explain", help="Say why each is where it is.")] = False,
+    as_json: AsJson = False,
+    now: Annotated[str | None, Option(help="Ask how it would rank at this moment.")] = None,
     as_of: Annotated[
-        str | None, typer.Option(help="Ask what was known at this past moment, ranked as it was then.")
+        str | None, Option(help="Ask what was known at this past moment, ranked as it was then.")
     ] = None,
-    session: Annotated[str | None, typer.Option(help="The session in which the answers are shown.")] = None,
-    no_log: Annotated[bool, typer.Option("--no-log", help="Do not count what is shown.")] = False,
+    session: Annotated[str | None, Option(help="The session in which the answers are shown.")] = None,
+    no_log: Annotated[bool, Option("--no-log", help="Do not count what is shown.")] = False,
 ) -> None:
     """Ask a question: by meaning, words and names, weighed by how alive each memory is."""
     if not 1 <= k <= LARGEST_K:
         raise InvalidInput(f"k is {k}; it must lie between 1 and {LARGEST_K:,}.")
     asked, moment = question(query) if query else "", parse_moment(now, "--now")
-    reference = moment or clock()
-    begin, end = parse_since(since, reference), parse_until(until, reference)
+    narrowed = filters.read(moment or clock())
     with globals_of(context).opened(embeds=True) as memory:
         result = memory.search(
             asked,
             k=k,
-            layers=texts(layer, "--layer"),
-            tags=texts(tag, "--tag"),
-            authors=texts(author, "--author"),
-            roles=texts(role, "--role"),
-            since=begin,
-            until=end,
-            include_archived=include_archived,
+            **narrowed,
             include_superseded=include_superseded,
             include_invalid=include_invalid,
             min_relevance=min_relevance,
@@ -121,16 +91,20 @@ def search(
             log=not no_log,
         )
     if as_json:
+        from pgrecall.faces.documents import search_document, to_text
+
         output().out(to_text(search_document(asked, result)))
     else:
         _show(result, explain)
-    raise typer.Exit(DONE if result.hits else NOTHING_FOUND)
+    raise Exit(DONE if result.hits else NOTHING_FOUND)
 
 
 def _show(result: SearchResult, explain: bool) -> None:
     for step in result.skipped:
         notes().print(f"Skipped: {printable(step)}")
     if result.hits:
+        from pgrecall.faces.render import show_hits
+
         show_hits(output(), result, explain=explain)
         if explain:
             notes().print(_times(result))

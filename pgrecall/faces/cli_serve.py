@@ -8,14 +8,14 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pgrecall import __version__
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli_base import AllowSuperuser, announce, globals_of, is_fresh, notes, output
+from pgrecall.faces.command_line import Context, Option
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,22 +27,20 @@ _PACKAGES = {"fastapi": "FastAPI", "uvicorn": "uvicorn", "prometheus_client": "p
 
 
 def serve(
-    context: typer.Context,
-    host: Annotated[
-        str | None, typer.Option(help="Address to listen at [PGRECALL_HTTP_HOST], 127.0.0.1.")
-    ] = None,
+    context: Context,
+    host: Annotated[str | None, Option(help="Address to listen at [PGRECALL_HTTP_HOST], 127.0.0.1.")] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port [PGRECALL_HTTP_PORT], 8766; 0 takes a free one."),
+        Option(low=0, high=65535, help="Port [PGRECALL_HTTP_PORT], 8766; 0 takes a free one."),
     ] = None,
     keyless: Annotated[
-        bool, typer.Option("--without-keys", help="Let everybody in who can reach it, as one tenant.")
+        bool, Option("--without-keys", help="Let everybody in who can reach it, as one tenant.")
     ] = False,
     no_page: Annotated[
-        bool, typer.Option("--no-page", help="Serve the API alone, without the page for a browser.")
+        bool, Option("--no-page", help="Serve the API alone, without the page for a browser.")
     ] = False,
     json_log: Annotated[
-        bool, typer.Option("--json-log", help="Log JSON lines, also where standard error is a terminal.")
+        bool, Option("--json-log", help="Log JSON lines, also where standard error is a terminal.")
     ] = False,
     allow_superuser: AllowSuperuser = False,
 ) -> None:
@@ -55,11 +53,9 @@ def serve(
     for module, package in _PACKAGES.items():
         if find_spec(module) is None:
             raise MissingExtra(package, "http")
-    given = {"http_host": host, "http_port": port, "allow_superuser": allow_superuser or None}
-    settings = (
-        globals_of(context)
-        .settings()
-        .model_copy(update={name: value for name, value in given.items() if value is not None})
+    given: dict[str, Any] = {"http_host": host, "http_port": port, "allow_superuser": allow_superuser or None}
+    settings = replace(
+        globals_of(context).settings(), **{name: value for name, value in given.items() if value is not None}
     )
     form: LogForm = "json" if json_log or not sys.stderr.isatty() else "console"
     asyncio.run(_serve(settings, keyless=keyless, with_page=not no_page, form=form))

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from pgrecall.faces.cli_base import globals_of, output
+from pgrecall.faces.cli_base import AsJson, Reference, globals_of, output
+from pgrecall.faces.command_line import Argument, CommandGroup, Context, Option
 from pgrecall.faces.documents import to_text
 from pgrecall.faces.render_layers import show_settings
 from pgrecall.faces.values import parse_reference, text
 
-setting_commands = typer.Typer(help="Every number that can be tuned, for this tenant.", no_args_is_help=True)
+setting_commands = CommandGroup("Every number that can be tuned, for this tenant.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the setting, as in `pgrecall setting list`.")]
+Name = Annotated[str, Argument(metavar="NAME", help="Of the setting, as in `pgrecall setting list`.")]
 
 
-@setting_commands.command("list")
+@setting_commands.add("list")
 def list_(
-    context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    context: Context,
+    as_json: AsJson = False,
 ) -> None:
     """Every setting: its value in force, whose that is, its default and bounds, what it means."""
     with globals_of(context).opened() as memory:
@@ -30,11 +29,11 @@ def list_(
         show_settings(output(), settings)
 
 
-@setting_commands.command("set")
+@setting_commands.add("set")
 def set_(
-    context: typer.Context,
+    context: Context,
     name: Name,
-    value: Annotated[float, typer.Argument(metavar="VALUE", help="A number within the bounds.")],
+    value: Annotated[float, Argument(metavar="VALUE", help="A number within the bounds.")],
 ) -> None:
     """Give a setting a value for this tenant."""
     with globals_of(context).opened() as memory:
@@ -42,8 +41,8 @@ def set_(
     output().print(f"{name} is {value:g} now.", soft_wrap=True)
 
 
-@setting_commands.command("reset")
-def reset(context: typer.Context, name: Name) -> None:
+@setting_commands.add("reset")
+def reset(context: Context, name: Name) -> None:
     """Take this tenant's own value away, so that the database's or the default applies again."""
     with globals_of(context).opened() as memory:
         memory.configure(text(name, "The name of the setting"), None)
@@ -52,11 +51,11 @@ def reset(context: typer.Context, name: Name) -> None:
 
 
 def language(
-    context: typer.Context,
+    context: Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Of the language; without it, tell which it is.")
+        str | None, Argument(metavar="[NAME]", help="Of the language; without it, tell which it is.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Tell or choose the language this tenant's memories and questions are read in."""
     with globals_of(context).opened() as memory:
@@ -74,9 +73,9 @@ def language(
 
 
 def pin(
-    context: typer.Context,
-    memory: Annotated[str, typer.Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Take the pin away.")] = False,
+    context: Context,
+    memory: Reference,
+    undo: Annotated[bool, Option("--undo", help="Take the pin away.")] = False,
 ) -> None:
     """Pin a memory: it stays out of every prune plan, whatever its vitality."""
     reference = parse_reference(memory)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from pgrecall.faces.cli_base import DONE, globals_of, output
+from pgrecall.faces.cli_base import DONE, AsJson, globals_of, output
+from pgrecall.faces.command_line import Context, Exit, Option
 from pgrecall.faces.documents import plain, to_text
 from pgrecall.faces.render_jobs import show_verified
 from pgrecall.faces.values import parse_moment
@@ -15,12 +14,12 @@ WRONG = 1
 
 
 def verify(
-    context: typer.Context,
+    context: Context,
     all_tenants: Annotated[
-        bool, typer.Option("--all-tenants", help="Every tenant, not only the one of --tenant.")
+        bool, Option("--all-tenants", help="Every tenant, not only the one of --tenant.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    now: Annotated[str | None, typer.Option(help="The moment to verify for.")] = None,
+    as_json: AsJson = False,
+    now: Annotated[str | None, Option(help="The moment to verify for.")] = None,
 ) -> None:
     """Check that what is stored agrees with itself: summaries, links, names, plans, histories.
 
@@ -39,4 +38,4 @@ def verify(
         output().out(to_text({"problems": problems, "tenants": told}))
     else:
         show_verified(output(), verified)
-    raise typer.Exit(WRONG if problems else DONE)
+    raise Exit(WRONG if problems else DONE)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from pgrecall.later import found_later
 
 if TYPE_CHECKING:
+    from pgrecall.flows import feedback
     from pgrecall.flows.base import Aside, Embed, Flow, LocalStep, Rerank, Step
     from pgrecall.flows.composing import context
     from pgrecall.flows.graph import refresh_graph
@@ -49,6 +50,7 @@ __all__ = [
     "Transfer",
     "content_hash",
     "context",
+    "feedback",
     "fold",
     "import_batch",
     "import_drafts",
@@ -80,4 +82,5 @@ if not TYPE_CHECKING:
             "tools": ("Tools",),
             "transfer": ("BrokenOff", "Transfer", "read_export", "write_export"),
         },
+        ["feedback"],
     )

@@ -10,7 +10,7 @@ from typing import cast
 
 from pgrecall import operations
 from pgrecall.encoding import Vector
-from pgrecall.errors import EmbedderError
+from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.flows.base import Embed, Flow
 from pgrecall.models import Draft, Problem, Remembered
 from pgrecall.operations import KnownContent, Rejected
@@ -48,6 +48,10 @@ def remember_many(
 ) -> Flow[list[Remembered]]:
     """Stores drafts, all or none; without any, asks for nothing."""
     batch = list(drafts)
+    for place, draft in enumerate(cast("list[object]", batch), 1):
+        if not isinstance(draft, Draft):
+            kind = type(draft).__name__
+            raise InvalidInput(f"Draft {place} is a {kind}; make it with pgrecall.Draft(...).")
     if not batch:
         return []
     stored = yield from remember(batch, embedder, now=now)

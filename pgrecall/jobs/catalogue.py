@@ -69,7 +69,7 @@ JOBS: tuple[Job, ...] = (
     Job("fold", "Folds logged accesses into the activation of memories.", _fold),
     Job("embed", "Embeds memories that came without a vector, as from plain SQL.", embed, embeds=True),
     Job("expire", "Archives memories whose time to live is over; drops old searches.", _expire),
-    Job("vitality", "Brings the cached vitality, zones and layer medians of reports up to date.", _vitality),
+    Job("vitality", "Brings the cached vitality and layer medians of reports up to date.", _vitality),
     Job("graph", "Finds and protects the memories that hold the link graph together.", _graph),
     Job("statistics", "Recounts how rare each word is.", _statistics),
     Job("vectors", "Gives the vectors of a tenant of more than 4,000 an index of their own.", _vectors),

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         Link,
         Outcome,
         Remembered,
-        Role,
         StoredMemory,
         VitalityTerms,
     )
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     )
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
     from pgrecall.models.reports import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
+    from pgrecall.models.role import Role
     from pgrecall.models.search import (
         Hit,
         Reranked,
@@ -169,7 +169,6 @@ if not TYPE_CHECKING:
                 "Link",
                 "Outcome",
                 "Remembered",
-                "Role",
                 "StoredMemory",
                 "VitalityTerms",
             ),
@@ -183,6 +182,7 @@ if not TYPE_CHECKING:
             ),
             "prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
             "reports": ("Check", "GraphReport", "ImportReport", "LayerStatus", "Problem", "Status"),
+            "role": ("Role",),
             "search": ("Hit", "Reranked", "SearchRequest", "SearchResult", "VitalityMode"),
             "use": ("Access", "AccessKind"),
         },

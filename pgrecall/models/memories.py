@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-Role = Literal["user", "assistant", "system", "tool"]
+from pgrecall.models.role import Role
+
 Outcome = Literal["created", "updated", "revived", "unchanged"]
 
 RELATIONS = (

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import httpx
-from pydantic import SecretStr
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.search.endpoint import Endpoint, Wording, address_of
 from pgrecall.search.vectors import Vectors, check_vectors
+from pgrecall.setting_rules import Secret
 
 _VERSIONED = re.compile(r"/v\d+$")
 _PREFIX = "PGRECALL_EMBEDDER"
@@ -45,7 +45,7 @@ class HttpEmbedder:
         model: str,
         *,
         dimensions: int | None = None,
-        key: SecretStr | None = None,
+        key: Secret | None = None,
         timeout: float = 30.0,
         batch: int = 64,
         attempts: int = 3,

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any
 
 import httpx
-from pydantic import SecretStr
 from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_type
 from tenacity.wait import wait_exponential, wait_random
 
 from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.setting_rules import Secret
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
 LARGEST_ANSWER = 256 * 2**20
@@ -48,7 +48,7 @@ class Endpoint:
     """
 
     def __init__(
-        self, address: httpx.URL, wording: Wording, *, key: SecretStr | None, timeout: float, attempts: int
+        self, address: httpx.URL, wording: Wording, *, key: Secret | None, timeout: float, attempts: int
     ) -> None:
         if attempts < 1 or not timeout > 0:
             raise InvalidInput(
@@ -261,11 +261,11 @@ def parsed(answer: bytes) -> Any:
         return None
 
 
-def _usable(key: SecretStr | None, wording: Wording) -> SecretStr | None:
+def _usable(key: Secret | None, wording: Wording) -> Secret | None:
     secret = key.get_secret_value().strip() if key else ""
     if not all("!" <= character <= "~" for character in secret):
         raise InvalidInput(
             f"{wording.prefix}_KEY holds characters that no HTTP header can carry.",
             hint="Give the bare key, in printable ASCII and without spaces.",
         )
-    return SecretStr(secret) if secret else None
+    return Secret(secret) if secret else None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
+from pgrecall.later import found_later
 from pgrecall.search.deadline import GivenUp, run_within
 from pgrecall.search.reranking_batches import (
     MOST_PAIRS,
@@ -14,8 +15,6 @@ from pgrecall.search.reranking_batches import (
     require_rerankable,
     rerank_in_batches,
 )
-from pgrecall.search.reranking_local import LocalReranker
-from pgrecall.search.reranking_onnx import OnnxReranker
 from pgrecall.search.reranking_scores import (
     RerankCandidate,
     RerankOutcome,
@@ -28,6 +27,8 @@ from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.search.reranking_http import HttpReranker
+    from pgrecall.search.reranking_local import LocalReranker
+    from pgrecall.search.reranking_onnx import OnnxReranker
 
 __all__ = [
     "CallableReranker",
@@ -43,6 +44,17 @@ __all__ = [
     "try_rerank",
     "warm_up",
 ]
+
+if not TYPE_CHECKING:
+    # Most programs have none: each is imported once it is named.
+    __getattr__, __dir__ = found_later(
+        __name__,
+        {
+            ".reranking_http": ("HttpReranker",),
+            ".reranking_local": ("LocalReranker",),
+            ".reranking_onnx": ("OnnxReranker",),
+        },
+    )
 
 _GRACE = 1.1
 """Times the deadline: a reranker that keeps it itself returns what it has read; others are left then."""
@@ -91,6 +103,8 @@ def make_reranker(settings: Settings) -> Reranker | None:
         case "none":
             return None
         case "local":
+            from pgrecall.search.reranking_local import LocalReranker
+
             return LocalReranker(
                 settings.reranker_model,
                 pairs=settings.reranker_pairs,
@@ -99,6 +113,8 @@ def make_reranker(settings: Settings) -> Reranker | None:
                 precision=settings.reranker_precision,
             )
         case "onnx":
+            from pgrecall.search.reranking_onnx import OnnxReranker
+
             return OnnxReranker(
                 _required(settings.reranker_model, "onnx", "MODEL"),
                 pairs=settings.reranker_pairs,
@@ -118,14 +134,6 @@ def make_reranker(settings: Settings) -> Reranker | None:
                 pairs=settings.reranker_pairs,
             )
     assert_never(settings.reranker)
-
-
-def __getattr__(name: str) -> object:
-    if name != "HttpReranker":
-        raise AttributeError(f"module 'pgrecall.search.reranking' has no attribute {name!r}")
-    from pgrecall.search.reranking_http import HttpReranker
-
-    return HttpReranker
 
 
 def _required(value: str | None, kind: str, setting: str) -> str:

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self, assert_never, get_args
 
 import httpx
-from pydantic import SecretStr
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.endpoint import Endpoint, Wording, address_of
 from pgrecall.search.reranking_batches import MOST_PAIRS, Rules, Scorer, require_positive, rerank_in_batches
 from pgrecall.search.reranking_scores import RerankCandidate, RerankOutcome, Scale
+from pgrecall.setting_rules import Secret
 
 Form = Literal["cohere", "tei"]
 
@@ -54,7 +54,7 @@ class HttpReranker:
         model: str | None = None,
         *,
         form: Form = "cohere",
-        key: SecretStr | None = None,
+        key: Secret | None = None,
         scale: Scale | None = None,
         pairs: int = MOST_PAIRS,
         timeout: float = 30.0,

@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
-import typer
+import click
 
 from pgrecall.faces.cli import app
+from pgrecall.faces.command_line import declared
 from scripts.reference.markdown import anchor, code, one_line, page, table
 
 ABOUT = """
@@ -35,15 +36,15 @@ _HELP = {"--help", "-h"}
 
 
 def cli_page() -> str:
-    root: Any = typer.main.get_command(app)
-    missing = set(root.commands) - {name for names in GROUPS.values() for name in names.split()}
+    within = click.Context(app)
+    missing = set(app.list_commands(within)) - {name for names in GROUPS.values() for name in names.split()}
     if missing:
         raise SystemExit(
             f"Say in scripts/reference/cli_page.py where these commands belong: {sorted(missing)}"
         )
-    sections = [("Global options", "Before the command.\n\n" + _parameters(root))]
+    sections = [("Global options", "Before the command.\n\n" + _parameters(app))]
     for group, names in GROUPS.items():
-        leaves = [leaf for name in names.split() for leaf in _leaves(name, root.commands[name])]
+        leaves = [leaf for name in names.split() for leaf in _leaves(name, app.get_command(within, name))]
         brief = table(
             ("command", "what it does"),
             ((f"[`{name}`](#{anchor(f'pgrecall {name}')})", _first(command)) for name, command in leaves),
@@ -79,11 +80,12 @@ def _named(argument: Any) -> str:
 
 
 def _parameters(command: Any) -> str:
-    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True) if command.callback else {}
+    function = inspect.unwrap(command.callback) if command.callback else None
+    hints = {name: annotation for name, annotation, _ in declared(function)} if function else {}
     rows = []
     for each in command.params:
         names = [_named(each)] if _is_argument(each) else [*each.opts, *each.secondary_opts]
-        if not _HELP & set(names) and not each.hidden:
+        if not _HELP & set(names) and not getattr(each, "hidden", False):
             rows.append(
                 (", ".join(map(code, names)), _value(each, hints.get(each.name)), one_line(each.help))
             )
@@ -97,7 +99,7 @@ def _value(parameter: Any, hint: Any) -> str:
     if bool in kinds or annotation is None:
         return ""
     told = ", ".join(dict.fromkeys(_TYPES.get(kind, str(kind)) for kind in kinds))
-    low, high = (getattr(info[0], bound, None) if info else None for bound in ("min", "max"))
+    low, high = (getattr(info[0], bound, None) if info else None for bound in ("low", "high"))
     if low is not None or high is not None:
         bounds = [f"at least {low:g}"] if low is not None else []
         told += f" ({', '.join([*bounds, *([f'at most {high:g}'] if high is not None else [])])})"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import types
-from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
-
-from pydantic import SecretStr
-from pydantic.fields import FieldInfo
+from dataclasses import MISSING, Field, fields
+from typing import Any
 
 from pgrecall.settings import Settings
 from scripts.reference.markdown import code, page, table
@@ -34,14 +30,6 @@ _GROUPS = {
     "role": "Roles",
     "allow": "Roles",
 }
-_TYPES = {
-    str: "text",
-    int: "whole number",
-    float: "number",
-    bool: "yes or no",
-    Path: "path",
-    SecretStr: "text",
-}
 
 
 def settings_page(connection: Any) -> str:
@@ -57,36 +45,18 @@ def settings_page(connection: Any) -> str:
 
 def _environment() -> str:
     groups: dict[str, list[tuple[str, str, str, str]]] = {title: [] for title in _GROUPS.values()}
-    for name, field in Settings.model_fields.items():
-        title = _GROUPS.get(name.split("_")[0], "The database")
+    for field in fields(Settings):
+        title = _GROUPS.get(field.name.split("_")[0], "The database")
+        about = field.metadata
         groups[title].append(
-            (code(f"PGRECALL_{name.upper()}"), _is(field), _default(field), field.description or "")
+            (code(f"PGRECALL_{field.name.upper()}"), about["rule"].told, _default(field), about["about"])
         )
     head = ("variable", "is", "default", "meaning")
     return "\n\n".join(f"### {title}\n\n{table(head, rows)}" for title, rows in groups.items() if rows)
 
 
-def _is(field: FieldInfo) -> str:
-    bounds = {"ge": "at least {}", "gt": "above {}", "le": "at most {}", "lt": "below {}"}
-    told = [
-        words.format(f"{getattr(rule, name):,}")
-        for rule in field.metadata
-        for name, words in bounds.items()
-        if getattr(rule, name, None) is not None
-    ]
-    return f"{_type(field.annotation)} ({', '.join(told)})" if told else _type(field.annotation)
-
-
-def _type(annotation: Any) -> str:
-    if get_origin(annotation) in (Union, types.UnionType):
-        return " or ".join(_type(one) for one in get_args(annotation) if one is not type(None))
-    if get_origin(annotation) is Literal:
-        return ", ".join(code(value) for value in get_args(annotation))
-    return _TYPES[annotation]
-
-
-def _default(field: FieldInfo) -> str:
-    if field.default_factory is not None:
+def _default(field: Field[Any]) -> str:
+    if field.default_factory is not MISSING:
         return "pgrecall's folder in your account's data"
     return "" if field.default is None else code(field.default)
 

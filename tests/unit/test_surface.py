@@ -10,12 +10,14 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 
 import pgrecall
 from pgrecall import client, errors, models
+from pgrecall.client.surveying import LISTS
+from pgrecall.models.landscape import LandscapeList
 
 PACKAGE = Path(pgrecall.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -119,3 +121,7 @@ def test_the_fields_of_a_request_are_those_the_client_takes() -> None:
     fields = [field.name for field in dataclasses.fields(models.SearchRequest)]
     assert [*get_type_hints(client.SearchOptions)] == fields[1:]
     assert fields[0] == "query"
+
+
+def test_a_landscape_has_every_list_unless_told_otherwise() -> None:
+    assert get_args(LandscapeList) == LISTS
