@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from rich.console import Console
@@ -56,7 +56,7 @@ def run(reranker: str | None, settings: Settings, console: Console) -> dict[str,
     assert inner is not None, "the stages need an embedder"
     embedder = RememberedVectors(inner)
     if reranker:
-        settings = settings.model_copy(update={"reranker": "local", "reranker_model": reranker})
+        settings = replace(settings, reranker="local", reranker_model=reranker)
     judged = read_judged()
     answers: dict[str, list[tuple[Judged, Answer]]] = {name: [] for name in stages(bool(reranker))}
     with fresh_database(settings, embedder.dimensions) as url:
@@ -80,7 +80,7 @@ def _asked(
     judged: Sequence[Judged],
     stage: Stage,
 ) -> Answers:
-    chosen = settings if embedder else settings.model_copy(update={"embedder": "none"})
+    chosen = settings if embedder else replace(settings, embedder="none")
     with Memory(url, tenant=corpus, settings=chosen, embedder=embedder) as memory:
         return [(one, ask(memory, one, **stage.options)) for one in judged]
 

@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import cycle, islice
 from statistics import median
 from typing import Any
@@ -90,7 +91,7 @@ def _worked(action: Callable[[], object], rounds: int) -> float:
 
 async def _at_once(settings: Settings, questions: Sequence[str]) -> int:
     """How many of 200 searches begun together are answered."""
-    async with AsyncMemory(settings=settings.model_copy(update={"pool_size": POOL})) as memory:
+    async with AsyncMemory(settings=replace(settings, pool_size=POOL)) as memory:
         asked = [memory.search(question) for question in islice(cycle(questions), AT_ONCE)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
     return sum(not isinstance(answer, BaseException) and bool(answer.hits) for answer in answers)

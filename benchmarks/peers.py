@@ -12,7 +12,8 @@ question should find.
 
 Times are what a caller waits for 10 memories, less the embedding of the question. CPU is per search, of the
 caller's process and of the backends of its database, the mean. Loading has the indexes in it, and autovacuum
-works meanwhile; then the databases are vacuumed and analyzed. hnsw.ef_search is 100 for all.
+works meanwhile; then the databases are vacuumed, analyzed and kept in the folder --cache: later runs search
+copies of them, which are read into memory before. hnsw.ef_search is 100 for all.
 """
 
 from __future__ import annotations
@@ -23,19 +24,18 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
 
 from benchmarks.measure import surroundings
 from benchmarks.peers_contest import Contender, contest
 from benchmarks.peers_data import Given, prepare
-from benchmarks.peers_stores import EF_SEARCH
+from benchmarks.peers_process import Store
 from benchmarks.peers_table import show
 from benchmarks.speed_server import bench_server
 from pgrecall.embedded import EmbeddedServer
@@ -66,20 +66,6 @@ def install(peers: Path) -> None:
         subprocess.run(command, check=True)
 
 
-@contextmanager
-def database(server: EmbeddedServer, name: str) -> Iterator[dict[str, str]]:
-    """A new database, and how it is reached; dropped afterwards."""
-    with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE template0")
-        admin.execute(f"ALTER DATABASE {name} SET hnsw.ef_search = {EF_SEARCH}")
-        try:
-            reached = conninfo_to_dict(server.url)
-            yield {part: str(reached[part]) for part in ("host", "port", "user")} | {"dbname": name}
-        finally:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Contender], dict[str, Any]]:
     """The contenders with what was measured of them, and in which surroundings."""
     embedder = make_embedder(Settings(embedder="local"))
@@ -94,27 +80,17 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Contender], d
     ]
     with ExitStack() as stack:
         server = stack.enter_context(bench_server(chosen.cache / "server"))
-        _vacuums(server, by_itself=True)
         contenders = []
-        for place, name in enumerate(names):
+        for name in names:
             python = interpreter(chosen.peers, name)
             contenders.append(Contender(name))
             if python.exists():
-                with screen.status(f"{name} is loading"):
-                    reached = stack.enter_context(database(server, f"peer_{place}"))
-                    stack.enter_context(contenders[-1].opened(python, given.folder, reached, server.url))
-        _vacuums(server, by_itself=False)
+                with screen.status(f"{name}: loading, which is done once"):
+                    stack.enter_context(contenders[-1].opened(server.url, Store(name, python), given.folder))
         around = _around(server, chosen, given)
         with screen.status("Searching in turns"):
             contest([one for one in contenders if one.there], given, chosen.calls, chosen.clients)
     return contenders, around
-
-
-def _vacuums(server: EmbeddedServer, *, by_itself: bool) -> None:
-    """Whether autovacuum works: as for users while rows are loaded, but not while searches are timed."""
-    with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"ALTER SYSTEM SET autovacuum = {'on' if by_itself else 'off'}")
-        admin.execute("SELECT pg_reload_conf()")
 
 
 def _around(server: EmbeddedServer, chosen: argparse.Namespace, given: Given) -> dict[str, Any]:

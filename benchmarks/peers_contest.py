@@ -1,22 +1,21 @@
-"""Stores that take turns: each in a process of its own, asked by lines of JSON."""
+"""Stores that take turns: each in a process of its own, on a database of its own."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median, quantiles
-from typing import IO, Any
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
 from benchmarks.peers_data import Given
+from benchmarks.peers_kept import copied, kept
+from benchmarks.peers_process import BrokenOff, Store, Worker
 from benchmarks.peers_worker import FOUND
 
 WARM = 20
@@ -42,8 +41,7 @@ class Contender:
     backends: float = 0.0
     recall: list[float] = field(default_factory=list)
     a_second: float = 0.0
-    _process: subprocess.Popen[str] | None = None
-    _errors: IO[str] | None = None
+    _worker: Worker | None = None
     _admin: psycopg.Connection[Any] | None = None
     _database: str = ""
 
@@ -52,64 +50,32 @@ class Contender:
         return not self.failed
 
     @contextmanager
-    def opened(self, python: Path, folder: Path, reached: dict[str, str], url: str) -> Iterator[None]:
-        """Starts it and stores everything; where it cannot, ``failed`` says why."""
-        command = [str(python), "-m", "benchmarks.peers_worker", self.name]
-        environment = os.environ | {
-            "PYTHONPATH": str(Path(__file__).parent.parent),
-            "PYTHONWARNINGS": "ignore",
-        }
-        self._database = reached["dbname"]
-        with (
-            tempfile.TemporaryFile("w+", encoding="utf-8") as self._errors,
-            psycopg.connect(make_conninfo(url, dbname=self._database), autocommit=True) as self._admin,
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
-                env=environment,
-            ) as self._process,
-        ):  # fmt: skip
-            try:
-                self._load(folder, reached)
-                yield
-                if self.there:
-                    self.ask("close")
-            finally:
-                self._process.kill()
-
-    def _load(self, folder: Path, reached: dict[str, str]) -> None:
-        assert self._admin is not None
+    def opened(self, url: str, store: Store, folder: Path) -> Iterator[None]:
+        """Starts it on a copy of what it has loaded, on the server of this URL; where it cannot, ``failed``
+        says why."""
         self.failed = ""
-        try:
-            self.opening = self.ask("open", folder=str(folder), database=reached)
-            self.loaded = self.ask("load")
-        except BrokenOff as error:
-            self.failed = str(error)
-            return
-        row = self._admin.execute(_PROTECTED).fetchone()
-        self.rows_protected = bool(row and row[0])
-        self._admin.execute("VACUUM (ANALYZE)")
+        with ExitStack() as stack:
+            try:
+                template, self.loaded = kept(url, store, folder)
+                reached = stack.enter_context(copied(url, template))
+                self._worker = stack.enter_context(store.started())
+                self.opening = self.ask("open", folder=str(folder), database=reached)
+            except BrokenOff as error:
+                self.failed = str(error)
+                yield
+                return
+            self._database = reached["dbname"]
+            copy = make_conninfo(url, dbname=self._database)
+            self._admin = stack.enter_context(psycopg.connect(copy, autocommit=True))
+            row = self._admin.execute(_PROTECTED).fetchone()
+            self.rows_protected = bool(row and row[0])
+            yield
+            self.ask("close")
 
     def ask(self, what: str, **values: Any) -> dict[str, Any]:
-        """The worker's answer.
-
-        Raises:
-            BrokenOff: it has ended; with the last line of what it said.
-        """
-        process, errors = self._process, self._errors
-        if process is None or process.stdin is None or process.stdout is None or errors is None:
-            raise BrokenOff("it was not started")
-        try:
-            print(json.dumps({"do": what, **values}), file=process.stdin, flush=True)
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        if answer:
-            found: dict[str, Any] = json.loads(answer)
-            return found
-        process.wait()
-        errors.seek(0)
-        said = [line for line in errors if line[:1].strip() and not line.startswith(("DETAIL", "HINT"))]
-        raise BrokenOff(said[-1].strip() if said else f"ended with {process.returncode}")
+        """The worker's answer."""
+        assert self._worker is not None
+        return self._worker.ask(what, **values)
 
     def search(self, number: int) -> list[str]:
         """The keys of what one question finds, which is timed."""
@@ -142,10 +108,6 @@ class Contender:
             "rows a second": self.loaded["rows"] / self.loaded["wall"],
             "row security": self.rows_protected,
         }
-
-
-class BrokenOff(Exception):
-    """A worker that has ended."""
 
 
 def contest(contenders: Sequence[Contender], given: Given, calls: int, clients: int) -> None:

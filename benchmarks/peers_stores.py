@@ -10,8 +10,9 @@ import logging
 import os
 import tempfile
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -28,6 +29,9 @@ Rows = Sequence[dict[str, str]]
 class Store(Protocol):
     packages: ClassVar[tuple[str, ...]]
     setup: ClassVar[str]
+
+    def __init__(self, known: Known, database: dict[str, str]) -> None:
+        """Opens the store in a database, which is empty until it is loaded."""
 
     def load(self, rows: Rows) -> None:
         """Stores all rows and makes the indexes."""
@@ -105,17 +109,22 @@ class LangChain:
         self._config = import_module("langchain_postgres.v2.hybrid_search_config").HybridSearchConfig
         self._indexes = import_module("langchain_postgres.v2.indexes")
         url = "postgresql+psycopg://{user}@/{dbname}?host={host}&port={port}".format(**database)
-        engine = langchain.PGEngine.from_connection_string(url=url, pool_size=CLIENTS)
-        engine.init_vectorstore_table("memories", known.dimensions, hybrid_search_config=self._hybrid())
-        self._store = langchain.PGVectorStore.create_sync(
-            engine, _LangChainEmbedder(known), "memories", k=FOUND, hybrid_search_config=self._hybrid()
-        )
-        self._engine = engine
+        self._engine = langchain.PGEngine.from_connection_string(url=url, pool_size=CLIENTS)
+        self._known, self._create = known, langchain.PGVectorStore.create_sync
+
+    @cached_property
+    def _store(self) -> Any:
+        return self._create(
+            self._engine, _LangChainEmbedder(self._known), "memories", k=FOUND,
+            hybrid_search_config=self._hybrid(),
+        )  # fmt: skip
 
     def _hybrid(self) -> Any:
         return self._config(tsv_column="content_tsv", primary_top_k=CANDIDATES, secondary_top_k=CANDIDATES)
 
     def load(self, rows: Rows) -> None:
+        hybrid = self._hybrid()
+        self._engine.init_vectorstore_table("memories", self._known.dimensions, hybrid_search_config=hybrid)
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
             self._store.add_texts(
@@ -260,7 +269,7 @@ class _PgrecallEmbedder:
         return [self._known.vector(text) for text in texts]
 
 
-STORES: dict[str, Callable[[Known, dict[str, str]], Store]] = {
+STORES: dict[str, type[Store]] = {
     "pgrecall": Pgrecall,
     "pgrecall, transcripts": PgrecallTurns,
     "LlamaIndex": LlamaIndex,

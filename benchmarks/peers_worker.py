@@ -50,14 +50,20 @@ class Worker:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    def versions(self) -> dict[str, Any]:
+        """Of the packages that the store is made of."""
+        return _versions(self._made().packages)
+
     def open(self, folder: str, database: dict[str, str]) -> dict[str, Any]:
-        """Makes an empty store in a database; what it is, and how it was set up."""
-        stores = importlib.import_module("benchmarks.peers_stores")
+        """Opens the store in a database, empty or loaded; what it is, and how it was set up."""
         self._folder = Path(folder)
-        self._store = stores.STORES[self._name](Known(self._folder), database)
+        self._store = self._made()(Known(self._folder), database)
         asked = (self._folder / "questions.json").read_text(encoding="utf-8")
         self._questions: list[str] = json.loads(asked)
         return {"versions": _versions(self._store.packages), "setup": self._store.setup}
+
+    def _made(self) -> Any:
+        return importlib.import_module("benchmarks.peers_stores").STORES[self._name]
 
     def load(self) -> dict[str, Any]:
         """Stores everything; seconds of the clock and of this process's processor time, and rows."""

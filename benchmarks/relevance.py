@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -202,7 +202,7 @@ def main() -> None:
     settings = load_settings()
     if arguments.reranker is not None:
         model = {"reranker": "local", "reranker_model": str(arguments.reranker)}
-        settings = settings.model_copy(update=model)
+        settings = replace(settings, **model)
     report(*gather(settings, rerank=arguments.reranker is not None))
 
 

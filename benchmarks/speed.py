@@ -68,6 +68,12 @@ def _beside(ground: Ground) -> Iterator[Row]:
             yield speed_search.beside(ground.bench.connection, lonely, ground.asked, tenant, ground.calls)
 
 
+def _logging(ground: Ground) -> Iterator[Row]:
+    asked = speed_search.values_of(ground.asked, ground.largest)
+    yield from upkeep_use.searches(ground.bench, ground.calls, asked, upkeep_use.BY_MEANING_TOO)
+    yield from upkeep_use.searches(ground.bench, ground.calls, asked)
+
+
 MEASUREMENTS: dict[str, Callable[[Ground], Iterable[Row]]] = {
     "arms": lambda g: speed_search.arms(g.bench.connection, g.asked, g.largest, g.calls),
     "work": lambda g: speed_work.work(g.bench.connection, g.asked, g.largest),
@@ -75,7 +81,7 @@ MEASUREMENTS: dict[str, Callable[[Ground], Iterable[Row]]] = {
     "recall": lambda g: speed_search.recalls(g.bench.connection, g.asked, g.holders),
     "beside": _beside,
     "vitality": lambda g: [speed_search.vitality(g.bench.connection, g.asked, g.largest, g.calls)],
-    "logging": lambda g: upkeep_use.searches(g.bench, g.calls, [question.text for question in g.asked]),
+    "logging": _logging,
     "refresh": lambda g: upkeep_jobs.refresh(g.bench, g.rounds),
     "graph": lambda g: upkeep_jobs.graph(g.bench, g.rounds),
     "fold": lambda g: upkeep_jobs.fold(g.bench, g.rounds, min(1_000_000, 10 * g.bench.memories)),

@@ -64,8 +64,26 @@ def asking(connection: Connect, sql: str, given: Sequence[Values]) -> Callable[[
     return lambda: connection.execute(sql, next(turns), prepare=True).fetchall()
 
 
+def asking_apart(
+    connection: Connect, asked: Sequence[tuple[str, Sequence[Values]]]
+) -> list[Callable[[], object]]:
+    """Statements that ask different questions in one round, as nobody asks one twice in a row: what came
+    second would find the processor's caches warm. In as many rounds as there are questions each asks all."""
+    acts = []
+    for place, (sql, given) in enumerate(asked):
+        first = place * len(given) // len(asked)
+        acts.append(asking(connection, sql, [*given[first:], *given[:first]]))
+    return acts
+
+
 def act_for(connection: Connect, tenant: str) -> None:
     connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
+
+
+def home_of(connection: Connect, tenant: str) -> str:
+    """The table that the tenant's vectors are in."""
+    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant,)).fetchone() or ("",)
+    return str(home)
 
 
 def values_of(asked: Sequence[Question], tenant: Tenant) -> list[Values]:
@@ -77,21 +95,24 @@ def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: 
     act_for(connection, tenant.name)
     (ef,) = connection.execute("SELECT recall.ef_search_of(%s)", (tenant.size,)).fetchone() or (100,)
     connection.execute(f"SET hnsw.ef_search = {ef}")
-    plain = values_of(asked, tenant)
+    plain = values_of(asked[:calls], tenant)
     known = names_of(tenant.first, NAMES)
     named = [
         value | {"text": f"{value['text']} {known[37 * place % len(known)]}"}
         for place, value in enumerate(plain)
     ]
-    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant.name,)).fetchone() or ("",)
+    home = home_of(connection, tenant.name)
     bare, meaning, unnamed, names, whole = interleaved(
-        [
-            asking(connection, NEAREST.format(home), plain),
-            asking(connection, _MEANING, plain),
-            asking(connection, _UNNAMED, plain),
-            asking(connection, _NAMED, named),
-            asking(connection, SEARCH, named),
-        ],
+        asking_apart(
+            connection,
+            [
+                (NEAREST.format(home), plain),
+                (_MEANING, plain),
+                (_UNNAMED, plain),
+                (_NAMED, named),
+                (SEARCH, named),
+            ],
+        ),
         calls,
     )
     against = f"bare HNSW LIMIT 50, ef {ef}"
@@ -131,7 +152,7 @@ def recalls(connection: Connect, asked: Sequence[Question], holders: Sequence[Te
 
 def _recall(connection: Connect, asked: Sequence[Question], tenant: Tenant, goal: float) -> Row:
     found = there = 0
-    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant.name,)).fetchone() or ("",)
+    home = home_of(connection, tenant.name)
     for given in values_of(asked, tenant):
         right, got = (
             {row[0] for row in connection.execute(sql, given)} for sql in (_EXACT.format(home), _ARM)
@@ -170,11 +191,13 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
         cached = definition.replace(f"FUNCTION recall.{name}(", f"FUNCTION recall.{name}_cached(")
         by = "cached_sum" if replaced == "activation_sum" else f"{replaced}_cached"
         connection.execute(cached.replace(f"recall.{replaced}(", f"recall.{by}("))
+        # As another role's it would have every plan that both share made anew at each turn.
+        connection.execute(f"ALTER FUNCTION recall.{name}_cached OWNER TO recall_owner")
     connection.execute("UPDATE recall.activation SET vitality = coalesce(vitality, 0.5)")
     connection.execute("VACUUM ANALYZE recall.activation")
     asks = "SELECT id, score FROM recall.{}(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"
-    given = values_of(asked, tenant)
+    given = values_of(asked[:calls], tenant)
     fresh, stored = interleaved(
-        [asking(connection, asks.format(name), given) for name in ("find", "find_cached")], calls
+        asking_apart(connection, [(asks.format(name), given) for name in ("find", "find_cached")]), calls
     )
     return _row("vitality at the time of reading", "a cached column, whole call", fresh, stored, 1.05)

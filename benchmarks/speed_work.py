@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import mean, median
 
 from benchmarks.measure import KNOWN, Row
-from benchmarks.speed_search import NEAREST, SEARCH, Connect, Values, act_for, values_of
+from benchmarks.speed_search import NEAREST, SEARCH, Connect, Values, act_for, home_of, values_of
 from benchmarks.speed_world import Question, Tenant
 
 COUNTED = {
@@ -36,8 +36,7 @@ def work(connection: Connect, asked: Sequence[Question], tenant: Tenant) -> Iter
     read = [_read(connection, value) for value in some]
     for table, told in COUNTED.items():
         yield _count(f"{told} by a search", mean(one[table] for one in read))
-    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant.name,)).fetchone() or ("",)
-    bare = NEAREST.format(home)
+    bare = NEAREST.format(home_of(connection, tenant.name))
     searches, looks = ([_explained(connection, sql, value) for value in some] for sql in (SEARCH, bare))
     yield Row(
         "blocks touched by a search", "bare look into the vector index",

@@ -14,13 +14,11 @@ from itertools import count
 from statistics import median
 from typing import Any
 
-import psycopg
-
 from benchmarks.measure import Goal, Row, interleaved, seconds
+from benchmarks.speed_search import Connect, act_for, home_of
 from benchmarks.speed_world import Question, Tenant
 from pgrecall.flows.imports import PLAIN_BATCH
 
-Connect = psycopg.Connection[Any]
 Copied = Mapping[str, tuple[str, bytes]]
 """Of each table: its columns, and rows of them in binary form."""
 
@@ -62,10 +60,10 @@ def one(
 ) -> Iterator[Row]:
     """One memory with its vector, and bare rows in the same tables, with all their indexes and triggers."""
     for name, whose in ((tenant.name, "the largest tenant"), (NEW, NEW)):
-        _act_for(connection, name)
+        act_for(connection, name)
         given = {"tenant": name, "embedder": embedder}
         store = partial(_storing, connection, asked, given)
-        bare, whole = interleaved([store(_INSERT.format(_home(connection, name))), store(_REMEMBER)], calls)
+        bare, whole = interleaved([store(_INSERT.format(home_of(connection, name))), store(_REMEMBER)], calls)
         yield Row(
             f"one remember, embedding given, {whose}",
             "bare INSERT, same indexes", whole * 1e3, bare * 1e3, "ms", Goal(1.3),
@@ -86,20 +84,11 @@ def _storing(
     return store
 
 
-def _act_for(connection: Connect, tenant: str) -> None:
-    connection.execute("SELECT set_config('recall.tenant', %s, false)", (tenant,))
-
-
-def _home(connection: Connect, tenant: str) -> str:
-    (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant,)).fetchone() or ("",)
-    return str(home)
-
-
 def bulk(connection: Connect, tenant: Tenant, rows: int, rounds: int) -> Iterator[Row]:
     """Many memories at once, beside COPY into bare copies of the tables that they fill."""
     rows = min(rows, tenant.size)
     plain = _copied(connection, tenant, rows)
-    home = _home(connection, tenant.name)
+    home = home_of(connection, tenant.name)
     drafts, vectors = _drafts(connection, tenant, rows), {home: _vectors(connection, home, rows)}
     bare = [{name: draft[name] for name in ("body", "layer")} for draft in drafts]
     for what, whom, copied, given in (
@@ -110,7 +99,7 @@ def bulk(connection: Connect, tenant: Tenant, rows: int, rounds: int) -> Iterato
         floors, taken = [], []
         for turn in range(rounds):
             floors.append(sum(_copy_seconds(connection, table, *held) for table, held in copied.items()))
-            _act_for(connection, whom or f"{what} {turn}")
+            act_for(connection, whom or f"{what} {turn}")
             taken.append(seconds(partial(_remember_all, connection, given)))
         yield Row(
             f"import of {len(given):,} memories {what}",
@@ -143,7 +132,7 @@ def _binary(connection: Connect, query: str) -> bytes:
 def _drafts(connection: Connect, tenant: Tenant, rows: int) -> list[dict[str, Any]]:
     found = connection.execute(
         f"SELECT m.body, m.layer, v.embedding::text FROM (SELECT m.* {_GIVEN.format(tenant.name, rows)}) m "
-        f"JOIN recall.{_home(connection, tenant.name)} v ON v.tenant = m.tenant AND v.memory_id = m.id"
+        f"JOIN recall.{home_of(connection, tenant.name)} v ON v.tenant = m.tenant AND v.memory_id = m.id"
     )
     return [dict(zip(("body", "layer", "embedding"), row, strict=True)) for row in found]
 

@@ -21,7 +21,7 @@ from pgrecall.operations.upkeep import fold_accesses, refresh_vitality
 ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
 """Whoever was measured before, from here on it is the tenant of upkeep."""
 _BARE_UPDATE = """
-UPDATE recall.activation SET vitality = 0.5, zone = 'stale', computed_at = now() WHERE tenant = %(tenant)s
+UPDATE recall.activation SET vitality = 0.5, computed_at = now() WHERE tenant = %(tenant)s
 """
 _BARE_SUMMARY = """
 CREATE TABLE upkeep_summary AS

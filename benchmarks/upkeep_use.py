@@ -8,17 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
 from functools import partial
-from itertools import count, cycle
+from itertools import count
 from typing import Any
 
 import psycopg
 
 from benchmarks.measure import Goal, Row, interleaved
+from benchmarks.speed_search import Values, asking, asking_apart
 from benchmarks.upkeep_data import STILL_DAYS, TENANT, Bench
 
 HOT_READS = 5000
 LINKS = 10
-CLIENTS = 8
+CLIENTS, TURNS = 8, 15
 SESSION = 5
 """Uses of one session: each is associated with those before it."""
 
@@ -39,7 +40,10 @@ _LINK = """
 INSERT INTO recall.link (tenant, src, dst, relation) SELECT %(tenant)s, i, %(id)s, 'links_to'
 FROM generate_series(1, %(links)s) i
 """
-_SEARCH = "SELECT * FROM recall.{}(%(query)s, p_explain => false)"
+BY_WORDS = "SELECT * FROM recall.{}(%(text)s, p_explain => false)"
+BY_MEANING_TOO = "SELECT * FROM recall.{}(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"
+"""A search, with the function that does it left open."""
+_SEARCHES = ("search", "search_and_log")
 
 
 def accesses(bench: Bench, calls: int) -> Iterator[Row]:
@@ -94,38 +98,36 @@ def _use(bench: Bench, memory: int, session: str | None = None) -> None:
     )
 
 
-def some_questions() -> list[str]:
+def some_questions() -> list[dict[str, str]]:
     """Three words each of those that memories are filled with."""
     generator = random.Random(1)
-    return [" ".join(f"w{generator.randrange(4000)}" for _ in range(3)) for _ in range(100)]
+    return [{"text": " ".join(f"w{generator.randrange(4000)}" for _ in range(3))} for _ in range(100)]
 
 
-def searches(bench: Bench, calls: int, questions: Sequence[str]) -> Iterator[Row]:
-    """A search by words that logs its hits, as the client has it committed, beside one that does not."""
+def searches(bench: Bench, calls: int, questions: Sequence[Values], sql: str = BY_WORDS) -> Iterator[Row]:
+    """A search that logs its hits, as the client has it committed, beside one that does not."""
     bench.run(
         "SELECT set_config('recall.tenant', %(tenant)s, false), recall.refresh_lexemes()", tenant=TENANT
     )
     bench.settle("memory", "lexeme")
     bench.run("SET synchronous_commit = off")
 
-    def asking(connection: psycopg.Connection[Any], function: str) -> Callable[[], object]:
-        asked = cycle(questions)
-        return lambda: connection.execute(_SEARCH.format(function), {"query": next(asked)}).fetchall()
-
     plain, logging = interleaved(
-        [asking(bench.connection, name) for name in ("search", "search_and_log")], calls
+        asking_apart(bench.connection, [(sql.format(name), questions) for name in _SEARCHES]), calls
     )
-    yield Row("search that logs its hits", "one that does not", logging * 1e3, plain * 1e3, "ms", Goal(1.05))
+    bench.run("RESET synchronous_commit")
+    told = "search by words" if sql == BY_WORDS else "search"
+    yield Row(f"{told} that logs its hits", "one that does not", logging * 1e3, plain * 1e3, "ms", Goal(1.05))
     with ExitStack() as stack:
         clients = [stack.enter_context(_client(bench)) for _ in range(CLIENTS)]
         pool = stack.enter_context(ThreadPoolExecutor(CLIENTS))
         each = max(1, calls // CLIENTS)
 
         def crowd(function: str) -> Callable[[], object]:
-            asks = [asking(client, function) for client in clients]
+            asks = [asking(client, sql.format(function), questions) for client in clients]
             return lambda: list(pool.map(lambda ask: [ask() for _ in range(each)], asks))
 
-        without, within = interleaved([crowd("search"), crowd("search_and_log")], 5)
+        without, within = interleaved(list(map(crowd, _SEARCHES)), TURNS)
     asked = CLIENTS * each
     yield Row(
         f"the same, {CLIENTS} clients", "one that does not", asked / within, asked / without, "/s",
