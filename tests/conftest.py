@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 from filelock import FileLock
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
@@ -22,14 +23,30 @@ from pgrecall.embedded import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
+from tests import scheduling
+from tests.emptying import Emptying
+from tests.scale import SCALE
+from tests.waiting import until
 
 DIMENSIONS = 64
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 TEMPLATE = "recall_template"
 
 # A deadline for each example is a timed assertion: it fails where the machine is busy, and says nothing else.
-hypothesis_settings.register_profile("suite", deadline=None)
+# The examples are the same in each run, so what fails was changed; a larger scale and `make fuzz` draw anew.
+hypothesis_settings.register_profile(
+    "suite", deadline=None, derandomize=SCALE == 1, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.load_profile("suite")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: scheduling.place(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)  # for runs without xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.ByFile | None:
+    return scheduling.ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +66,17 @@ def server(testrun_uid: str) -> Iterator[EmbeddedServer]:
     folder = Path(tempfile.gettempdir()) / f"pgrecall-{testrun_uid[:12]}"
     folder.mkdir(mode=0o755, exist_ok=True)
     with EmbeddedServer.start(folder / "data", fast=True) as running:
+        _leave_alone(running)
         yield running
     if not running.running:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _leave_alone(server: EmbeddedServer) -> None:
+    """Nothing is vacuumed or analysed, nor a plan changed by it, at a moment that no test chose."""
+    with psycopg.connect(server.url, autocommit=True) as admin:
+        admin.execute("ALTER SYSTEM SET autovacuum = off")
+        admin.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture(scope="session")
@@ -74,9 +99,21 @@ def empty_database(server: EmbeddedServer) -> Iterator[str]:
 
 
 @pytest.fixture
-def database_url(server: EmbeddedServer, template: str) -> Iterator[str]:
-    """The URL of a migrated database of its own, for embeddings of 64 dimensions."""
-    yield from _database(server, template)
+def database_url(request: pytest.FixtureRequest, server: EmbeddedServer, template: str) -> Iterator[str]:
+    """The URL of a migrated database of its own, for embeddings of 64 dimensions.
+
+    Where tests are marked ``in_turns``, that of their file, in which nothing is left of the one before.
+    """
+    if not _in_turns(request):
+        yield from _database(server, template)
+        return
+    empty = request.getfixturevalue("emptying")
+    yield request.getfixturevalue("shared_url")
+    empty()
+
+
+def _in_turns(request: pytest.FixtureRequest) -> bool:
+    return request.node.get_closest_marker("in_turns") is not None
 
 
 def _database(server: EmbeddedServer, template: str) -> Iterator[str]:
@@ -86,7 +123,20 @@ def _database(server: EmbeddedServer, template: str) -> Iterator[str]:
         try:
             yield make_conninfo(server.url, dbname=name)
         finally:
-            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            dropped(admin, name)
+
+
+def dropped(admin: psycopg.Connection[Any], name: str) -> None:
+    """Drops a database, also where its sessions take longer to end than the five seconds Postgres waits."""
+
+    def tried() -> bool:
+        try:
+            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+        except psycopg.errors.ObjectInUse:
+            return False
+        return True
+
+    until(tried, f"the end of database {name}")
 
 
 @pytest.fixture
@@ -95,8 +145,11 @@ def settings(database_url: str) -> Settings:
 
 
 @pytest.fixture
-def memory(settings: Settings) -> Iterator[Memory]:
+def memory(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Memory]:
     """A client of tenant ``acme`` with the deterministic embedder."""
+    if _in_turns(request):
+        yield request.getfixturevalue("kept_memory")
+        return
     with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
         yield client
 
@@ -111,7 +164,10 @@ def query(request: pytest.FixtureRequest) -> Iterator[Query]:
     Committed, in a database of the test's own, where anything else of the test connects to it (whatever wants
     ``database_url``); else as ``sql``, which spares the clone and the first plans of a connection.
     """
-    if "database_url" in request.fixturenames:
+    if "database_url" in request.fixturenames and _in_turns(request):
+        request.getfixturevalue("database_url")
+        yield _runner(request.getfixturevalue("kept_connection"))
+    elif "database_url" in request.fixturenames:
         with psycopg.connect(request.getfixturevalue("database_url"), row_factory=dict_row) as connection:
             yield _runner(connection)
     else:
@@ -138,6 +194,29 @@ def shared_url(server: EmbeddedServer, template: str) -> Iterator[str]:
 def shared_connection(shared_url: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(shared_url, row_factory=dict_row) as connection:
         yield connection
+
+
+@pytest.fixture(scope="module")
+def kept_connection(shared_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """The ``query`` of tests that take turns, committed."""
+    with psycopg.connect(shared_url, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def emptying(kept_connection: psycopg.Connection[Any]) -> Emptying:
+    """Takes back what a test that had its turn has left."""
+    return Emptying(kept_connection)
+
+
+@pytest.fixture(scope="module")
+def kept_memory(shared_url: str) -> Iterator[Memory]:
+    """The ``memory`` of tests that take turns."""
+    settings = Settings(
+        database_url=shared_url, tenant="acme", embedder="hash", embedder_dimensions=DIMENSIONS
+    )
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,8 @@ from typing import Any
 
 @dataclass
 class Reply:
+    """An answer; ``before`` it and ``between`` its bytes so many seconds pass, unless the endpoint stops."""
+
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
@@ -32,6 +34,9 @@ class Endpoint:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
+        self.answered = 0
+        """How many answers were sent to their end."""
+        self.over = threading.Event()
         self._lock = threading.Lock()
         endpoint = self
 
@@ -43,7 +48,7 @@ class Endpoint:
                 self._answer(endpoint.note(self.path, dict(self.headers), request))
 
             def _answer(self, reply: Reply) -> None:
-                time.sleep(reply.before)
+                endpoint.over.wait(reply.before)
                 try:
                     self.send_response(reply.status)
                     for name, value in reply.headers.items():
@@ -53,7 +58,8 @@ class Endpoint:
                     step = 1 if reply.between else len(reply.body) or 1
                     for start in range(0, len(reply.body), step):
                         self.wfile.write(reply.body[start : start + step])
-                        time.sleep(reply.between)
+                        endpoint.over.wait(reply.between)
+                    endpoint.answered += 1
                 except OSError:  # the client hung up, as it should on a slow answer
                     self.close_connection = True
 
@@ -75,6 +81,7 @@ class Endpoint:
         return reply if isinstance(reply, Reply) else reply(request)
 
     def stop(self) -> None:
+        self.over.set()
         self.server.shutdown()
         self.server.server_close()
         self._thread.join()

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -32,7 +34,7 @@ def browsing() -> Iterator[Browser]:
         said = "THE PAGE IS NOT TESTED IN A BROWSER: install Chromium, and the extra dev for Playwright."
         pytest.skip(said)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS, timeout=PATIENCE * 1000)
         try:
             yield browser
         finally:

@@ -14,6 +14,7 @@ import pytest
 
 from pgrecall.faces.cli import main
 from tests.acceptance.command_tools import Command, Ended, command_line, environment
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def process(tmp_path: Path) -> Command:
             capture_output=True,
             env=environment(**settings),
             cwd=tmp_path,
-            timeout=120,
+            timeout=PATIENCE,
             check=False,
         )
         ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from pgrecall.client import Memory
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.command_tools import DIMENSIONS, command_line, environment
+from tests.waiting import PATIENCE, until
 
 
 @dataclass
@@ -33,12 +33,12 @@ class Served:
     client: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+        self.client = httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False)
 
     def as_holder(self, key: str) -> httpx.Client:
         """A client that shows a key."""
         headers = {"Authorization": f"Bearer {key}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False)
 
     def raw(self) -> socket.socket:
         """A connection on which a test writes what no client would."""
@@ -48,26 +48,29 @@ class Served:
         return socket.create_connection((address.hostname, address.port), timeout=30)
 
     def logged_of(self, request: str) -> dict[str, Any]:
-        """The line of the log for the request with this id, which may be written after it is answered."""
-        for _ in range(200):
-            found = [line for line in self.logged() if line.get("request_id") == request]
-            if found:
-                [line] = found
-                return line
-            time.sleep(0.05)
-        raise AssertionError(f"The log has no line of request {request}.")
+        """The line of the log for the request with this id."""
+        [line] = self.logged_once("request_id", request)
+        return line
+
+    def logged_once(self, name: str, value: object) -> list[dict[str, Any]]:
+        """The lines of the log that say this, once there are any: one is written after its answer."""
+
+        def said() -> list[dict[str, Any]]:
+            return [line for line in self.logged() if line.get(name) == value]
+
+        return until(said, f"a line whose {name} is {value}", pause=0.05)
 
     def logged(self) -> list[dict[str, Any]]:
         """The lines of the log so far."""
         self.log.flush()
-        lines = os.pread(self.log.fileno(), 2**24, 0).decode().splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        whole, _, _ = os.pread(self.log.fileno(), 2**24, 0).rpartition(b"\n")  # the last may be half written
+        return [json.loads(line) for line in whole.decode().splitlines() if line.startswith("{")]
 
 
 @contextmanager
 def serving(database_url: str, *arguments: str, **settings: str) -> Iterator[Served]:
     """A service on a free port, as tenant ``acme``; killed at the end where it still runs."""
-    given = {"database_url": database_url, "tenant": "acme", **settings}
+    given = {"database_url": database_url, "tenant": "acme", "http_patience": "600", **settings}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             command_line("serve", "--port", "0", "--json-log", *arguments),

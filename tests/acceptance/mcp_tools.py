@@ -13,6 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult
 
 from tests.acceptance.command_tools import RUN, environment
+from tests.waiting import PATIENCE, until
 
 T = TypeVar("T")
 TOOLS = [
@@ -48,7 +49,7 @@ def served_over_http(database_url: str, **settings: str) -> Iterator[str]:
         yield said.split()[2].rstrip(";")
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 def run(scenario: Coroutine[Any, Any, T]) -> T:
@@ -97,8 +98,4 @@ def text_of(result: CallToolResult) -> str:
 
 async def eventually(holds: Callable[[], bool], what: str) -> None:
     """Waits until something holds that another process brings about."""
-    for _ in range(600):
-        if await asyncio.to_thread(holds):
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError(what)
+    await asyncio.to_thread(until, holds, what)

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 
 from pgrecall.embedded import EmbeddedServer, cluster
 from tests.acceptance.command_tools import Command, Ended, command_line, environment
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -209,8 +209,21 @@ def watching(database_url: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
+@pytest.fixture
+def endless(database_url: str) -> Iterator[psycopg.Connection]:
+    """Somebody who is storing the last of the many, and does not end: an import would wait for him."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'default', true)")
+        connection.execute("SELECT recall.remember('note', p_key => %s)", (f"n{MANY - 1}",))
+        yield connection
+
+
 def test_ctrl_c_keeps_what_was_committed(
-    pgrecall: Command, many: Path, database_url: str, watching: psycopg.Connection
+    pgrecall: Command,
+    many: Path,
+    database_url: str,
+    watching: psycopg.Connection,
+    endless: psycopg.Connection,
 ) -> None:
     def stored() -> int:
         row = watching.execute("SELECT count(*) FROM recall.memory").fetchone()
@@ -224,19 +237,16 @@ def test_ctrl_c_keeps_what_was_committed(
         env=environment(database_url=database_url),
         text=True,
     ) as running:
-        deadline = time.monotonic() + 60
-        while stored() == 0:
-            assert running.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: stored() or running.poll() is not None, "a batch")
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, err
     assert out == ""
     kept = stored()
     assert 0 < kept < MANY
     assert err == f"stopped; {kept:,} memories are stored, run it again to complete\n"
 
+    endless.rollback()
     done = pgrecall("import", str(many))
     assert done.code == 0
     assert done.out.startswith(f"{MANY - kept:,} created, 0 updated, {kept:,} unchanged")
@@ -256,4 +266,4 @@ def test_a_reader_that_goes_away_is_no_error(pgrecall: Command, many: Path, data
             running.stdout.readline()
             running.stdout.close()
             assert running.stderr.read() == b""
-            running.wait(timeout=60)
+            running.wait(timeout=PATIENCE)

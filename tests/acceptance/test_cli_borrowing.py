@@ -17,6 +17,7 @@ from pgrecall.embedded import EmbeddedServer
 from tests.acceptance.command_tools import Command
 from tests.acceptance.http_tools import Served, is_problem, member, serving
 from tests.conftest import _database
+from tests.waiting import PATIENCE
 
 NOW = "2026-06-01T12:00:00Z"
 ASKED = ("-v", "search", "the harbour master", "--no-log", "--json", "--now", NOW)
@@ -72,8 +73,7 @@ def test_the_answers_are_the_same_and_the_service_embedded(bare_pgrecall: Comman
     lent, said = ask(bare_pgrecall, town)
     assert lent == own
     assert f"is that of the service at {town.served.url}" in said
-    routes = [line.get("route") for line in town.served.logged()]
-    assert routes.count("/v1/models/embed") == 1
+    assert len(town.served.logged_once("route", "/v1/models/embed")) == 1
 
 
 def test_what_it_announces_is_private_and_opens_models_alone(town: Town) -> None:
@@ -145,7 +145,7 @@ def test_requests_have_the_limits_of_others(town: Town) -> None:
 
 def test_it_takes_its_announcement_away_when_it_ends(bare_pgrecall: Command, town: Town) -> None:
     town.served.process.send_signal(signal.SIGTERM)
-    town.served.process.wait(30)
+    town.served.process.wait(PATIENCE)
     assert list(town.folder.iterdir()) == []
     _, said = ask(bare_pgrecall, town)
     assert "this command's own" in said

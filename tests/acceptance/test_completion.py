@@ -12,6 +12,7 @@ import pytest
 
 from pgrecall import __version__
 from tests.acceptance.command_tools import RUN, Command, environment
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def ask(folder: Path, *command: str, **variables: str) -> str:
         env=environment() | {"PATH": paths, **variables},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stderr == ""
@@ -41,16 +42,16 @@ def ask(folder: Path, *command: str, **variables: str) -> str:
     ("shell", "begins"), [("bash", "complete "), ("zsh", "#compdef pgrecall"), ("fish", "complete ")]
 )
 def test_each_shell_gets_its_script(folder: Path, shell: str, begins: str) -> None:
-    script = ask(folder, "pgrecall", _PGRECALL_COMPLETE=f"source_{shell}")
+    script = ask(folder, "pgrecall", _PGRECALL_COMPLETE=f"{shell}_source")
     assert begins in script
-    assert f"_PGRECALL_COMPLETE=complete_{shell}" in script
+    assert f"_PGRECALL_COMPLETE={shell}_complete" in script
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash on this machine")
 def test_bash_completes_commands_and_their_options(folder: Path) -> None:
     asked = (
-        'eval "$(_PGRECALL_COMPLETE=source_bash pgrecall)"\n'
-        "ask() { COMP_WORDS=($@); COMP_CWORD=$(($# - 1));\n"
+        'eval "$(_PGRECALL_COMPLETE=bash_source pgrecall)"\n'
+        "ask() { COMPREPLY=(); COMP_WORDS=($@); COMP_CWORD=$(($# - 1));\n"
         "  _pgrecall_completion pgrecall; echo ${COMPREPLY[@]}; }\n"
         "ask pgrecall pru; ask pgrecall plot v; ask pgrecall doctor --st\n"
     )
@@ -58,9 +59,36 @@ def test_bash_completes_commands_and_their_options(folder: Path) -> None:
 
 
 def test_zsh_and_fish_are_told_the_same(folder: Path) -> None:
-    for shell, more in (("zsh", {}), ("fish", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"})):
-        asked = {"_PGRECALL_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "pgrecall pru", **more}
+    for shell, place in (("zsh", "1"), ("fish", "pru")):
+        asked = {"_PGRECALL_COMPLETE": f"{shell}_complete", "COMP_WORDS": "pgrecall pru", "COMP_CWORD": place}
         assert "prune" in ask(folder, "pgrecall", **asked)
+
+
+@pytest.mark.parametrize(
+    ("shell", "script", "start"),
+    [
+        ("bash", ".bash_completions/pgrecall.bash", ".bashrc"),
+        ("zsh", ".zsh_completions/pgrecall.zsh", ".zshrc"),
+        ("fish", ".config/fish/completions/pgrecall.fish", None),
+    ],
+)
+def test_it_is_installed_where_the_shell_looks(
+    folder: Path, tmp_path: Path, shell: str, script: str, start: str | None
+) -> None:
+    home = {"HOME": str(tmp_path), "SHELL": f"/bin/{shell}"}
+    for _ in range(2):
+        assert script in ask(folder, "pgrecall", "--install-completion", **home)
+    assert (tmp_path / script).read_text() == ask(folder, "pgrecall", "--show-completion", **home)
+    if start is not None:
+        assert (tmp_path / start).read_text() == f"source '{tmp_path / script}'\n"
+
+
+def test_another_shell_is_told_which_there_are(
+    bare_pgrecall: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/csh")
+    refused = bare_pgrecall("--install-completion")
+    assert (refused.code, "bash, zsh and fish" in refused.err) == (2, True)
 
 
 def test_the_command_line_offers_to_install_it_and_tells_its_version(bare_pgrecall: Command) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -28,13 +29,22 @@ from tests.acceptance.doc_blocks import (
     not_run,
 )
 from tests.acceptance.http_tools import serving
+from tests.waiting import PATIENCE
 
 
 class Reader:
     """Somebody who types what a page says. ``words`` are put in place of words of the page."""
 
-    def __init__(self, command: Command, database_url: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        command: Command,
+        database_url: str,
+        empty_database: Callable[[], str],
+        folder: Path,
+        patch: pytest.MonkeyPatch,
+    ) -> None:
         self.pgrecall = command
+        self.empty_database = empty_database
         self.settings = {"database_url": database_url}
         self.folder = folder
         self.patch = patch
@@ -90,7 +100,7 @@ class Reader:
             self._served = self.open.enter_context(serving(url, tenant="default")).url.removeprefix("http://")
         asked = [part.replace("localhost:8766", self._served) for part in arguments]
         line = ["curl", "--fail-with-body", "--noproxy", "*", *asked]
-        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def _pair(assignment: str) -> tuple[str, str]:
@@ -133,7 +143,7 @@ def _for_import(reader: Reader) -> None:
 
 def _for_empty(reader: Reader, url: str) -> None:
     """Your own Postgres, in which nothing is yet, and no model that would have to be downloaded."""
-    reader.words[url] = shlex.quote(reader.settings["empty_url"])
+    reader.words[url] = shlex.quote(reader.empty_database())
     reader.settings["embedder"] = "none"
     (reader.folder / "notes").mkdir()
     (reader.folder / "notes" / "a.md").write_text("Mira signs on Friday.")
@@ -163,14 +173,14 @@ PREPARED: dict[str, Callable[[Reader], object]] = {
 
 @pytest.fixture
 def reader(
+    request: pytest.FixtureRequest,
     bare_pgrecall: Command,
     database_url: str,
-    empty_database: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Reader]:
-    reader = Reader(bare_pgrecall, database_url, tmp_path, monkeypatch)
-    reader.settings["empty_url"] = empty_database
+    empty = partial(request.getfixturevalue, "empty_database")
+    reader = Reader(bare_pgrecall, database_url, empty, tmp_path, monkeypatch)
     with reader.open:
         yield reader
 

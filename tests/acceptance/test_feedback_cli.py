@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.command_tools import Command
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall.embedded import EmbeddedServer
 from tests.acceptance.command_tools import RUN, Command, environment
 from tests.acceptance.doc_blocks import ROOT, blocks_of
-from tests.conftest import Query
+from tests.conftest import Query, dropped
+from tests.waiting import PATIENCE
 
 HOWTO = ROOT / "docs" / "howto"
 COUNTS = (
@@ -54,7 +55,7 @@ def restored(server: EmbeddedServer) -> Iterator[str]:
     """The database that the page restores into, gone again afterwards."""
     yield "restored"
     with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute("DROP DATABASE IF EXISTS restored WITH (FORCE)")
+        dropped(admin, "restored")
 
 
 @pytest.mark.slow
@@ -80,7 +81,7 @@ def test_a_backup_restores_to_the_same(
         env=variables,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

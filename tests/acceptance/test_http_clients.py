@@ -6,15 +6,15 @@ import asyncio
 import signal
 import socket
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import psycopg
 import pytest
 
 from tests.acceptance.http_tools import Served, is_problem, member, memories_locked, serving, waiting
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -30,14 +30,17 @@ JSON = {"Content-Type": "application/json"}
 def served(database_url: str) -> Iterator[Served]:
     with member(database_url) as memory:
         memory.remember("Mira signs the harbour contract on Friday.")
-    with serving(database_url, http_patience="1") as running:
+    with serving(database_url) as running:
         yield running
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Waits for what another process does; the test's own timeout ends it."""
-    while not condition():
-        time.sleep(0.02)
+@pytest.fixture(scope="module")
+def kept(shared_url: str) -> Iterator[Served]:
+    """One service for the tests after which it goes on as before."""
+    with member(shared_url) as memory:
+        memory.remember("Mira signs the harbour contract on Friday.")
+    with serving(shared_url, http_patience="2") as running:
+        yield running
 
 
 def read_all(connection: socket.socket) -> bytes:
@@ -51,31 +54,30 @@ def read_all(connection: socket.socket) -> bytes:
     return bytes(received)
 
 
-def test_a_search_whose_client_is_gone_is_cancelled_in_postgres(served: Served, database_url: str) -> None:
-    with memories_locked(database_url):
-        with served.raw() as connection:
+def test_a_search_whose_client_is_gone_is_cancelled_in_postgres(kept: Served, shared_url: str) -> None:
+    with memories_locked(shared_url):
+        with kept.raw() as connection:
             connection.sendall(HEAD % len(SEARCH) + SEARCH)
-            until(lambda: waiting(database_url) == 1)
-        until(lambda: waiting(database_url) == 0)
-    lines = [line for line in served.logged() if line.get("route") == "/v1/search"]
-    assert [line["status"] for line in lines] == [499]
-    assert served.client.post("/v1/search", content=SEARCH, headers=JSON).status_code == 200
+            until(lambda: waiting(shared_url) == 1, "a wait")
+        until(lambda: waiting(shared_url) == 0, "its end")
+    assert [line["status"] for line in kept.logged_once("route", "/v1/search")] == [499]
+    assert kept.client.post("/v1/search", content=SEARCH, headers=JSON).status_code == 200
 
 
 def test_a_client_that_waits_for_its_turn_may_go_away(database_url: str) -> None:
     with (
-        serving(database_url, pool_size="1", http_queue="2", http_patience="60") as served,
+        serving(database_url, pool_size="1", http_queue="2") as served,
         memories_locked(database_url),
     ):
         with served.raw() as working:
             working.sendall(b"GET /v1/memories/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            until(lambda: waiting(database_url) == 1)
+            until(lambda: waiting(database_url) == 1, "a wait")
             with served.raw() as queued:
                 queued.sendall(HEAD % len(SEARCH) + SEARCH)
-                until(lambda: figure(served, "pgrecall_http_waiting") == 1)
-            until(lambda: figure(served, "pgrecall_http_waiting") == 0)
+                until(lambda: figure(served, "pgrecall_http_waiting") == 1, "a turn waited for")
+            until(lambda: figure(served, "pgrecall_http_waiting") == 0, "nobody waiting for a turn")
             assert waiting(database_url) == 1
-        until(lambda: waiting(database_url) == 0)
+        until(lambda: waiting(database_url) == 0, "its end")
 
 
 def figure(served: Served, name: str) -> float:
@@ -83,32 +85,32 @@ def figure(served: Served, name: str) -> float:
     return float(lines[0].split()[-1])
 
 
-def test_a_slow_body_is_given_up(served: Served) -> None:
-    with served.raw() as connection:
+def test_a_slow_body_is_given_up(kept: Served) -> None:
+    with kept.raw() as connection:
         connection.sendall(HEAD % 1000 + b'{"query": ')
         answer = read_all(connection)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"application/problem+json" in answer
 
 
-def test_headers_that_never_end_end_the_connection(served: Served) -> None:
-    with served.raw() as connection:
+def test_headers_that_never_end_end_the_connection(kept: Served) -> None:
+    with kept.raw() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
         assert read_all(connection) == b""
-    with served.raw() as connection:  # and after a request that was in order
+    with kept.raw() as connection:  # and after a request that was in order
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he")
         assert read_all(connection).count(b"HTTP/1.1 200") == 1
 
 
-def test_an_answer_that_nobody_reads_ends_the_connection(served: Served, database_url: str) -> None:
+def test_an_answer_that_nobody_reads_ends_the_connection(kept: Served, shared_url: str) -> None:
     size = 30_000_000  # far more than sockets hold between them
-    with member(database_url) as memory:
+    with member(shared_url) as memory:
         number = memory.remember("An almanac of tides.", metadata={"tides": "x" * size}).id
-    with served.raw() as connection:
+    with kept.raw() as connection:
         connection.sendall(b"GET /v1/memories/%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number)
         # It is logged once it is over, and it is over although nobody reads.
-        until(lambda: any(line.get("route") == "/v1/memories/{memory:path}" for line in served.logged()))
-    whole = served.client.get(f"/v1/memories/{number}")
+        kept.logged_once("route", "/v1/memories/{memory:path}")
+    whole = kept.client.get(f"/v1/memories/{number}")
     assert len(whole.content) > size
 
 
@@ -123,14 +125,16 @@ def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
         assert refused[200] >= 60
         assert served.client.get("/readyz").json() == {"ready": True, "problems": []}
         assert figure(served, "pgrecall_http_working") == 0
-    with serving(database_url, pool_size="8", http_queue="400", http_patience="60") as served:
+    with serving(database_url, pool_size="8", http_queue="400") as served:
         assert asyncio.run(crowd(served, 200)) == {200: 200}
 
 
 async def crowd(served: Served, size: int) -> Counter[int]:
     """So many searches at once; how many ended with each status."""
     limits = httpx.Limits(max_connections=size)
-    async with httpx.AsyncClient(base_url=served.url, limits=limits, timeout=120, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        base_url=served.url, limits=limits, timeout=PATIENCE, trust_env=False
+    ) as client:
         answers = await asyncio.gather(
             *(client.post("/v1/search", content=SEARCH, headers=JSON) for _ in range(size))
         )
@@ -152,13 +156,13 @@ def test_what_runs_when_it_is_told_to_stop_is_finished(served: Served, database_
     asking = threading.Thread(target=ask)
     with memories_locked(database_url):
         asking.start()
-        until(lambda: waiting(database_url) == 1)
+        until(lambda: waiting(database_url) == 1, "a wait")
         served.process.send_signal(signal.SIGTERM)
-        until(lambda: refuses(served))
+        until(lambda: refuses(served), "its refusal")
     asking.join()
     assert answers[0].status_code == 200
     assert answers[0].json()["hits"]
-    assert served.process.wait() == 0
+    assert served.process.wait(PATIENCE) == 0
 
 
 def refuses(served: Served) -> bool:

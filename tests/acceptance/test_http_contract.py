@@ -21,6 +21,8 @@ from pgrecall.models.prune import PlanReport
 from pgrecall.operations.prune import PruneRequest
 from tests.acceptance.http_tools import Served, serving
 from tests.conftest import _database
+from tests.scale import SCALE
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -109,9 +111,9 @@ def test_it_keeps_to_its_own_contract(api_schema: Any, method: str, path: str, m
     A name of the right form may still be nobody's: so what it allows may be refused as well.
     """
 
-    @settings(max_examples=8, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=8, derandomize=SCALE == 1, suppress_health_check=list(HealthCheck))
     @given(api_schema[path][method].as_strategy(generation_mode=mode))
     def holds(case: Any) -> None:
-        case.call_and_validate(timeout=60, excluded_checks=[positive_data_acceptance])
+        case.call_and_validate(timeout=PATIENCE, excluded_checks=[positive_data_acceptance])
 
     holds()

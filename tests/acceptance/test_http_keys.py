@@ -17,6 +17,7 @@ from pgrecall.embedded import EmbeddedServer
 from tests.acceptance.command_tools import Command
 from tests.acceptance.http_tools import Served, is_problem, member, serving
 from tests.conftest import _database
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +80,7 @@ def test_without_a_valid_key_nothing_is_open(served: Served, header: str) -> Non
 
 def test_the_probes_need_no_key_and_tell_of_no_tenant(served: Served) -> None:
     assert served.client.get("/healthz").json() == {"alive": True}
+    until(lambda: served.client.get("/readyz").status_code == 200, "readiness")  # models are loaded first
     assert served.client.get("/readyz").json() == {"ready": True, "problems": []}
     figures = served.client.get("/metrics").text
     assert 'pgrecall_memories{layer="knowledge",zone="unknown"} 2.0' in figures
@@ -111,6 +113,12 @@ def test_a_new_key_is_all_that_standard_output_has(pgrecall: Command) -> None:
     assert "not shown again" in done.err
 
 
+def status(served: Served) -> httpx.Response:
+    """What it answers on the address of this machine."""
+    port = served.url.rpartition(":")[2]
+    return httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False)
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_it_listens_to_the_world_only_with_keys_or_when_told(
     pgrecall_process: Command, database_url: str, host: str
@@ -120,12 +128,20 @@ def test_it_listens_to_the_world_only_with_keys_or_when_told(
     assert "There is no key" in refused.err
     with serving(database_url, "--host", host, "--without-keys") as served:
         port = served.url.rpartition(":")[2]
-        assert httpx.get(f"http://127.0.0.1:{port}/v1/status", trust_env=False).json()["tenant"] == "acme"
+        assert (
+            httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False).json()[
+                "tenant"
+            ]
+            == "acme"
+        )
     with member(database_url) as memory:
         memory.create_key("agent")
     with serving(database_url, "--host", host) as served:
         port = served.url.rpartition(":")[2]
-        assert httpx.get(f"http://127.0.0.1:{port}/v1/status", trust_env=False).status_code == 401
+        assert (
+            httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False).status_code
+            == 401
+        )
 
 
 def test_a_port_that_is_taken_is_one_sentence(pgrecall_process: Command) -> None:
@@ -139,7 +155,7 @@ def test_agents_reach_their_own_memory_over_mcp(served: Served, ours: str, their
     async def ask(key: str) -> str:
         headers = {"Authorization": f"Bearer {key}"}
         async with (
-            httpx.AsyncClient(headers=headers, timeout=60, trust_env=False) as client,
+            httpx.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as client,
             streamable_http_client(f"{served.url}/mcp", http_client=client) as (read, write, *_),
             ClientSession(read, write) as session,
         ):

@@ -15,7 +15,7 @@ from pgrecall.vitality import PRESETS, TEN_DAILY, days_in_zones
 from tests.acceptance.command_tools import Command
 from tests.conftest import Query
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
 
 
 @pytest.fixture

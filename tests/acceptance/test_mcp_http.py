@@ -26,6 +26,7 @@ from tests.acceptance.command_tools import Command
 from tests.acceptance.mcp_tools import answer, connected, eventually, run, served_over_http
 from tests.acceptance.test_mcp_stdio import HELLO, held_up, waiting
 from tests.conftest import Query
+from tests.waiting import PATIENCE
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
@@ -34,7 +35,7 @@ KEYS = {"key-of-acme": "acme", "key-of-umbra": "umbra"}
 
 def post(address: str, document: object, **headers: str) -> httpx.Response:
     sent = {**JSON, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    return httpx.post(address, content=json.dumps(document), headers=sent, timeout=60)
+    return httpx.post(address, content=json.dumps(document), headers=sent, timeout=PATIENCE)
 
 
 def test_what_is_no_request_of_a_client_here(database_url: str) -> None:
@@ -47,9 +48,9 @@ def test_what_is_no_request_of_a_client_here(database_url: str) -> None:
         assert post(address, INITIALIZE, mcp_protocol_version="1999-01-01").status_code == 400
         assert post(address, {**INITIALIZE, "padding": "x" * 5_000_000}).status_code == 413
         assert post(address, [INITIALIZE]).status_code == 400
-        assert httpx.post(address, content=b"{no", headers=JSON).status_code == 400
-        assert httpx.get(address).status_code in (400, 406)
-        assert httpx.get(address.removesuffix("/mcp")).status_code == 404
+        assert httpx.post(address, content=b"{no", headers=JSON, timeout=PATIENCE).status_code == 400
+        assert httpx.get(address, timeout=PATIENCE).status_code in (400, 406)
+        assert httpx.get(address.removesuffix("/mcp"), timeout=PATIENCE).status_code == 404
         assert post(address, INITIALIZE).status_code == 200
 
 
@@ -141,7 +142,7 @@ def service(settings: Settings) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/agents/mcp"
         running.should_exit = True
-        thread.join(timeout=60)
+        thread.join(timeout=PATIENCE)
 
 
 @asynccontextmanager
@@ -149,7 +150,7 @@ async def with_key(address: str, key: str, mode: str) -> AsyncIterator[Client]:
     from httpx2 import AsyncClient
 
     async with (
-        AsyncClient(headers={"authorization": f"Bearer {key}"}, timeout=60) as http,
+        AsyncClient(headers={"authorization": f"Bearer {key}"}, timeout=PATIENCE) as http,
         Client(streamable_http_client(address, http_client=http), mode=mode) as client,
     ):
         yield client

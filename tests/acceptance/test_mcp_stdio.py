@@ -27,6 +27,7 @@ from tests.acceptance.mcp_tools import (
     run,
 )
 from tests.conftest import DIMENSIONS, Query
+from tests.waiting import PATIENCE
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 
@@ -72,7 +73,7 @@ class Child:
 
     def ended(self) -> tuple[int, bytes, str]:
         """Its exit code, what was left on its standard output, and its standard error."""
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out, err.decode()
 
 
@@ -132,7 +133,7 @@ def test_what_it_was_doing_ends_with_it(how: str, database_url: str, query: Quer
                 server.process.stdin = None
             else:
                 server.process.send_signal(signal.Signals[how])
-                server.process.wait(timeout=60)  # its standard input is still open
+                server.process.wait(timeout=PATIENCE)  # its standard input is still open
             code, out, err = server.ended()
             run(eventually(lambda: waiting(query) == 0, "nobody waits"))
         assert code == {"standard input ends": 0, "SIGTERM": 143, "SIGINT": 130}[how]
@@ -226,7 +227,7 @@ def test_without_the_sdk_it_says_what_to_install(database_url: str) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")

@@ -13,6 +13,7 @@ from pgrecall.embedded import EmbeddedServer
 from tests.acceptance.browser_tools import CONTRASTS, Watched, browsing
 from tests.acceptance.http_tools import Served, member, serving
 from tests.conftest import _database
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -88,12 +89,13 @@ def signed(browser: Browser, served: tuple[Served, str]) -> dict[str, object]:
     """The cookies of somebody who has signed in through the form, with the keyboard alone."""
     running, key = served
     with browser.new_context(base_url=running.url) as context:
+        context.set_default_timeout(PATIENCE * 1000)
         page = context.new_page()
         page.goto("/landscape")
+        page.wait_for_function("document.activeElement.name === 'key'")
         page.keyboard.type(key)
         page.keyboard.press("Enter")
-        page.wait_for_url("**/landscape")
-        assert page.locator("h1").inner_text() == "Landscape"
+        page.get_by_role("heading", name="Landscape", level=1).wait_for()
         assert page.evaluate("document.cookie") == "", "scripts cannot read it"
         state: dict[str, object] = dict(context.storage_state())
     return state
@@ -106,6 +108,7 @@ def page(
     """A page of somebody signed in; a test may ask for another window. Nothing may go wrong in it."""
     window = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
     with browser.new_context(base_url=served[0].url, storage_state=signed, **window) as context:
+        context.set_default_timeout(PATIENCE * 1000)
         opened = context.new_page()
         watched = Watched(opened, served[0].url)
         yield opened
@@ -116,9 +119,11 @@ def test_a_question_is_asked_and_its_answers_are_judged_by_keyboard_alone(page: 
     page.goto("/landscape")
     page.keyboard.press("/")
     page.wait_for_url(lambda url: url.endswith("/"))
+    page.wait_for_function("document.activeElement.id === 'q'")
     page.keyboard.type("when does the ferry leave")
     page.keyboard.press("Enter")
     page.wait_for_selector(".answer")
+    page.wait_for_load_state()  # and its script with it
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.textContent.trim()") == "The ferry"
     page.keyboard.press("Tab")
@@ -207,10 +212,10 @@ def test_a_plan_is_applied_and_undone(page: Page) -> None:
     page.get_by_label("Safe for so many days after a use").fill("0")
     page.get_by_label("activity").check()
     page.get_by_role("button", name="Make a plan").click()
-    assert page.locator(".status strong").inner_text() == "planned"
+    page.locator(".status strong", has_text="planned").wait_for()
     page.get_by_label("Archive 3 memories").check()
     page.get_by_role("button", name="Apply the plan").click()
-    assert "3 memories were archived" in page.locator(".decide").inner_text()
+    page.locator(".decide", has_text="3 memories were archived").wait_for()
     page.get_by_label("Bring back what this plan archived").check()
     page.get_by_role("button", name="Undo the plan").click()
-    assert page.locator(".status strong").inner_text() == "undone"
+    page.locator(".status strong", has_text="undone").wait_for()

@@ -11,6 +11,7 @@ from pgrecall.embedded import EmbeddedServer
 from tests.acceptance.http_tools import Served, is_problem, member, serving
 from tests.acceptance.page_tools import Page, complaints, sent
 from tests.conftest import _database
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def served(keys: dict[str, str], url: str) -> Iterator[Served]:
 @pytest.fixture
 def browser(served: Served) -> Iterator[httpx.Client]:
     """A client with cookies of its own, that follows no redirect by itself."""
-    with httpx.Client(base_url=served.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as client:
         yield client
 
 
@@ -93,7 +94,9 @@ def test_signing_out_ends_every_copy_of_a_session(
     copied = browser.cookies[COOKIE]
     sent(browser, Page(browser.get("/prune")).form("/sign-out"))
     assert COOKIE not in browser.cookies
-    with httpx.Client(base_url=served.url, cookies={COOKIE: copied}, timeout=60, trust_env=False) as thief:
+    with httpx.Client(
+        base_url=served.url, cookies={COOKIE: copied}, timeout=PATIENCE, trust_env=False
+    ) as thief:
         assert thief.get("/prune").status_code == 401
 
 
@@ -111,7 +114,7 @@ def test_a_revoked_key_opens_nothing_from_the_next_request_on(browser: httpx.Cli
 def test_a_form_belongs_to_its_session(browser: httpx.Client, keys: dict[str, str], served: Served) -> None:
     signed_in(browser, keys["acme"])
     form = Page(browser.get("/prune")).form("/prune")
-    with httpx.Client(base_url=served.url, timeout=60, trust_env=False) as other:
+    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as other:
         signed_in(other, keys["acme"])
         stale = sent(other, form)
     assert stale.status_code == 403
@@ -145,6 +148,7 @@ def test_a_session_opens_the_page_and_not_the_api(browser: httpx.Client, keys: d
 
 def test_no_line_of_the_log_holds_a_key(browser: httpx.Client, keys: dict[str, str], served: Served) -> None:
     signed_in(browser, keys["acme"])
+    served.logged_once("route", "/sign-in")
     lines = str(served.logged())
     assert not any(key in lines or key[4:20] in lines for key in keys.values())
     assert browser.cookies[COOKIE] not in lines

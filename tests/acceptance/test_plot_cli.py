@@ -14,6 +14,8 @@ from pgrecall.faces.plots_style import DARK, LIGHT, Theme
 from pgrecall.models import VitalityPoint
 from tests.acceptance.command_tools import Command
 
+pytestmark = pytest.mark.in_turns
+
 pytest.importorskip("matplotlib")
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

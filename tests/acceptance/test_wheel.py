@@ -15,7 +15,7 @@ import pytest
 from pgrecall.schema.migrate import head_revision
 from tests.acceptance.command_tools import environment
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -19,6 +19,7 @@ from pgrecall.embedded import EmbeddedServer
 from pgrecall.jobs import JOBS
 from tests.acceptance.command_tools import Command, command_line, environment
 from tests.conftest import Query
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -30,13 +31,13 @@ def start(database_url: str) -> Iterator[Start]:
     """Starts the command as a process that goes on; what is still running at the end is killed."""
     with ExitStack() as stack:
 
-        def run(*arguments: str) -> subprocess.Popen[str]:
+        def run(*arguments: str, **settings: str) -> subprocess.Popen[str]:
             process = subprocess.Popen(
                 command_line(*arguments),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                env=environment(database_url=database_url, tenant="acme", connect_timeout="1"),
+                env=environment(database_url=database_url, tenant="acme", **settings),
             )
             stack.enter_context(process)
             stack.callback(process.kill)
@@ -49,6 +50,13 @@ def start(database_url: str) -> Iterator[Start]:
 def hurried(query: Query) -> None:
     """Folds every tenth of a second."""
     query("INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'job.fold.minutes', '0.002')")
+
+
+@pytest.fixture
+def seldom(query: Query) -> None:
+    """What is due every minute is so every hour: it does not come again while a test looks."""
+    for name in ("fold", "embed"):
+        query("INSERT INTO recall.setting VALUES ('*', %s, '60')", (f"job.{name}.minutes",))
 
 
 def search(query: Query, searches: int, *, tenant: str = "acme") -> None:
@@ -66,12 +74,6 @@ def search(query: Query, searches: int, *, tenant: str = "acme") -> None:
     )
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Waits for what another process does; the test's own timeout ends it."""
-    while not condition():
-        time.sleep(0.05)
-
-
 def folded(query: Query) -> bool:
     return query("SELECT count(*) AS n FROM recall.access_queue") == [{"n": 0}]
 
@@ -85,7 +87,7 @@ def states(query: Query, job: str) -> list[str]:
 
 
 def ended(worker: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = worker.communicate(timeout=60)
+    out, err = worker.communicate(timeout=PATIENCE)
     assert "Traceback" not in err, err
     return worker.returncode, out, err
 
@@ -94,9 +96,9 @@ def test_a_worker_folds_and_stops_on_sigterm(start: Start, query: Query, hurried
     search(query, 30)
     search(query, 12, tenant="globex")
     worker = start("worker")
-    until(lambda: folded(query))
+    until(lambda: folded(query), "a fold")
     search(query, 5)  # and what comes while it runs
-    until(lambda: folded(query))
+    until(lambda: folded(query), "a fold")
     worker.send_signal(signal.SIGTERM)
     code, out, err = ended(worker)
     assert (code, out) == (0, "")
@@ -112,9 +114,8 @@ def test_a_worker_does_every_job_at_its_start(start: Start, query: Query) -> Non
     search(query, 3)
     worker = start("worker")
     scheduled = {job.name for job in JOBS if not job.by_hand}
-    until(
-        lambda: {r["job"] for r in query("SELECT job FROM recall.job_run WHERE state = 'done'")} == scheduled
-    )
+    done = "SELECT job FROM recall.job_run WHERE state = 'done'"
+    until(lambda: {row["job"] for row in query(done)} == scheduled, "every job")
     worker.send_signal(signal.SIGINT)
     assert ended(worker)[0] == 0
     assert query("SELECT count(*) AS n FROM recall.memory WHERE embedded_with IS NULL") == [{"n": 0}]
@@ -124,10 +125,10 @@ def test_two_workers_do_everything_once(start: Start, query: Query, hurried: Non
     for tenant in ("acme", "globex", "umbrella"):
         search(query, 3000, tenant=tenant)
     workers = [start("worker"), start("worker")]
-    until(lambda: folded(query))
+    until(lambda: folded(query), "a fold")
     for tenant in ("acme", "globex", "umbrella"):
         search(query, 500, tenant=tenant)
-    until(lambda: folded(query))
+    until(lambda: folded(query), "a fold")
     for worker in workers:
         worker.send_signal(signal.SIGTERM)
     assert [ended(worker)[0] for worker in workers] == [0, 0]
@@ -145,12 +146,12 @@ def test_a_run_under_way_is_broken_off_and_nothing_is_lost(
     with psycopg.connect(database_url) as holder:
         holder.execute("SELECT FROM recall.activation FOR UPDATE")  # the fold waits for this
         worker = start("worker")
-        until(lambda: states(query, "fold") == ["running"])
+        until(lambda: states(query, "fold") == ["running"], "a run")
         worker.send_signal(signal.SIGTERM)
         assert ended(worker)[0] == 0
     assert states(query, "fold") == ["stopped"]
     assert accesses(query) == [1]
-    assert start("worker", "--once").wait(60) == 0
+    assert start("worker", "--once").wait(PATIENCE) == 0
     assert accesses(query) == [11]
 
 
@@ -158,13 +159,13 @@ def test_a_worker_outlives_its_connections(
     start: Start, query: Query, hurried: None, server: EmbeddedServer, database_url: str
 ) -> None:
     search(query, 3)
-    worker = start("worker")
-    until(lambda: folded(query))
+    worker = start("worker", connect_timeout="1")
+    until(lambda: folded(query), "a fold")
     name = conninfo_to_dict(database_url)["dbname"]
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")  # as while a server restarts
         admin.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND pid <> %s",
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s AND pid <> %s",
             (name, query("SELECT pg_backend_pid() AS pid")[0]["pid"]),
         )
         assert worker.stderr is not None
@@ -172,13 +173,13 @@ def test_a_worker_outlives_its_connections(
             pass
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     search(query, 4)
-    until(lambda: folded(query))
+    until(lambda: folded(query), "a fold")
     worker.send_signal(signal.SIGTERM)
     assert ended(worker)[0] == 0
     assert sorted(accesses(query)) == [4, 5]
 
 
-def test_once_does_what_is_due_and_ends(pgrecall_process: Command, query: Query) -> None:
+def test_once_does_what_is_due_and_ends(pgrecall_process: Command, query: Query, seldom: None) -> None:
     search(query, 5)
     first = pgrecall_process("worker", "--once", "--json", tenant="acme")
     assert first.code == 0
@@ -208,7 +209,7 @@ def test_once_says_that_a_job_failed(pgrecall_process: Command, query: Query) ->
     assert "job=statistics tenant=globex state=done" in done.err
 
 
-def test_jobs_on_the_command_line(pgrecall: Command, query: Query) -> None:
+def test_jobs_on_the_command_line(pgrecall: Command, query: Query, seldom: None) -> None:
     search(query, 5)
     search(query, 2, tenant="globex")
 
@@ -268,7 +269,7 @@ def test_ctrl_c_ends_a_job_in_good_order(start: Start, query: Query, database_ur
     with psycopg.connect(database_url) as holder:
         holder.execute("SELECT FROM recall.activation FOR UPDATE")
         running = start("job", "run", "fold")
-        until(lambda: states(query, "fold") == ["running"])
+        until(lambda: states(query, "fold") == ["running"], "a run")
         running.send_signal(signal.SIGINT)
         time.sleep(0.2)  # the step under way goes on waiting; once it may, it ends, and no other begins
     code, out, err = ended(running)

@@ -223,7 +223,8 @@ def test_catalogues_and_views_hold_nothing_that_was_stored(
             tried["catalogues"] += 1
         guess = "SELECT hashtextextended(%s || 'layers globex', 0)"
         held = attacker.execute(
-            "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
+            "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
         ).fetchall()
         assert held
         for prefix in ("", "recall.", "recall "):

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.rows import dict_row
 
+from tests.waiting import PATIENCE
+
 T = TypeVar("T")
 MOMENT = datetime(2026, 6, 1, 12, tzinfo=UTC)
 Connection = psycopg.Connection[dict[str, Any]]
@@ -34,7 +36,7 @@ def together(url: str, parts: Sequence[Callable[[Connection], T]], tenant: str =
 
     def run(part: Callable[[Connection], T]) -> T:
         with connected(url, tenant) as connection:
-            barrier.wait(timeout=60)
+            barrier.wait(timeout=PATIENCE)
             return part(connection)
 
     with ThreadPoolExecutor(len(parts)) as threads:
@@ -68,20 +70,7 @@ def in_background(connection: Connection, function: str, *parameters: Any) -> Ca
     pool = ThreadPoolExecutor(1)
     future = pool.submit(call, connection, function, *parameters)
     pool.shutdown(wait=False)
-    return lambda: future.result(timeout=60)
-
-
-def somebody_waits(connection: Connection) -> None:
-    """Returns once a session of this database waits for a lock."""
-    waiting = (
-        "SELECT count(*) AS many, pg_sleep(0.01) FROM pg_stat_activity "
-        "WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    )
-    for _ in range(1000):
-        [row] = connection.execute(waiting).fetchall()
-        if row["many"]:
-            return
-    raise AssertionError("nobody waits")
+    return lambda: future.result(timeout=PATIENCE)
 
 
 def create_the_same(url: str, worker: int, rounds: int) -> list[int]:

@@ -19,12 +19,12 @@ from tests.concurrency.crowd import (
     deadlocks,
     in_background,
     in_processes,
-    somebody_waits,
     together,
 )
 from tests.conftest import NOW, Query
 from tests.integration.prune_tools import LONG_AGO, note, notes, plan
 from tests.scale import SCALE
+from tests.waiting import blocked
 
 REMEMBER = "SELECT recall.remember_many(%s::jsonb, p_now => %s)"
 Part = Callable[[Connection], Any]
@@ -50,7 +50,7 @@ def test_a_rewriting_that_waited_for_another_is_a_write(database_url: str, query
         with first.transaction():
             call(first, text, "one", NOW)
             waiting = in_background(second, text, "two", NOW)
-            somebody_waits(first)
+            blocked(first)
         waiting()
     [row] = query("SELECT count(*) FROM recall.access WHERE memory_id = %s AND at = %s", (memory, NOW))
     assert row["count"] == 2
@@ -63,7 +63,7 @@ def test_a_key_that_another_is_just_creating_is_rewritten(database_url: str, que
         with first.transaction():
             memory = call(first, text, "one", LONG_AGO)
             waiting = in_background(second, text, "two", NOW)
-            somebody_waits(first)
+            blocked(first)
         assert waiting() == memory
     [row] = query("SELECT count(*) FROM recall.access WHERE memory_id = %s", (memory,))
     assert row["count"] == 2, "the second one changed the text, and that is a write"
@@ -94,7 +94,7 @@ def test_a_pin_taken_away_while_the_memory_becomes_protected_leaves_its_floor(
         with first.transaction():
             call(first, "store_cut_sizes(%s::bigint[], %s::int[], %s)", [memory], [9], NOW)
             waiting = in_background(second, "pin(%s, false, %s)", memory, NOW)
-            somebody_waits(first)
+            blocked(first)
         waiting()
     sound(query)
 
@@ -120,7 +120,7 @@ def test_uses_that_overtake_each_other_lend_what_the_log_says(database_url: str,
             # Holds the hub's activation, and nothing of the leaves.
             first.execute("SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE", (hub,))
             early = in_background(second, use, leaves[0], NOW - timedelta(days=8), NOW)
-            somebody_waits(first)
+            blocked(first)
             for _ in range(4):
                 call(first, use, leaves[1], NOW - timedelta(days=4), NOW)
         early()
@@ -215,7 +215,7 @@ def test_a_plan_waits_for_nobody_who_forgets_what_it_is_for(database_url: str, q
         with first.transaction():
             call(first, "forget(%s, true, %s)", memories[2], NOW)
             waiting = in_background(second, "plan_prune(p_max_share => 1, p_now => %s)", NOW)
-            somebody_waits(first)
+            blocked(first)
         number = waiting()
     rows = query("SELECT memory_id FROM recall.prune_item WHERE plan_id = %s", (number,))
     assert {row["memory_id"] for row in rows} == set(memories) - {memories[2]}

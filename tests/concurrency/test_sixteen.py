@@ -51,7 +51,7 @@ def work(url: str, memories: list[int], seconds: float) -> list[Told]:
         return [done.result() for done in here] + elsewhere.result()
 
 
-@pytest.mark.timeout(240 * SCALE)
+@pytest.mark.timeout(600 * SCALE)
 def test_sixteen_clients_lose_nothing_and_never_see_half(database_url: str, query: Query) -> None:
     memories = world(query)
     told = work(database_url, memories, SECONDS * SCALE)

@@ -17,7 +17,7 @@ from pgrecall.jobs.worker import Worker
 from tests.conftest import NOW, Query
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
-from tests.faults.victim import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.fault
 
@@ -85,7 +85,7 @@ def test_the_worker_goes_on_after_the_clock_was_set_back(
                 inject("a clock stepped under the worker")
         finally:
             runner.stop.set()
-            working.join(30)
+            working.join(PATIENCE)
 
 
 def living(memory: Memory, at: datetime, *, pinned: bool) -> None:

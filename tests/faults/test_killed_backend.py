@@ -17,8 +17,9 @@ from pgrecall.models import JobOutcome
 from tests.faults.conftest import Inject
 from tests.faults.deeds import DEEDS, LONG_AGO, NOW, Deed, drafts
 from tests.faults.judging import sound
-from tests.faults.victim import ACTIVE, WAITING, Victim, until
+from tests.faults.victim import ACTIVE, WAITING, Victim
 from tests.scale import SCALE
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.fault
 
@@ -40,7 +41,7 @@ class Doing:
 
     def ended(self) -> bool:
         """Whether it came to its end undisturbed; what it says otherwise is a sentence with a way out."""
-        self._thread.join(60)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), "the client hangs"
         if self.error is not None:
             assert self.error.message.endswith((".", "!")), self.error.message
@@ -127,7 +128,7 @@ def test_a_job_goes_on_after_its_backend_was_killed(
         expiring = "UPDATE recall.memory SET expires_at = %s WHERE tenant = %s AND key LIKE '%%-5_'"
         admin.execute(expiring, (NOW, client.tenant))
     client.search("tide harbour", k=20)
-    runner = Runner(Database(victim.url), pauses=(1.0,) * 30)
+    runner = Runner(Database(victim.url), pauses=(1.0,) * 150)
     ends: list[JobOutcome] = []
     held, marker = HELD[name]
     doing = kill_at(

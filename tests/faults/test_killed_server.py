@@ -16,8 +16,9 @@ from pgrecall.errors import DatabaseUnavailable
 from pgrecall.models import DraftLink
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
-from tests.faults.victim import Victim, until
+from tests.faults.victim import Victim
 from tests.scale import SCALE
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.fault
 
@@ -71,7 +72,7 @@ def writers(client: Memory) -> Iterator[list[Writer]]:
         finally:
             stop.set()
             for one in running:
-                one.result(timeout=60)
+                one.result(timeout=PATIENCE)
 
 
 def answered(writers: list[Writer]) -> int:

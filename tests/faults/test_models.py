@@ -7,7 +7,6 @@ import json
 import math
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any
@@ -46,7 +45,7 @@ def one_value(value: float) -> Answer:
 
 
 WRONG: dict[str, Reply | Answer] = {
-    "hangs": Reply(before=3.0),
+    "hangs": Reply(before=600.0),
     "fails": Reply(500, b'{"error": {"message": "out of memory"}}'),
     "is no JSON": Reply(body=b"<html>Bad gateway</html>"),
     "is half a JSON": lambda request: Reply(body=honest(request).body[:100]),
@@ -76,7 +75,7 @@ def opened(url: str, tenant: str, *, embedder: Any, reranker: Any = None) -> Ite
         yield memory
 
 
-def http(url: str, timeout: float = 0.4) -> HttpEmbedder:
+def http(url: str, timeout: float = 60) -> HttpEmbedder:
     return HttpEmbedder(url, NAME, dimensions=DIMENSIONS, timeout=timeout, attempts=1)
 
 
@@ -84,7 +83,6 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
     """With an embedder that is broken: words answer, nothing is stored, a row of SQL waits for its vector."""
     tenant = memory.tenant
     query("SELECT recall.remember('The harbour opens at six', p_key => 'harbour')", tenant=tenant)
-    began = time.monotonic()
     result = memory.search("when does the harbour open?")
     assert [hit.key for hit in result.hits] == ["harbour"]
     assert [reason.split(":")[0] for reason in result.skipped] == ["meaning"]
@@ -96,7 +94,6 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
     [failed] = memory.run_job("embed")
     assert failed.state == "failed"
     assert failed.error
-    assert time.monotonic() - began < 60
     held = "SELECT key, embedded_with IS NULL AS waits FROM recall.memory WHERE tenant = %s"
     assert query(held, (tenant,), tenant=tenant) == [{"key": "harbour", "waits": True}]
     sound(url, tenant)
@@ -143,7 +140,8 @@ def test_an_embedder_whose_answer(
         endpoint.replies = [honest]
 
     inject("a broken embedder over HTTP")
-    with http(endpoint.url) as embedder, opened(shared_url, wrong, embedder=embedder) as memory:
+    patience = 1.5 if wrong == "hangs" else 60
+    with http(endpoint.url, patience) as embedder, opened(shared_url, wrong, embedder=embedder) as memory:
         judge_embedder(memory, shared_url, committed, heal)
 
 
@@ -189,7 +187,7 @@ def test_a_task_leaves_an_embedder_that_hangs(shared_url: str, inject: Inject) -
     free = threading.Event()
 
     async def use() -> None:
-        own = Own(lambda _: free.wait(30) and [])
+        own = Own(lambda _: free.wait() and [])
         settings = Settings(database_url=shared_url, tenant="hanging", embedder="none")
         async with AsyncMemory(settings=settings, embedder=own) as memory:
             with pytest.raises(TimeoutError):
@@ -227,7 +225,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(endpoints, "LARGEST_ANSWER", 2**22)
-    with endless() as url, http(url, timeout=30) as embedder:
+    with endless() as url, http(url) as embedder:
         with opened(shared_url, "endless", embedder=embedder) as memory:
             with pytest.raises(EmbedderError, match="more than 4,194,304 bytes"):
                 memory.remember("The ferry leaves at nine")
@@ -238,7 +236,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(
 
 
 SCORES: dict[str, Reply | Answer] = {
-    "hangs": Reply(before=3.0),
+    "hangs": Reply(before=600.0),
     "fails": Reply(503, b"{}", headers={"Retry-After": "0"}),
     "is no JSON": Reply(body=b"<html>"),
     "is half a JSON": Reply(body=b'{"results": [{"index": 0, "relev'),
@@ -250,12 +248,10 @@ SCORES: dict[str, Reply | Answer] = {
 
 
 def rereading(url: str, tenant: str, reranker: Any) -> None:
-    """With a reranker that is broken: the fused order, the reason, and no more time than its deadline."""
+    """With a reranker that is broken: the fused order, the reason, and no wait beyond its deadline."""
     with opened(url, tenant, embedder=HashEmbedder(DIMENSIONS), reranker=reranker) as memory:
         memory.remember("The harbour opens at six", key="harbour")
-        began = time.monotonic()
         result = memory.search("when does the harbour open?", rerank=True)
-        assert time.monotonic() - began < 20
         assert [hit.key for hit in result.hits] == ["harbour"]
         assert not result.reranked
         assert [reason.split(":")[0] for reason in result.skipped] == ["reranking"]
@@ -273,7 +269,7 @@ def test_a_reranker_whose_answer(wrong: str, endpoint: Endpoint, shared_url: str
 def test_a_reranker_of_ones_own_that_hangs_or_crashes(shared_url: str, inject: Inject) -> None:
     free = threading.Event()
     ways: dict[str, Callable[[str, Sequence[str]], Any]] = {
-        "own hangs": lambda _, texts: free.wait(30) and [0.0] * len(texts),
+        "own hangs": lambda _, texts: free.wait() and [0.0] * len(texts),
         "own crashes": lambda _, texts: crash(texts),
         "own NaN": lambda _, texts: [math.nan] * len(texts),
     }

@@ -19,8 +19,9 @@ from tests.acceptance.command_tools import command_line, environment
 from tests.acceptance.http_tools import Served, serving
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
-from tests.faults.victim import Victim, until
+from tests.faults.victim import Victim
 from tests.scale import SCALE
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.fault
 
@@ -41,7 +42,7 @@ class Callers:
 
     def call(self, name: str) -> None:
         number = 0
-        with httpx.Client(base_url=self.served.url, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=self.served.url, timeout=PATIENCE, trust_env=False) as client:
             while not self.over.is_set():
                 key = f"{name}-{number}"
                 answer = client.post("/v1/memories", json={"body": f"The harbour, said {key}", "key": key})
@@ -68,7 +69,7 @@ class Callers:
         finally:
             self.over.set()
             for thread in threads:
-                thread.join(120)
+                thread.join(PATIENCE)
 
 
 def test_a_restart_under_load(victim: Victim, client: Memory, inject: Inject) -> None:
@@ -105,7 +106,7 @@ def test_a_restart_under_load(victim: Victim, client: Memory, inject: Inject) ->
             assert worker.poll() is None
         finally:
             worker.kill()
-            listening.join(10)
+            listening.join(PATIENCE)
     assert set(callers.statuses) <= {200, 201, 503}, callers.statuses
     assert all(problem.endswith(".") for problem in callers.problems)
     with victim.admin() as admin:

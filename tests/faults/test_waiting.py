@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +21,9 @@ from tests.acceptance.http_tools import serving
 from tests.conftest import DIMENSIONS, Query
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
-from tests.faults.victim import until
-from tests.integration.blocking import memories_locked, waiting
+from tests.integration.blocking import memories_locked
 from tests.scale import SCALE
+from tests.waiting import BLOCKED, PATIENCE, blocked, gone, until
 
 pytestmark = pytest.mark.fault
 
@@ -80,7 +79,8 @@ def test_a_timeout_of_the_server(
     database_url: str, query: Query, notes: dict[str, int], limited: Callable[..., None],
     setting: str, sentence: str, write: str, inject: Inject,
 ) -> None:  # fmt: skip
-    limited(**{setting: "300ms"})
+    # What does not wait has time enough on any machine.
+    limited(**{setting: "2s" if setting == "statement_timeout" else "300ms"})
     before = query("SELECT to_jsonb(m) - 'search_text' AS m FROM recall.memory m ORDER BY id")
     with opened(database_url) as memory, closing(psycopg.connect(database_url)) as holder:
         holder.execute("SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE", (notes["c"],))
@@ -98,14 +98,15 @@ def test_a_timeout_of_the_server(
 def test_a_transaction_that_idles_too_long(
     database_url: str, query: Query, limited: Callable[..., None], inject: Inject
 ) -> None:
-    limited(idle_in_transaction_session_timeout="100ms")
+    limited(idle_in_transaction_session_timeout="1s")
     with closing(Database(database_url)) as database:
         inject("idle_in_transaction_session_timeout")
 
         def dawdle() -> None:
             with database.transaction("acme") as idle:
-                idle.execute("SELECT recall.remember('Half done')")
-                time.sleep(0.5)
+                call = "SELECT pg_backend_pid() AS pid, recall.remember('Half done')"
+                [row] = idle.execute(call).fetchall()
+                until(lambda: gone(row["pid"]), "the end of the connection")
                 idle.execute("SELECT 1")
 
         with pytest.raises(DatabaseError, match="idle-in-transaction timeout"):
@@ -119,26 +120,30 @@ def test_deadlocks_with_somebody_else(
 ) -> None:
     """Somebody locks memories in another order than ours; Postgres ends our call, which is made again.
 
-    A waiting call looks for a deadlock once: ours must do so when the other waits already.
+    A waiting call looks for a deadlock once. Ours is to be the one that finds it, so a third holds it up
+    until the other, who looks for none, waits already.
     """
-    limited(deadlock_timeout="2s")
-    with opened(database_url) as memory, closing(psycopg.connect(database_url)) as other:
+    limited(deadlock_timeout="100ms")
+    lock = "SELECT FROM recall.memory WHERE id = %s FOR UPDATE"
+    with (
+        opened(database_url) as memory,
+        closing(psycopg.connect(database_url)) as other,
+        closing(psycopg.connect(database_url)) as third,
+        ThreadPoolExecutor(2) as threads,
+    ):
         for round_ in range(SCALE):
-            other.execute("SET LOCAL deadlock_timeout = '60s'")
-            other.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (notes["c"],))
-            done: list[int] = []
-            ours = threading.Thread(
-                target=lambda done=done: done.append(
-                    memory.record_accesses([Access(key, "used") for key in KEYS])
-                )
-            )
-            ours.start()
-            waiting(query)
-            other.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (notes["a"],))
+            other.execute("SET LOCAL deadlock_timeout = '600s'")
+            other.execute(lock, (notes["c"],))
+            third.execute(lock, (notes["b"],))
+            ours = threads.submit(memory.record_accesses, [Access(key, "used") for key in KEYS])
+            blocked(third)
+            theirs = threads.submit(other.execute, lock, (notes["a"],))
+            until(lambda: len(query(BLOCKED)) == 2, "a second wait")
+            third.rollback()
+            theirs.result(PATIENCE)
             inject("a deadlock")
             other.commit()
-            ours.join(60)
-            assert done == [len(KEYS)]
+            assert ours.result(PATIENCE) == len(KEYS)
             assert query(USED) == [{"n": (round_ + 1) * len(KEYS)}]
     deadlocks = "SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()"
     until(lambda: query(deadlocks)[0]["n"] > 0, "a deadlock")
@@ -149,7 +154,7 @@ def test_a_pool_that_is_used_up_by_many(
     database_url: str, query: Query, notes: dict[str, int], inject: Inject
 ) -> None:
     told: list[str] = []
-    with opened(database_url, pool_size=2, connect_timeout=1) as memory, ThreadPoolExecutor(12) as threads:
+    with opened(database_url, pool_size=2, connect_timeout=3) as memory, ThreadPoolExecutor(12) as threads:
 
         def use(number: int) -> bool:
             try:
@@ -163,9 +168,9 @@ def test_a_pool_that_is_used_up_by_many(
             while len(told) < 10:
                 time.sleep(0.05)
         inject("a pool used up", len(told))
-        assert [call.result(30) for call in calls].count(True) == 2
+        assert [call.result(PATIENCE) for call in calls].count(True) == 2
         assert set(told) == {
-            "No connection to Postgres became free within 1 s. "
+            "No connection to Postgres became free within 3 s. "
             "Raise PGRECALL_POOL_SIZE, or ask again when there is less to do."
         }
         assert query(USED) == [{"n": 2}]
@@ -177,7 +182,7 @@ def test_a_pool_that_is_used_up_by_many(
 def test_a_service_whose_pool_is_used_up(
     database_url: str, query: Query, notes: dict[str, int], inject: Inject
 ) -> None:
-    limits = {"pool_size": "1", "connect_timeout": "1", "http_concurrency": "4"}
+    limits = {"pool_size": "1", "connect_timeout": "3", "http_concurrency": "4"}
     with serving(database_url, **limits) as served, ThreadPoolExecutor(4) as threads:
 
         def ask(_: int) -> int:
@@ -188,6 +193,6 @@ def test_a_service_whose_pool_is_used_up(
             while sum(call.done() for call in calls) < 3:
                 time.sleep(0.05)
         inject("a pool used up", 3)
-        assert sorted(call.result(30) for call in calls) == [200, 503, 503, 503]
+        assert sorted(call.result(PATIENCE) for call in calls) == [200, 503, 503, 503]
         assert ask(0) == 200
     sound(database_url, "acme")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -16,8 +17,9 @@ from tests.acceptance.command_tools import command_line, environment
 from tests.acceptance.http_tools import serving
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
-from tests.faults.victim import WAITING, Victim, until
+from tests.faults.victim import WAITING, Victim
 from tests.faults.wire import QUICKLY, Wire, wire
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.fault
 
@@ -32,18 +34,19 @@ def test_the_lock_of_a_job_does_not_outlive_a_dead_wire(
     victim: Victim, client: Memory, line: Wire, inject: Inject
 ) -> None:
     client.remember("The harbour opens at six", key="harbour")
-    far = Runner(Database(line.url + QUICKLY), pauses=(1.0,) * 30)
+    far = Runner(Database(line.url + QUICKLY), pauses=(1.0,) * 150)
     ends: list[JobOutcome] = []
     working = threading.Thread(target=lambda: ends.extend(far.sweep(job_named("verify"), [client.tenant])))
     with victim.admin() as holder, victim.admin() as watching:
         holder.autocommit = False
         holder.execute("LOCK TABLE recall.memory IN ACCESS EXCLUSIVE MODE")
+        there = partial(watching.execute, WAITING, ("recall.verify",))
         working.start()
-        until(lambda: watching.execute(WAITING, ("recall.verify",)).fetchone(), "a wait")
+        waiting = until(lambda: there().fetchone(), "a wait")
         line.go_dead()
         inject("a half-open connection under a job")
-        until(lambda: not watching.execute(WAITING, ("recall.verify",)).fetchone(), "its end there")
-    working.join(60)
+        until(lambda: waiting not in there().fetchall(), "its end")  # the next attempt may wait already
+    working.join(PATIENCE)
     # Whoever comes before the server has noticed leaves the job to the next look.
     assert [outcome.state for outcome in ends] in (["done"], ["skipped"])
     [again] = far.sweep(job_named("verify"), [client.tenant])
@@ -86,7 +89,7 @@ def test_a_service_and_a_worker_live_through_it(
             body = {"body": "The harbour opens at six", "key": "harbour"}
             assert served.client.post("/v1/memories", json=body).status_code < 300
             for fault in ("cut", "go_dead"):
-                assert answered()
+                until(answered, "an answer")
                 until(folded, "a fold")
                 getattr(line, fault)()
                 inject(f"service and worker: {fault.replace('_', ' ')}")

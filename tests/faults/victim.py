@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,24 +14,13 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from pgrecall.embedded import EmbeddedServer
-
-PATIENCE = 60.0
-"""Seconds after which a test gives up waiting; nothing here takes more than a few."""
+from tests.waiting import gone, until
 
 ACTIVE = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' "
     "AND pid <> pg_backend_pid() AND query LIKE '%%' || %s || '%%'"
 )
 WAITING = ACTIVE + " AND wait_event_type = 'Lock'"
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """What the condition says once it says something true."""
-    limit = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < limit, f"{what} did not happen"
-        time.sleep(0.005)
-    return found
 
 
 @dataclass
@@ -70,7 +58,7 @@ class Victim:
     def kill_backend(self, pid: int) -> None:
         """kill -9 of one server process: Postgres then ends all others and recovers from its log."""
         os.kill(pid, signal.SIGKILL)
-        until(lambda: not psutil.pid_exists(pid), "the end of a server process")
+        until(lambda: gone(pid), "the end of a server process")
         until(self.answers, "recovery")
 
     def kill(self) -> None:
@@ -99,7 +87,7 @@ class Victim:
         """The fast shutdown of an administrator: connections are cut, transactions rolled back."""
         pid = int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
         os.kill(pid, signal.SIGINT)
-        until(lambda: not psutil.pid_exists(pid), "the shutdown")
+        until(lambda: gone(pid), "the shutdown")
 
     def start(self) -> None:
         """Starts it again, as whoever uses the embedded server next does."""

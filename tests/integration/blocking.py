@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,11 +12,7 @@ import psycopg
 
 from tests.conftest import Query
 from tests.integration.use_tools import as_tenant
-
-_WAITING = (
-    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' "
-    "AND pid <> pg_backend_pid()"
-)
+from tests.waiting import BLOCKED, until
 
 
 @contextlib.contextmanager
@@ -30,16 +25,12 @@ def memories_locked(url: str) -> Iterator[psycopg.Connection[Any]]:
 
 def waiting(query: Query) -> int:
     """The server process of a call that waits, once there is one."""
-    for _ in range(1000):
-        if found := query(_WAITING):
-            return int(found[0]["pid"])
-        time.sleep(0.01)
-    raise AssertionError("nobody waits")
+    return int(until(lambda: query(BLOCKED), "a wait for a lock")[0]["pid"])
 
 
 def terminate(query: Query, backend: int) -> None:
     """Ends a server process, as a restart or an administrator does, and waits until it is gone."""
-    query("SELECT pg_terminate_backend(%s, 10000)", (backend,))
+    query("SELECT pg_terminate_backend(%s, 60000)", (backend,))
 
 
 @contextlib.contextmanager

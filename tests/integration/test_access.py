@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import threading
 import uuid
@@ -20,6 +21,9 @@ from pgrecall import Access, InvalidInput, Memory, MemoryNotFound
 from pgrecall.vitality import AccessSummary
 from tests.conftest import Query
 from tests.integration.use_tools import BIRTH, logged, note, record, state, summary
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.in_turns
 
 # The summary
 
@@ -114,8 +118,8 @@ def test_the_update_sequences_of_the_vector_file(sql: Query, sequence: dict[str,
         newest = [row[f"t{rank}"] if rank <= most else None for rank in range(1, 9)]
         call = "SELECT ln(recall.power_sum(%s, %s, " + "%s, " * 8 + "%s, %s, %s)) AS base"
         [answer] = sql(call, (row["n"], row["first_at"], *newest, sequence["d"], sequence["now_epoch_s"],
-                              sequence["min_age_days"]))  # fmt: skip
-        return float(answer["base"])
+                              sequence["min_age_days"] * 86_400))  # fmt: skip
+        return float(answer["base"]) + sequence["d"] * math.log(86_400)
 
     assert base(k) == pytest.approx(sequence["B_hybrid"], abs=1e-11, rel=1e-11)
     assert base(8) == pytest.approx(sequence["B_exact"], abs=1e-11, rel=1e-11)
@@ -256,7 +260,7 @@ def test_eight_threads_on_the_same_memories_lose_nothing(database_url: str, quer
         chance = random.Random(worker)
         with psycopg.connect(database_url, autocommit=True) as connection:
             connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
-            barrier.wait(timeout=30)
+            barrier.wait(timeout=PATIENCE)
             for turn in range(25):
                 items = []
                 for memory in chance.sample(memories, 6):

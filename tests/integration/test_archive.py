@@ -20,8 +20,10 @@ from tests.integration.use_tools import (
     notes,
     record,
     state,
-    wait_for_a_blocked_backend,
 )
+from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 DAY = timedelta(days=1)
 
@@ -243,16 +245,16 @@ def test_a_memory_in_use_is_archived_after_the_use_and_comes_back_by_the_next(
     with as_tenant(database_url, autocommit=False) as user, ThreadPoolExecutor(1) as thread:
         user.execute(use, (memory, now))
         archiving = thread.submit(archive, query, [memory], now)
-        wait_for_a_blocked_backend(user)
+        blocked(user)
         user.commit()
-        assert archiving.result(timeout=30) == [memory]
+        assert archiving.result(timeout=PATIENCE) == [memory]
     with as_tenant(database_url, autocommit=False) as pruner, ThreadPoolExecutor(1) as thread:
         restore(query, [memory], now)
         pruner.execute("SELECT recall.archive_memories('acme', %s, 'pruned', 8, %s)", ([memory], now))
         using = thread.submit(query, use, (memory, now + DAY))
-        wait_for_a_blocked_backend(pruner)
+        blocked(pruner)
         pruner.commit()
-        using.result(timeout=30)
+        using.result(timeout=PATIENCE)
     assert live(query) == {memory}
     assert [(row["plan_id"], row["restored_at"]) for row in archivals(query)] == [(7, now), (8, now + DAY)]
 

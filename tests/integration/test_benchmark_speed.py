@@ -9,6 +9,7 @@ import numpy as np
 import psycopg
 
 from benchmarks.peers_contest import Contender
+from benchmarks.peers_process import Store
 from benchmarks.peers_table import table
 from benchmarks.speed_copy import copy_vectors, indexed_after, vector_rows
 
@@ -31,17 +32,8 @@ def test_vectors_are_stored_as_postgres_would_read_them(database_url: str) -> No
 
 
 def test_a_store_that_cannot_be_opened_says_why(database_url: str, tmp_path: Path) -> None:
-    for kept in ("texts.json", "questions.json"):
-        (tmp_path / kept).write_text("[]")
-    np.save(tmp_path / "vectors.npy", np.zeros((1, 64), np.float32))
-    reached = {
-        "host": "",
-        "port": "1",
-        "user": "",
-        "dbname": psycopg.conninfo.conninfo_to_dict(database_url)["dbname"],
-    }
     one = Contender("nobody")
-    with one.opened(Path(sys.executable), tmp_path, reached, database_url):
+    with one.opened(database_url, Store("nobody", Path(sys.executable)), tmp_path):
         assert not one.there
     assert "nobody" in one.failed
     shown = table([one.document()], {"memories": 1, "clients": 1})

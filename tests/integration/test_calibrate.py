@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,24 @@ def database_url(shared_url: str) -> str:
     return shared_url
 
 
+@pytest.fixture(scope="module")
+def memory(shared_url: str) -> Iterator[Memory]:
+    """One client for the file: what a connection has planned it keeps."""
+    settings = Settings(database_url=shared_url, tenant="acme", embedder="hash")
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
+        fill(client)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def dry(memory: Memory) -> Calibration:
+    """What is fitted to the world as it was filled; nothing of it is stored."""
+    return rerun(memory, dry_run=True)
+
+
 @pytest.fixture
 def world(memory: Memory) -> Iterator[Memory]:
-    if not memory.status().memories:
-        fill(memory)
+    """The filled world, with the coefficients that ship."""
     yield memory
     for fitted in memory.relevance_models():
         if fitted.source == "tenant":
@@ -110,10 +124,12 @@ def test_calibrating_makes_probabilities_of_relevances(world: Memory) -> None:
     hits = world.search(question(3), k=1, vitality_mode="off", log=False).hits
     (value,) = log_odds(hits, done.coefficients)
     assert hits[0].relevance == pytest.approx(1 / (1 + math.exp(-value)))
+    assert model(world.for_tenant("other")).source == "database", "coefficients are one tenant's"
 
 
-def test_what_is_no_better_is_not_stored_unless_forced(world: Memory) -> None:
+def test_what_is_no_better_is_not_stored_unless_forced(world: Memory, dry: Calibration) -> None:
     first = rerun(world)
+    assert first == replace(dry, stored=True), "a dry run fits what a real one fits"
     second = rerun(world)  # today's coefficients have seen these very questions
     assert (second.better, second.stored) == (False, False)
     assert second.coefficients == pytest.approx(first.coefficients, abs=0.01)  # where the optimiser stops
@@ -123,65 +139,48 @@ def test_what_is_no_better_is_not_stored_unless_forced(world: Memory) -> None:
     assert forced.stored
     assert model(world).coefficients == forced.coefficients != first.coefficients
 
+    assert world.reset_calibration(), "back to what ships"
+    assert model(world).source == "database"
+    assert not world.reset_calibration()
 
-def test_a_dry_run_stores_nothing(world: Memory) -> None:
-    before = world.relevance_models()
-    done = rerun(world, dry_run=True)
+
+def test_a_dry_run_only_counts_and_fits(memory: Memory, query: Query) -> None:
+    world = memory.for_tenant("dry")
+    fill(world)
+    before, accesses = world.relevance_models(), query("SELECT count(*) FROM recall.access")
+    steps: list[int] = []
+    done = rerun(world, dry_run=True, progress=steps.append)
     assert (done.better, done.stored) == (True, False)
     assert world.relevance_models() == before
+    assert steps == [1] * TOPICS
+    assert query("SELECT count(*) FROM recall.access") == accesses, "nothing searched counts as shown"
+    assert query("SELECT count(*) FROM recall.search_log", tenant="dry") == [{"count": 0}]
 
 
-def test_an_event_loop_calibrates_to_the_same(world: Memory, settings: Settings) -> None:
+def test_an_event_loop_calibrates_to_the_same(dry: Calibration, settings: Settings) -> None:
     async def awaited() -> Calibration:
         async with AsyncMemory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
             return await client.calibrate(judged(), dry_run=True)
 
-    assert asyncio.run(awaited()) == rerun(world, dry_run=True)
-
-
-def test_reset_goes_back_to_what_ships(world: Memory) -> None:
-    before = world.relevance_models()
-    rerun(world)
-    assert world.reset_calibration()
-    assert world.relevance_models() == before
-    assert not world.reset_calibration()
-
-
-def test_coefficients_are_one_tenants(world: Memory, settings: Settings) -> None:
-    rerun(world)
-    other = settings.model_copy(update={"tenant": "other"})
-    with Memory(settings=other, embedder=HashEmbedder(DIMENSIONS)) as stranger:
-        assert model(stranger).source == "database"
-
-
-def test_nothing_searched_counts_as_shown(world: Memory, query: Query) -> None:
-    before = query("SELECT count(*) FROM recall.access")
-    rerun(world, dry_run=True)
-    assert query("SELECT count(*) FROM recall.access") == before
-    assert query("SELECT count(*) FROM recall.search_log") == [{"count": 0}]
-
-
-def test_progress_counts_every_question(world: Memory) -> None:
-    steps: list[int] = []
-    rerun(world, dry_run=True, progress=steps.append)
-    assert steps == [1] * TOPICS
+    assert asyncio.run(awaited()) == dry
 
 
 # How judgements are read
 
 
-def test_a_file_says_the_same(world: Memory, tmp_path: Path) -> None:
-    qrels = write_qrels(tmp_path / "qrels.jsonl")
-    assert world.calibrate(qrels, dry_run=True) == world.calibrate(str(qrels), dry_run=True)
-    assert world.calibrate(qrels, dry_run=True) == rerun(world, dry_run=True)
+@pytest.mark.parametrize("named", [Path, str])
+def test_a_file_says_the_same(
+    world: Memory, dry: Calibration, tmp_path: Path, named: Callable[[Path], Path | str]
+) -> None:
+    assert world.calibrate(named(write_qrels(tmp_path / "qrels.jsonl")), dry_run=True) == dry
 
 
-def test_ids_name_memories_as_keys_do(world: Memory) -> None:
+def test_ids_name_memories_as_keys_do(world: Memory, dry: Calibration) -> None:
     by_id = [
         replace(entry, judgements=(Judgement(world.get(f"topic/{topic}").id, True),))
         for topic, entry in enumerate(judged())
     ]
-    assert world.calibrate(by_id, dry_run=True) == rerun(world, dry_run=True)
+    assert world.calibrate(by_id, dry_run=True) == dry
 
 
 def test_only_what_was_judged_counts_where_not_all_was(world: Memory) -> None:
@@ -199,8 +198,9 @@ def test_only_what_was_judged_counts_where_not_all_was(world: Memory) -> None:
     assert 2 * TOPICS - 5 <= done.candidates <= 2 * TOPICS
 
 
-def test_the_key_of_a_note_names_its_sections(world: Memory) -> None:
-    whole = rerun(world, dry_run=True)
+def test_the_key_of_a_note_names_its_sections(memory: Memory, dry: Calibration) -> None:
+    world = memory.for_tenant("sections")
+    fill(world)
     world.remember_many(
         [Draft(world.get(f"topic/{topic}").body, key=f"note/{topic}#part") for topic in range(TOPICS)]
     )
@@ -209,7 +209,7 @@ def test_the_key_of_a_note_names_its_sections(world: Memory) -> None:
         for topic, entry in enumerate(judged())
     ]
     done = world.calibrate(notes, dry_run=True)
-    assert (done.relevant, done.missed) == (2 * whole.relevant, 0)
+    assert (done.relevant, done.missed) == (2 * dry.relevant, 0)
 
 
 def test_what_search_does_not_find_is_counted(world: Memory) -> None:
@@ -217,11 +217,11 @@ def test_what_search_does_not_find_is_counted(world: Memory) -> None:
     assert world.calibrate(lost, dry_run=True).missed == TOPICS
 
 
-def test_nothing_to_find_teaches_too(world: Memory) -> None:
+def test_nothing_to_find_teaches_too(world: Memory, dry: Calibration) -> None:
     empty = [JudgedQuery(SearchRequest(f"the {words(topic)[0]} moon"), ()) for topic in range(TOPICS)]
     with_empty = world.calibrate([*judged(), *empty], dry_run=True)
     assert with_empty.relevant == TOPICS
-    assert with_empty.candidates > rerun(world, dry_run=True).candidates
+    assert with_empty.candidates > dry.candidates
 
 
 def test_a_question_that_comes_twice_is_one_query(world: Memory) -> None:
@@ -266,7 +266,7 @@ def test_a_dry_run_that_forces_is_refused(world: Memory) -> None:
 
 def test_another_embedder_than_that_of_the_memories_is_refused(world: Memory, settings: Settings) -> None:
     with (
-        Memory(settings=settings.model_copy(update={"embedder": "none"})) as wordy,
+        Memory(settings=replace(settings, embedder="none")) as wordy,
         pytest.raises(InvalidInput, match=r"embedded with .*hash.*, and questions with nothing"),
     ):
         rerun(wordy)

@@ -15,6 +15,8 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
 from tests.integration.calibration_world import TOPICS, fill, judged
 
+pytestmark = pytest.mark.in_turns
+
 Judge = Callable[[str, Sequence[str]], Sequence[float]]
 Reading = Callable[[Judge], AbstractContextManager[Memory]]
 

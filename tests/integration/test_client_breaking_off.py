@@ -7,19 +7,23 @@ import os
 import signal
 import threading
 from collections.abc import Coroutine, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pgrecall import AsyncMemory, DatabaseTimeout, InvalidInput, Memory
+from pgrecall.database import transactions
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.integration.blocking import memories_locked, silent, waiting
+from tests.waiting import PATIENCE
 
 WAITING = (
     "SELECT count(*) AS n FROM pg_stat_activity "
-    "WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()"
+    "WHERE datname = current_database() AND state = 'active' AND backend_type = 'client backend' "
+    "AND pid <> pg_backend_pid()"
 )
 
 
@@ -125,12 +129,13 @@ def test_ctrl_c_cancels_in_postgres(memory: Memory, database_url: str, query: Qu
 
 
 def test_a_call_that_takes_too_long_is_broken_off(
-    settings: Settings, database_url: str, query: Query
+    settings: Settings, database_url: str, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=2) as memory:
-        memory.remember("The harbour opens at six", key="harbour")
+    monkeypatch.setattr(transactions, "GRACE", PATIENCE)  # it is the server that breaks it off
+    query("SELECT recall.remember('The harbour opens at six')")
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=4) as memory:
         with memories_locked(database_url):
-            with pytest.raises(DatabaseTimeout, match=r"did not finish within 2 s") as caught:
+            with pytest.raises(DatabaseTimeout, match=r"did not finish within 4 s") as caught:
                 memory.search("harbour")
             assert caught.value.sqlstate == "57014"
             assert query(WAITING) == [{"n": 0}]
@@ -139,7 +144,7 @@ def test_a_call_that_takes_too_long_is_broken_off(
 
 def test_so_is_one_that_is_awaited(settings: Settings, database_url: str, query: Query) -> None:
     async def use() -> None:
-        timed = settings.model_copy(update={"timeout": 2})
+        timed = replace(settings, timeout=4)
         async with client(timed) as memory:
             with memories_locked(database_url):
                 with pytest.raises(DatabaseTimeout):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -14,6 +15,8 @@ from pydantic import SecretStr
 from pgrecall import ContextBlock, DatabaseError, Draft, EmbedderError, InvalidInput, Memory, Settings
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from tests.conftest import DIMENSIONS, Query
+
+pytestmark = pytest.mark.in_turns
 
 
 @pytest.fixture
@@ -137,7 +140,7 @@ def test_nothing_found_is_an_empty_block(memory: Memory, query: Query) -> None:
 
 
 def test_without_vectors_repeats_are_told_by_their_letters(settings: Settings) -> None:
-    plain = settings.model_copy(update={"embedder": "none"})
+    plain = replace(settings, embedder="none")
     with Memory(settings=plain) as memory:
         memory.remember("the harbour contract is signed", key="a")
         memory.remember("The harbour contract is signed!", key="b")
@@ -173,7 +176,7 @@ def read_only(harbour: Memory, settings: Settings) -> Iterator[Memory]:
     url = settings.database_url
     assert url is not None
     closed = make_conninfo(url.get_secret_value(), options="-c default_transaction_read_only=on")
-    with Memory(settings=settings.model_copy(update={"database_url": SecretStr(closed)})) as memory:
+    with Memory(settings=replace(settings, database_url=SecretStr(closed))) as memory:
         yield memory
 
 
@@ -231,7 +234,7 @@ def test_a_layer_of_ones_own_can_have_a_quota(harbour: Memory) -> None:
 
 
 def test_tenants_are_apart(harbour: Memory, settings: Settings) -> None:
-    with Memory(settings=settings.model_copy(update={"tenant": "other"})) as other:
+    with Memory(settings=replace(settings, tenant="other")) as other:
         other.remember("the harbour of others")
         assert [one.body for one in other.context("harbour").hits] == ["the harbour of others"]
 

@@ -18,6 +18,7 @@ import pytest
 
 from pgrecall.embedded import EmbeddedServer, cluster, place, postmaster
 from pgrecall.errors import DatabaseUnavailable, InvalidInput, MissingExtra
+from tests.waiting import PATIENCE, gone, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no embedded server on Windows")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="about what root does")
@@ -84,7 +85,7 @@ def another_user(
             yield process
         finally:
             process.stdin.close()
-            process.wait(30)
+            process.wait(PATIENCE)
 
 
 def started(process: subprocess.Popen[str]) -> int:
@@ -142,11 +143,10 @@ def test_the_last_of_two_processes_stops_it(home: Path) -> None:
         mine = EmbeddedServer.start(home)
         assert postmaster_pid(home) == pid
         other.stdin.close()
-        other.wait(30)
+        other.wait(PATIENCE)
         assert mine.running
-        main = psutil.Process(pid)
         mine.release()
-        main.wait(5)
+        assert gone(pid)
 
 
 def test_joining_starts_no_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_a_killed_user_is_forgotten(home: Path) -> None:
         pid = started(victim)
         mine = EmbeddedServer.start(home)
         victim.kill()
-        victim.wait(30)
+        victim.wait(PATIENCE)
         assert postmaster_pid(home) == pid
         mine.release()
         assert postmaster_pid(home) is None
@@ -190,7 +190,7 @@ def test_a_killed_server_recovers(home: Path, only_postmaster: bool) -> None:
     processes = [main] if only_postmaster else [main, *main.children(recursive=True)]
     for process in processes:
         process.kill()
-    psutil.wait_procs(processes, timeout=10)
+    until(lambda: all(gone(process.pid) for process in processes), "the end of all processes")
     with EmbeddedServer.start(home) as again:
         assert run(again.url, "SELECT count(*) FROM kept") == before
     server.release()
@@ -203,8 +203,8 @@ def test_a_recycled_pid_is_neither_waited_for_nor_signalled(home: Path) -> None:
     processes = [main, *main.children(recursive=True)]
     for process in processes:
         process.kill()
-    psutil.wait_procs(processes, timeout=10)
-    with subprocess.Popen(["sleep", "60"], user=owner if os.geteuid() == 0 else None) as stranger:
+    until(lambda: all(gone(process.pid) for process in processes), "the end of all processes")
+    with subprocess.Popen(["sleep", "600"], user=owner if os.geteuid() == 0 else None) as stranger:
         for path in (home / "postgres/postmaster.pid", home / "run/.s.PGSQL.5432.lock"):
             lines = path.read_text().splitlines(keepends=True)
             path.write_text("".join([f"{stranger.pid}\n", *lines[1:]]))
@@ -344,13 +344,16 @@ def test_a_slow_start_is_waited_for_and_never_killed(home: Path, monkeypatch: py
     programs = cluster.wheel() / "pginstall/bin"
     slow = home / "slow"
     slow.mkdir()
-    (slow / "postgres").write_text(f'#!/bin/sh\nsleep 2\nexec "{programs}/postgres" "$@"\n')
+    # It begins when it is told to; in half a minute if nobody does.
+    waits = f"for _ in $(seq 300); do [ -e '{slow}/go' ] && break; sleep 0.1; done"
+    (slow / "postgres").write_text(f'#!/bin/sh\n{waits}\nexec "{programs}/postgres" "$@"\n')
     (slow / "postgres").chmod(0o755)
     monkeypatch.setattr(cluster, "prepare", lambda *_, **__: slow)
     with monkeypatch.context() as patch:
         patch.setattr(postmaster, "START_SECONDS", 0.5)
         with pytest.raises(DatabaseUnavailable, match=r"not ready after 0 s and still tries"):
             EmbeddedServer.start(home)
+    (slow / "go").touch()
     EmbeddedServer.start(home).release()
 
 

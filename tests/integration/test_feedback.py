@@ -12,7 +12,10 @@ import pytest
 
 from pgrecall import Draft, InvalidInput, Memory, MemoryNotFound
 from tests.conftest import NOW, Query
-from tests.integration.use_tools import as_tenant, notes, wait_for_a_blocked_backend
+from tests.integration.use_tools import as_tenant, notes
+from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 BIRTH = NOW - timedelta(days=200)
 VERDICTS = "SELECT memory_id, verdict FROM recall.judgement ORDER BY search_id, memory_id"
@@ -142,11 +145,11 @@ def test_a_memory_forgotten_meanwhile_leaves_no_verdict(
     with as_tenant(database_url, autocommit=False) as forgetter, ThreadPoolExecutor(1) as thread:
         forgetter.execute("SELECT recall.forget(%s, true)", (a,))
         judging = thread.submit(judge, query, verdict, search, [a, b])
-        wait_for_a_blocked_backend(forgetter)
+        blocked(forgetter)
         forgetter.commit()
         refused = (psycopg.errors.InvalidParameterValue, psycopg.errors.NoDataFound)
         with pytest.raises(refused, match=f"{a}"):
-            judging.result(timeout=30)
+            judging.result(timeout=PATIENCE)
     assert verdicts(query) == {}
     assert query(USES) == []
     assert judge(query, verdict, search, [b]) == 1
@@ -161,9 +164,9 @@ def test_forgetting_waits_for_a_verdict_and_takes_it_along(
     with as_tenant(database_url, autocommit=False) as judging, ThreadPoolExecutor(1) as thread:
         judging.execute(f"SELECT recall.{verdict}(%s, %s, %s)", (search, [a, b], NOW))
         forgetting = thread.submit(query, "SELECT recall.forget(%s, true)", (a,))
-        wait_for_a_blocked_backend(judging)
+        blocked(judging)
         judging.commit()
-        forgetting.result(timeout=30)
+        forgetting.result(timeout=PATIENCE)
     assert verdicts(query) == {b: verdict}
 
 
@@ -174,10 +177,10 @@ def test_a_search_that_expires_meanwhile_cannot_be_judged(database_url: str, que
     with as_tenant(database_url, autocommit=False) as expiring, ThreadPoolExecutor(1) as thread:
         assert expiring.execute("SELECT recall.expire_searches(10, %s)", (later,)).fetchall() == [(1,)]
         judging = thread.submit(judge, query, "used", search, [a], later)
-        wait_for_a_blocked_backend(expiring)
+        blocked(expiring)
         expiring.commit()
         with pytest.raises(psycopg.errors.InvalidParameterValue, match=f"no search {search}"):
-            judging.result(timeout=30)
+            judging.result(timeout=PATIENCE)
     assert query(USES) == []
 
 

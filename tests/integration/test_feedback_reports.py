@@ -16,6 +16,8 @@ from tests.conftest import NOW, Query
 from tests.integration.test_feedback import BIRTH, judge, show
 from tests.integration.use_tools import note, notes
 
+pytestmark = pytest.mark.in_turns
+
 DAY = timedelta(days=1)
 
 

@@ -21,8 +21,11 @@ from tests.integration.privacy_world import (
     fill,
     import_conversation,
 )
-from tests.integration.use_tools import as_tenant, wait_for_a_blocked_backend
+from tests.integration.use_tools import as_tenant
 from tests.migration.test_dump import program, run
+from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 COLUMNS = "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r'"
 OF_ONE = (
@@ -218,8 +221,8 @@ def test_it_waits_for_what_it_had_superseded_before_it_holds_anything(
     with as_tenant(database_url, autocommit=False) as other, ThreadPoolExecutor(1) as thread:
         other.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (earlier,))
         deleted = thread.submit(memory.forget, "later", hard=True)
-        wait_for_a_blocked_backend(other)
+        blocked(other)
         other.execute("SELECT recall.forget(%s)", (earlier,))
         other.commit()
-        assert deleted.result(timeout=30)
+        assert deleted.result(timeout=PATIENCE)
     assert clean(memory)

@@ -14,6 +14,8 @@ from pgrecall import Memory
 from tests.conftest import NOW, Query
 from tests.integration.use_tools import Use, fold_all, item, log_later, note, notes, record
 
+pytestmark = pytest.mark.in_turns
+
 DAY = timedelta(days=1)
 LONG = NOW - 60 * DAY
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import uvicorn
@@ -34,7 +35,7 @@ def by_length(_: str, texts: Sequence[str]) -> list[float]:
 @pytest.mark.parametrize("pairs", [50, 10])
 def test_a_lent_reranker_gives_the_scores_it_gives_here(settings: Settings, pairs: int) -> None:
     own = CallableReranker(by_length, "length", "logit", pairs=60)
-    few = settings.model_copy(update={"reranker_pairs": pairs})
+    few = replace(settings, reranker_pairs=pairs)
     tei, borrowed, unsure = asyncio.run(_asked(few, own))
     expected = own.rerank("how long?", CANDIDATES, top_n=60).scores
     assert tei.scores == borrowed.scores == expected
@@ -50,7 +51,7 @@ async def _asked(settings: Settings, own: Reranker) -> list[RerankOutcome]:
         with listening_socket("127.0.0.1", 0) as listener:
             serving = asyncio.create_task(running.serve(sockets=[listener]))
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            asking = settings.model_copy(update={"reranker_pairs": 60})
+            asking = replace(settings, reranker_pairs=60)
             offer = {"name": own.name, "scale": own.scale}
             rerankers: list[Reranker] = [
                 HttpReranker(f"{url}/v1/models", "length", form="tei", pairs=60),

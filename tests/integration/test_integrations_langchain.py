@@ -21,6 +21,8 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
 from pgrecall.integrations.langchain import PgrecallRetriever
 
+pytestmark = pytest.mark.in_turns
+
 
 @pytest.fixture
 def told(memory: Memory) -> Memory:

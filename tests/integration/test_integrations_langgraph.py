@@ -29,6 +29,8 @@ from pgrecall.integrations.langgraph_items import (
     text_of,
 )
 
+pytestmark = pytest.mark.in_turns
+
 USER, OTHER = ("users", "42"), ("users", "43", "work/life")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 
 import pytest
 
@@ -10,16 +11,14 @@ from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.settings import Settings
 
-pytest.importorskip(
-    "llama_index.core", reason="llama-index-core is not installed: pip install 'pgrecall[llamaindex]'"
-)
-
-from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.response_synthesizers import get_response_synthesizer
-from llama_index.core.schema import MetadataMode
-
-from pgrecall.integrations.llama_index import PgrecallRetriever
+# Imported by the tests, as it takes seconds: each worker of a run would have it at the collection.
+pytestmark = [
+    pytest.mark.in_turns,
+    pytest.mark.skipif(
+        importlib.util.find_spec("llama_index") is None,
+        reason="llama-index-core is not installed: pip install 'pgrecall[llamaindex]'",
+    ),
+]
 
 
 @pytest.fixture
@@ -30,6 +29,10 @@ def told(memory: Memory) -> Memory:
 
 
 def test_nodes_are_hits(told: Memory) -> None:
+    from llama_index.core.schema import MetadataMode
+
+    from pgrecall.integrations.llama_index import PgrecallRetriever
+
     [found] = PgrecallRetriever(told, k=1).retrieve("what is the gate code?")
     [hit] = told.search("what is the gate code?", k=1, log=False).hits
     assert (found.node.node_id, found.node.metadata["key"]) == (str(hit.id), "gate")
@@ -42,6 +45,12 @@ def test_nodes_are_hits(told: Memory) -> None:
 
 
 def test_in_a_query_engine(told: Memory) -> None:
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.query_engine import RetrieverQueryEngine
+    from llama_index.core.response_synthesizers import get_response_synthesizer
+
+    from pgrecall.integrations.llama_index import PgrecallRetriever
+
     synthesizer = get_response_synthesizer(llm=MockLLM())
     engine = RetrieverQueryEngine(PgrecallRetriever(told, layers=("knowledge",)), synthesizer)
     response = engine.query("what is the gate code?")
@@ -50,6 +59,8 @@ def test_in_a_query_engine(told: Memory) -> None:
 
 
 def test_awaited(told: Memory, settings: Settings) -> None:
+    from pgrecall.integrations.llama_index import PgrecallRetriever
+
     async def scenario() -> None:
         in_a_thread = await PgrecallRetriever(told).aretrieve("gate code")
         async with AsyncMemory(settings=settings) as memory:

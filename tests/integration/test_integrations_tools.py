@@ -13,6 +13,8 @@ from pgrecall.integrations.tools import dispatch, dispatch_async
 from pgrecall.settings import Settings
 from tests.conftest import Query
 
+pytestmark = pytest.mark.in_turns
+
 
 def told(memory: Memory, name: str, arguments: Any = None) -> Any:
     return json.loads(dispatch(memory, name, arguments))

@@ -16,6 +16,8 @@ from pgrecall.models import JobOutcome
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from tests.conftest import DIMENSIONS, Query
 
+pytestmark = pytest.mark.in_turns
+
 Sweep = Callable[..., list[JobOutcome]]
 
 

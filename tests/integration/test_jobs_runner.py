@@ -16,6 +16,7 @@ from pgrecall.database import Database
 from pgrecall.jobs import Job, JobFlow, Progress, Runner, Task, job_named
 from pgrecall.operations import Operation
 from tests.conftest import Query
+from tests.waiting import PATIENCE, until
 
 Made = Callable[..., Runner]
 
@@ -94,7 +95,7 @@ def test_two_runners_at_once_do_everything_once(runner: Made, query: Query, queu
     def hold(mine: Event, theirs: Event) -> Callable[[str, int], None]:
         def progress(tenant: str, done: int) -> None:
             mine.set()
-            theirs.wait(10)
+            theirs.wait(PATIENCE)
 
         return progress
 
@@ -106,9 +107,9 @@ def test_two_runners_at_once_do_everything_once(runner: Made, query: Query, queu
 
     first = threading.Thread(target=sweep, args=(runner(batch=1, progress=hold(*before)), Event()))
     first.start()
-    assert before[0].wait(10)
+    assert before[0].wait(PATIENCE)
     sweep(runner(), before[1])
-    first.join(20)
+    first.join(PATIENCE)
     assert sorted(states) == ["done", "skipped"]
     assert waiting(query) == 0
     assert query("SELECT DISTINCT n FROM recall.activation") == [{"n": 2}]
@@ -184,12 +185,11 @@ def test_a_long_statement_is_broken_off_once_the_worker_stops(runner: Made, quer
     ended: list[Any] = []
     thread = threading.Thread(target=lambda: ended.extend(made.sweep(Job("long", "Sleeps.", flow), ["acme"])))
     thread.start()
-    asleep = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)' AND wait_event = 'PgSleep'"
-    while not query(asleep):
-        pass
+    asleep = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+    until(lambda: query(asleep), "its sleep")
     made.stop.set()
     made.cancel()
-    thread.join(20)
+    thread.join(PATIENCE)
     assert [outcome.state for outcome in ended] == ["stopped"]
     assert runs(query) == ["stopped"]
 
@@ -201,8 +201,8 @@ def test_a_lost_connection_is_made_anew(runner: Made, query: Query, queued: list
         if not killed:
             killed.extend(
                 query(
-                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks "
-                    "WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+                    "SELECT pg_terminate_backend(pid, 60000) FROM pg_locks JOIN pg_stat_activity USING (pid) "
+                    "WHERE locktype = 'advisory' AND pid <> pg_backend_pid() AND datname = current_database()"
                 )
             )
 
@@ -247,6 +247,8 @@ def test_every_tenant_or_the_one_asked_for(runner: Made, query: Query) -> None:
 def test_every_job_runs_in_a_small_database(memory: Memory, query: Query) -> None:
     from pgrecall.jobs import JOBS
 
+    for name in ("fold", "embed"):  # that are due every minute, and would be again
+        query("INSERT INTO recall.setting VALUES ('*', %s, '60')", (f"job.{name}.minutes",))
     memory.remember("The tide gauge at Skarvik.", title="Tide gauge", key="gauge")
     memory.remember("It speaks of [[gauge]].", key="note")
     memory.link("note", "gauge")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -11,6 +11,8 @@ import pytest
 from pgrecall import InvalidInput, Memory
 from pgrecall.models import KeyHolder
 from tests.conftest import Query
+
+pytestmark = pytest.mark.in_turns
 
 
 def test_a_key_acts_for_its_tenant_and_is_kept_as_a_digest(memory: Memory, query: Query) -> None:
@@ -115,6 +117,16 @@ def test_the_census_tells_of_all_tenants_and_of_none(memory: Memory) -> None:
     assert (job.job, job.tenants, job.running, job.failed) == ("vitality", 2, 0, 0)
     assert job.done_at is not None
     assert "other" not in repr(census)
+
+
+def test_the_census_tells_zones_with_the_floor_that_holds_now(memory: Memory) -> None:
+    held, left = (memory.remember(body, layer="episodic").id for body in ("Held.", "Left."))
+    assert [(zone.zone, zone.memories) for zone in memory.census().zones] == [(None, 2)]
+    memory.pin(held)
+    memory.run_job("vitality", now=datetime.now(UTC) + timedelta(days=3650))
+    assert [(zone.zone, zone.memories) for zone in memory.census().zones] == [("archived", 1), ("stale", 1)]
+    memory.pin(left)
+    assert [(zone.zone, zone.memories) for zone in memory.census().zones] == [("stale", 2)]
 
 
 def test_the_state_of_the_schema_is_that_of_this_version(memory: Memory) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from pgrecall import Draft, InvalidInput, Memory
 
+pytestmark = pytest.mark.in_turns
+
 DAY = timedelta(days=1)
 AGES = (0, 1, 5, 20, 80, 300, 700)
 

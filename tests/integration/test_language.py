@@ -11,6 +11,9 @@ from psycopg.rows import dict_row
 
 from pgrecall import InvalidInput, Languages, Memory
 from tests.conftest import Query
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.in_turns
 
 SONG = "Marta cantaba una canción para el puerto"
 SUNG = "cantaron"
@@ -148,11 +151,14 @@ def test_what_is_stored_while_the_language_changes_is_read_in_the_new_one(
         change = threading.Thread(target=lambda: changed.append(set_language(query, "spanish")))
         change.start()
         with psycopg.connect(database_url, autocommit=True) as watcher:
-            waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            waiting = (
+                "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) "
+                "WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"
+            )
             while not watcher.execute(waiting).fetchall():
                 assert change.is_alive(), "the change did not wait for the writer"
         writer.commit()
-    change.join(timeout=60)
+    change.join(timeout=PATIENCE)
     assert changed == [2]
     assert languages_of_memories(query) == {"spanish"}
     assert first in found(query, SUNG)

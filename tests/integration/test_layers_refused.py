@@ -18,6 +18,9 @@ from pgrecall.vitality import LayerRates, ZoneThresholds
 from tests.conftest import Query
 from tests.integration.layer_tools import layers, pace, rates, set_layer
 from tests.integration.use_tools import BIRTH, as_tenant, note, state
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.in_turns
 
 
 def bounds_of(what: str, value: str, bounds: str) -> str:
@@ -157,7 +160,7 @@ def test_changes_of_layers_and_uses_at_once_neither_deadlock_nor_diverge(
     with ThreadPoolExecutor(4) as threads:
         running = [threads.submit(job, worker) for job in (tune, use) for worker in (0, 1)]
         for done in running:
-            done.result(timeout=120)
+            done.result(timeout=PATIENCE)
     in_force = layers(query)["episodic"]
     assert {pace(query, memory) for memory in memories} == {(in_force["clock"], in_force["decay"])}
     assert {state(query, memory)["n"] for memory in memories} == {41}

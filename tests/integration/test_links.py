@@ -14,6 +14,9 @@ import pytest
 
 from pgrecall import Draft, DraftLink, InvalidInput, Memory, MemoryNotFound
 from tests.conftest import Query
+from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 REFERENCES = ("links_to", "mentions", "implies", "supports")
 OTHERS = ("next", "part_of", "contradicts", "supersedes", "co_access")
@@ -398,21 +401,10 @@ def test_links_made_at_once_are_all_counted(database_url: str, query: Query) -> 
         first.execute(call, (a, target))
         with ThreadPoolExecutor(1) as thread:
             second = thread.submit(query, call, (b, target))
-            wait_for_a_blocked_backend(first)
+            blocked(first)
             first.commit()
-            second.result(timeout=30)
+            second.result(timeout=PATIENCE)
     assert cited(query, target)[0] == 2
-
-
-def wait_for_a_blocked_backend(connection: psycopg.Connection[Any]) -> None:
-    for _ in range(500):
-        [(waiting, _)] = connection.execute(
-            "SELECT count(*), pg_sleep(0.01) FROM pg_locks JOIN pg_stat_activity USING (pid) "
-            "WHERE NOT granted AND datname = current_database()"
-        ).fetchall()
-        if waiting:
-            return
-    raise AssertionError("nobody waits")
 
 
 def test_drafts_that_cite_the_same_memories_at_once_never_deadlock(database_url: str, query: Query) -> None:
@@ -422,7 +414,7 @@ def test_drafts_that_cite_the_same_memories_at_once_never_deadlock(database_url:
     def job(worker: int) -> None:
         with psycopg.connect(database_url, autocommit=True) as connection:
             connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
-            barrier.wait(timeout=30)
+            barrier.wait(timeout=PATIENCE)
             for turn in range(12):
                 places = range(8) if (turn + worker) % 2 else range(7, -1, -1)
                 drafts = [
@@ -445,7 +437,7 @@ def test_forgetting_and_using_at_once_never_deadlock(database_url: str, query: Q
     def connected(job: Callable[[psycopg.Connection[Any]], None]) -> None:
         with psycopg.connect(database_url, autocommit=True) as connection:
             connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
-            barrier.wait(timeout=30)
+            barrier.wait(timeout=PATIENCE)
             job(connection)
 
     def forget(connection: psycopg.Connection[Any]) -> None:

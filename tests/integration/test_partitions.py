@@ -12,6 +12,7 @@ import pytest
 from pgrecall import Memory
 from tests.conftest import Query
 from tests.integration.use_tools import as_tenant, fold_all, note, rebuild, record, state
+from tests.waiting import PATIENCE
 
 DAY = timedelta(days=1)
 FAR = datetime(2031, 11, 20, tzinfo=UTC)
@@ -124,7 +125,7 @@ def test_many_may_make_partitions_while_accesses_arrive(database_url: str, query
         using = [threads.submit(use, worker) for worker in range(3)]
         made = list(threads.map(make_some, range(3)))
         for job in using:
-            job.result(timeout=60)
+            job.result(timeout=PATIENCE)
     assert sorted(made) == [0, 0, 6]
     assert state(query, memory)["n"] == 76
     in_default = {at for place, at in places(query) if place == "access_default"}

@@ -9,6 +9,8 @@ import pytest
 
 from pgrecall import Draft, InvalidInput, Memory, MemoryNotFound
 
+pytestmark = pytest.mark.in_turns
+
 DAY = timedelta(days=1)
 
 

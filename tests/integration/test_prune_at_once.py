@@ -13,6 +13,9 @@ from psycopg.rows import dict_row
 
 from tests.conftest import NOW, Query
 from tests.integration.prune_tools import apply, archived, document, note, plan, ring
+from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 APPLY = "SELECT * FROM recall.apply_prune(%s, %s)"
 
@@ -23,17 +26,6 @@ def session(url: str) -> Iterator[psycopg.Connection[dict[str, Any]]]:
     with psycopg.connect(url, row_factory=dict_row) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'acme', true)")
         yield connection
-
-
-def waiting(query: Query) -> None:
-    """Returns once some session waits for a lock."""
-    for _ in range(2000):
-        if query(
-            "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-        ):
-            return
-        query("SELECT pg_sleep(0.01)")
-    pytest.fail("nobody waits")
 
 
 def meanwhile(url: str, statement: str, parameters: tuple[Any, ...], pool: ThreadPoolExecutor) -> Future[Any]:
@@ -52,10 +44,10 @@ def test_two_who_apply_one_plan_archive_once(query: Query, database_url: str) ->
     with ThreadPoolExecutor() as pool, session(database_url) as first:
         first.execute(APPLY, (number, NOW))
         second = meanwhile(database_url, APPLY, (number, NOW), pool)
-        waiting(query)
+        blocked(first)
         first.commit()
         with pytest.raises(psycopg.errors.InvalidParameterValue, match="was applied already"):
-            second.result(timeout=60)
+            second.result(timeout=PATIENCE)
     assert [row["memory_id"] for row in query("SELECT memory_id FROM recall.archival")] == [old]
 
 
@@ -65,9 +57,9 @@ def test_the_second_applies_when_the_first_gives_up(query: Query, database_url: 
     with ThreadPoolExecutor() as pool, session(database_url) as first:
         first.execute(APPLY, (number, NOW))
         second = meanwhile(database_url, APPLY, (number, NOW), pool)
-        waiting(query)
+        blocked(first)
         first.rollback()
-        assert [row["outcome"] for row in second.result(timeout=60)] == ["archived"]
+        assert [row["outcome"] for row in second.result(timeout=PATIENCE)] == ["archived"]
     assert archived(query) == {old}
 
 
@@ -78,9 +70,9 @@ def test_two_plans_that_together_would_cut_a_ring(query: Query, database_url: st
     with ThreadPoolExecutor() as pool, session(database_url) as first:
         first.execute(APPLY, (one, NOW))
         second = meanwhile(database_url, APPLY, (two, NOW), pool)
-        waiting(query)
+        blocked(first)
         first.commit()
-        assert [row["note"] for row in second.result(timeout=60)] == [
+        assert [row["note"] for row in second.result(timeout=PATIENCE)] == [
             "2 memories would be cut off without it"
         ]
     assert archived(query) == {ids[0]}
@@ -93,9 +85,9 @@ def test_a_use_that_waits_for_the_plan_brings_its_memory_back(query: Query, data
         first.execute(APPLY, (number, NOW))
         use = "SELECT recall.record_access(%s, 'used', p_now => %s)"
         used = meanwhile(database_url, use, (old, NOW), pool)
-        waiting(query)
+        blocked(first)
         first.commit()
-        used.result(timeout=60)
+        used.result(timeout=PATIENCE)
     assert archived(query) == {other}
 
 
@@ -105,9 +97,9 @@ def test_a_plan_that_waits_for_a_use_skips_its_memory(query: Query, database_url
     with ThreadPoolExecutor() as pool, session(database_url) as user:
         user.execute("SELECT recall.record_access(%s, 'used', p_now => %s)", (old, NOW))
         applied = meanwhile(database_url, APPLY, (number, NOW), pool)
-        waiting(query)
+        blocked(user)
         user.commit()
-        told = {row["memory_id"]: row["note"] or row["outcome"] for row in applied.result(timeout=60)}
+        told = {row["memory_id"]: row["note"] or row["outcome"] for row in applied.result(timeout=PATIENCE)}
     assert told == {old: "used since", other: "archived"}
 
 
@@ -117,9 +109,9 @@ def test_a_link_that_waits_for_the_plan_is_made(query: Query, database_url: str)
     with ThreadPoolExecutor() as pool, session(database_url) as first:
         first.execute(APPLY, (number, NOW))
         linked = meanwhile(database_url, "SELECT recall.link(%s, %s)", (new, old), pool)
-        waiting(query)
+        blocked(first)
         first.commit()
-        linked.result(timeout=60)
+        linked.result(timeout=PATIENCE)
     assert archived(query) == {old}
     assert query("SELECT src, dst FROM recall.link") == [{"src": new, "dst": old}]
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="was applied already"):

@@ -12,6 +12,8 @@ from pgrecall import Draft, DraftLink, InvalidInput, Memory, PrunePlan
 from tests.conftest import NOW, Query
 from tests.integration.prune_tools import LONG_AGO, document, notes
 
+pytestmark = pytest.mark.in_turns
+
 LATER = NOW + timedelta(hours=1)
 
 

@@ -25,9 +25,11 @@ from tests.integration.use_tools import (
     record,
     state,
     states,
-    wait_for_a_blocked_backend,
     waiting,
 )
+from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 # Rebuilding
 
@@ -118,10 +120,11 @@ def test_a_worker_killed_halfway_leaves_all_for_the_next(
         user.execute("SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE", (memories[1],))
         with ThreadPoolExecutor(1) as thread:
             work = thread.submit(worker.execute, f"SELECT {call}")
-            wait_for_a_blocked_backend(user)
-            user.execute("SELECT pg_terminate_backend(%s)", (worker.info.backend_pid,))
+            blocked(user)
+            # Gone, or what it held would be passed over a moment longer.
+            user.execute("SELECT pg_terminate_backend(%s, 60000)", (worker.info.backend_pid,))
             with pytest.raises(psycopg.errors.AdminShutdown):
-                work.result(timeout=30)
+                work.result(timeout=PATIENCE)
     assert (states(query), waiting(query)) == (before, 3)
     assert fold_all(query) == 3
     assert [state(query, memory)["n"] for memory in memories] == [2, 2, 2]
@@ -135,7 +138,7 @@ def test_a_worker_killed_before_its_commit_leaves_all_for_the_next(
     log_later(query, memory, Use(60), 1, now)
     with as_tenant(database_url, autocommit=False) as worker:
         assert worker.execute("SELECT recall.fold_accesses()").fetchall() == [(1,)]
-        query("SELECT pg_terminate_backend(%s, 10000)", (worker.info.backend_pid,))
+        query("SELECT pg_terminate_backend(%s, 60000)", (worker.info.backend_pid,))
         with pytest.raises(psycopg.OperationalError):
             worker.commit()
     assert (state(query, memory)["n"], waiting(query)) == (1, 1)
@@ -154,7 +157,7 @@ def test_an_access_killed_before_its_commit_can_be_sent_again(
     with as_tenant(database_url, autocommit=False) as client:
         client.execute(use, (first, now, now))
         client.execute(use.replace("turn 1", "turn 2"), (second, now, now))
-        query("SELECT pg_terminate_backend(%s, 10000)", (client.info.backend_pid,))
+        query("SELECT pg_terminate_backend(%s, 60000)", (client.info.backend_pid,))
     assert states(query) == before
     assert query("SELECT 1 FROM recall.access_key") == []
     assert query("SELECT 1 FROM recall.link WHERE relation = 'co_access'") == []
@@ -198,7 +201,7 @@ def test_two_workers_take_different_searches(database_url: str, query: Query, no
         finally:
             stop.set()
         for worker in workers:
-            worker.result(timeout=60)
+            worker.result(timeout=PATIENCE)
     assert sum(taken) + fold_all(query) == 60
     assert [folded(row) for row in states(query).values()] == [
         fold_of_log(query, memory) for memory in memories

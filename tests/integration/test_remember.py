@@ -27,6 +27,9 @@ from pgrecall.flows import content_hash
 from pgrecall.search.embedding import HashEmbedder, Vectors
 from pgrecall.settings import Settings
 from tests.conftest import Query
+from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 TABLES = ("memory", "activation", "access", "link", "pending_link", "name", "lexeme", "setting", "layer")
 VECTOR = "[" + ",".join(["1"] + ["0"] * 63) + "]"
@@ -71,7 +74,7 @@ def at_once(url: str, jobs: list[Callable[[psycopg.Connection[Any]], Any]]) -> l
     def run(job: Callable[[psycopg.Connection[Any]], Any]) -> Any:
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
             connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
-            barrier.wait(timeout=30)
+            barrier.wait(timeout=PATIENCE)
             return job(connection)
 
     with ThreadPoolExecutor(len(jobs)) as threads:
@@ -548,6 +551,22 @@ def test_the_client_refuses_what_json_cannot_hold(
     assert sizes(query) == before
 
 
+def test_deep_metadata_is_read_however_often(memory: Memory) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"in": deep}
+    number = memory.remember("Nested.", metadata=deep).id
+    assert all(memory.get(number).metadata == deep for _ in range(250))
+
+
+def test_the_client_refuses_what_is_no_draft(memory: Memory, query: Query) -> None:
+    wrong: Any = {"body": "Another."}
+    before = sizes(query)
+    with pytest.raises(InvalidInput, match=r"^Draft 2 is a dict; make it with pgrecall\.Draft"):
+        memory.remember_many([Draft(body="One note."), wrong])
+    assert sizes(query) == before
+
+
 def test_the_client_refuses_an_empty_key(memory: Memory) -> None:
     with pytest.raises(InvalidInput, match="key has 0 characters"):
         memory.remember("b", key="")
@@ -625,22 +644,11 @@ def test_the_same_draft_at_once_gives_both_callers_the_id(database_url: str, que
         [mine] = first.execute(sql, (drafts,)).fetchall()
         with ThreadPoolExecutor(1) as thread:
             other = thread.submit(query, sql, (drafts,))
-            wait_for_a_blocked_backend(first)
+            blocked(first)
             first.commit()
-            [theirs] = other.result(timeout=30)
+            [theirs] = other.result(timeout=PATIENCE)
     assert (mine["outcome"], theirs["outcome"]) == ("created", "unchanged")
     assert mine["id"] == theirs["id"]
-
-
-def wait_for_a_blocked_backend(connection: psycopg.Connection[Any]) -> None:
-    for _ in range(500):
-        [row] = connection.execute(
-            "SELECT count(*) AS waiting, pg_sleep(0.01) FROM pg_locks JOIN pg_stat_activity USING (pid) "
-            "WHERE NOT granted AND datname = current_database()"
-        ).fetchall()
-        if row["waiting"]:
-            return
-    raise AssertionError("nobody waits")
 
 
 def test_the_first_embedder_is_chosen_once_by_many_at_once(database_url: str, query: Query) -> None:

@@ -83,11 +83,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("models") / "tiny-cross-encoder")
 
 
-@pytest.fixture(scope="module")
-def exported(folder: Path) -> Path:
-    from pgrecall.search.reranking_export import export_onnx
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command ``pgrecall`` in a process of its own, as a shell runs it."""
+    return subprocess.run(
+        [sys.executable, "-c", "from pgrecall.faces.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
-    return export_onnx(folder, folder.parent / "tiny-onnx").folder
+
+@pytest.fixture(scope="module")
+def exporting(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command that made what the tests of ONNX read."""
+    return command("model", "export-onnx", folder, folder.parent / "tiny-onnx")
+
+
+@pytest.fixture(scope="module")
+def exported(folder: Path, exporting: subprocess.CompletedProcess[str]) -> Path:
+    assert exporting.returncode == 0, exporting.stderr
+    return folder.parent / "tiny-onnx"
 
 
 def candidates(texts: Sequence[str] = TEXTS) -> list[RerankCandidate]:
@@ -358,26 +373,14 @@ def test_an_export_appears_whole_or_not_at_all(folder: Path, exported: Path, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["bare"]
 
 
-def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command ``pgrecall`` in a process of its own, as a shell runs it."""
-    return subprocess.run(
-        [sys.executable, "-c", "from pgrecall.faces.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @with_onnx
-def test_the_command_exports_and_says_what_it_did(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "by-command"
-    done = command("model", "export-onnx", folder, out)
-    assert done.returncode == 0, done.stderr
-    assert str(out) in done.stdout.replace("\n", "")
-    assert "logit moved by" in done.stdout
-    assert "PGRECALL_RERANKER=onnx" in done.stderr.replace("\n", "")
-    assert "Warning" not in done.stderr, "what the libraries say is theirs"
-    assert len(scores(OnnxReranker(out))) == len(TEXTS)
+def test_the_command_says_what_it_exported(
+    exporting: subprocess.CompletedProcess[str], exported: Path
+) -> None:
+    assert str(exported) in exporting.stdout.replace("\n", "")
+    assert "logit moved by" in exporting.stdout
+    assert "PGRECALL_RERANKER=onnx" in exporting.stderr.replace("\n", "")
+    assert "Warning" not in exporting.stderr, "what the libraries say is theirs"
 
 
 @with_onnx

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_words_answer_when_the_embedder_is_down(memory: Memory, settings: Settin
 def test_words_answer_without_an_embedder(memory: Memory, settings: Settings) -> None:
     memory.remember("the harbour contract", key="contract")
 
-    with Memory(settings=settings.model_copy(update={"embedder": "none"})) as client:
+    with Memory(settings=replace(settings, embedder="none")) as client:
         client.remember("the harbour crane", key="crane")
         found = client.search("harbour contract")
 

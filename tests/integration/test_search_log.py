@@ -12,6 +12,8 @@ from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 
+pytestmark = pytest.mark.in_turns
+
 SHOWN = "SELECT memory_id, weight, session_id FROM recall.access WHERE kind = 'retrieval' ORDER BY memory_id"
 
 

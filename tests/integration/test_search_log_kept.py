@@ -8,7 +8,8 @@ from datetime import timedelta
 from pgrecall import Memory
 from tests.conftest import NOW, Query
 from tests.integration.test_feedback import BIRTH, judge, show, verdicts
-from tests.integration.use_tools import as_tenant, fold_all, notes, wait_for_a_blocked_backend
+from tests.integration.use_tools import as_tenant, fold_all, notes
+from tests.waiting import PATIENCE, blocked
 
 DAY = timedelta(days=1)
 
@@ -166,7 +167,7 @@ def test_two_that_are_forgotten_at_once_both_leave(database_url: str, query: Que
     with as_tenant(database_url, autocommit=False) as first, ThreadPoolExecutor(1) as thread:
         first.execute("SELECT recall.forget(%s, true)", (a,))
         second = thread.submit(query, "SELECT recall.forget(%s, true)", (b,))
-        wait_for_a_blocked_backend(first)
+        blocked(first)
         first.commit()
-        second.result(timeout=30)
+        second.result(timeout=PATIENCE)
     assert query("SELECT shown FROM recall.search_log") == [{"shown": [None, None]}]

@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall.embedded import EmbeddedServer
-from tests.conftest import DIMENSIONS, NOW
+from tests.conftest import DIMENSIONS, NOW, dropped
 
 pytestmark = pytest.mark.slow
 
@@ -194,7 +194,7 @@ def clone(server: EmbeddedServer, template: str) -> Iterator[Callable[[], Corpus
     with psycopg.connect(server.url, autocommit=True) as admin:
         for name, corpus in made:
             corpus.close()
-            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            dropped(admin, name)
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_meaning_is_looked_up_in_the_vector_index(plans: Plans) -> None:
 
 
 def test_words_are_looked_up_in_the_text_index(plans: Plans) -> None:
-    assert "memory_search_text_idx" in indexes(plans)
+    assert "memory_words_idx" in indexes(plans)
 
 
 QUESTIONS = {

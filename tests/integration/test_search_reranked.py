@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,8 @@ from pgrecall.search.reranking import (
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 
+pytestmark = pytest.mark.in_turns
+
 Judge = Callable[[str, Sequence[str]], Sequence[float]]
 
 BODIES = [f"the winch of quay {number} is inspected" for number in range(12)]
@@ -42,7 +44,7 @@ def reread(settings: Settings, query: Query) -> Iterator[Callable[..., Memory]]:
     def make(reranker: Reranker | Judge | None, **changes: object) -> Memory:
         if reranker is not None and not hasattr(reranker, "rerank"):
             reranker = CallableReranker(reranker, "judge", "logit")
-        chosen = settings.model_copy(update=changes)
+        chosen = replace(settings, **changes)
         memory = Memory(settings=chosen, embedder=HashEmbedder(DIMENSIONS), reranker=reranker)  # type: ignore[arg-type]
         opened.append(memory)
         return memory
@@ -132,8 +134,17 @@ def too_many(query: str, texts: Sequence[str]) -> list[float]:
     return [1.0] * (len(texts) + 1)
 
 
+let_go = threading.Event()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nobody_hangs_for_ever() -> Iterator[None]:
+    yield
+    let_go.set()
+
+
 def hanging(query: str, texts: Sequence[str]) -> list[float]:
-    time.sleep(1.5)
+    let_go.wait()
     return [1.0] * len(texts)
 
 
@@ -152,8 +163,9 @@ def test_whatever_a_reranker_does_the_fused_order_stands_and_the_result_says_why
     reread: Callable[..., Memory], judge: Judge, named: str
 ) -> None:
     memory = reread(judge)
+    deadline = 0.2 if judge is hanging else 60
 
-    result = memory.search("winch inspected", k=12, rerank=True, deadline=0.2)
+    result = memory.search("winch inspected", k=12, rerank=True, deadline=deadline)
 
     assert [hit.id for hit in result.hits] == fused_order(memory)
     assert not result.reranked
@@ -203,16 +215,18 @@ def test_a_model_that_is_not_there_is_a_reason_not_an_error(
 
 
 def test_what_was_read_in_time_counts(reread: Callable[..., Memory]) -> None:
-    def slowly(query: str, texts: Sequence[str]) -> list[float]:
-        time.sleep(0.15 * len(texts))
-        return by_wish(query, texts)
+    calls: list[str] = []
 
-    memory = reread(CallableReranker(slowly, "slow", "logit", batch=1))
+    def tiring(query: str, texts: Sequence[str]) -> list[float]:
+        calls.extend(texts)
+        return by_wish(query, texts) if len(calls) <= 5 else hanging(query, texts)
 
-    result = memory.search("winch inspected", k=12, rerank=True, deadline=0.8)
+    memory = reread(CallableReranker(tiring, "slow", "logit", batch=1))
+
+    result = memory.search("winch inspected", k=12, rerank=True, deadline=2)
 
     read = [hit for hit in result.hits if hit.reranked is not None]
-    assert 0 < len(read) < 12
+    assert len(read) == 5
     assert result.reranked
     assert "the deadline" in result.skipped[0]
 

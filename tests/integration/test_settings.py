@@ -10,6 +10,8 @@ import pytest
 from pgrecall import InvalidInput, Memory, Setting
 from tests.conftest import Query
 
+pytestmark = pytest.mark.in_turns
+
 
 def setting(memory: Memory, name: str) -> Setting:
     return next(found for found in memory.tuning() if found.name == name)

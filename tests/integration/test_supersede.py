@@ -8,6 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pgrecall import InvalidInput, Memory, MemoryNotFound
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.in_turns
 
 
 @pytest.fixture
@@ -68,7 +71,7 @@ def test_no_circle_when_both_are_said_at_once(offices: Memory) -> None:
     barrier = threading.Barrier(2)
 
     def say(pair: tuple[str, str]) -> bool:
-        barrier.wait(timeout=30)
+        barrier.wait(timeout=PATIENCE)
         try:
             return offices.supersede(*pair)
         except InvalidInput:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -57,7 +58,7 @@ def test_a_worker_does_everything_as_a_superuser_would(
 
     worker = log_in("worker")
     for url in _database(server, template):
-        settings = worker.settings.model_copy(update={"database_url": None})
+        settings = replace(worker.settings, database_url=None)
         with Memory(url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as superuser:
             expected = answers(superuser)
     for call, wanted, found in zip(CALLS, expected, answers(worker), strict=True):

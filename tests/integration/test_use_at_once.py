@@ -26,6 +26,7 @@ from tests.integration.use_tools import (
     states,
     waiting,
 )
+from tests.waiting import PATIENCE
 
 NOW = BIRTH + timedelta(days=100)
 Connection = psycopg.Connection[Any]
@@ -41,7 +42,7 @@ def at_once(url: str, jobs: list[Job], turns: int) -> None:
         chance = random.Random(worker)
         with as_tenant(url) as connection:
             connection.execute("SET deadlock_timeout = '100ms'")
-            barrier.wait(timeout=60)
+            barrier.wait(timeout=PATIENCE)
             for _ in range(turns):
                 jobs[worker](connection, chance)
 

@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 from pgrecall.client import Memory
 from pgrecall.models import Draft
 from tests.conftest import DIMENSIONS, Query
+from tests.waiting import PATIENCE, until
 
 SOME = 40
 
@@ -145,11 +146,12 @@ def test_nobody_loses_a_vector_while_a_tenant_moves(database_url: str, query: Qu
     for thread in threads:
         thread.start()
     try:
+        until(lambda: written, "a write")
         moved = house(query, 10)
     finally:
         stop.set()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=PATIENCE)
     assert moved >= 300
     assert written
     assert wrong(query) == 0

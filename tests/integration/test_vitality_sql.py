@@ -15,7 +15,7 @@ import pytest
 from pgrecall.vitality import MIN_AGE_DAYS, AccessSummary, LayerRates, activation_terms
 from pgrecall.vitality.structure import SEED_REVIVAL_DAYS
 from tests.conftest import Query
-from tests.integration.vitality_cases import DAY, TERMS, Case, ask, random_case, sums
+from tests.integration.vitality_cases import TERMS, Case, ask, random_case, sums
 from tests.vectors import ages_of
 
 DOCUMENT = json.loads((Path(__file__).parents[1] / "actr_vectors.json").read_text())
@@ -30,14 +30,14 @@ DEFAULTS = "(SELECT recall.weights_of('acme') AS w OFFSET 0) x"
 
 
 def newest_times(ages: list[float]) -> dict[str, float | None]:
-    """t1..t8 in seconds relative to a now of 0, so that no digit of an age is lost."""
-    times = [-age * DAY for age in ages] + [None] * 8
+    """t1..t8 in days, as the vectors are, relative to a now of 0: the function counts in any unit."""
+    times = [-age for age in ages] + [None] * 8
     return {f"t{rank + 1}": times[rank] for rank in range(8)}
 
 
 def power_sum(query: Query, vector: dict[str, Any], *, ranks: slice, n: int) -> float:
     ages = ages_of(vector)
-    parameters = {"n": n, "first": -ages[-1] * DAY, "decay": vector["d"], "min_age": vector["min_age_days"]}
+    parameters = {"n": n, "first": -ages[-1], "decay": vector["d"], "min_age": vector["min_age_days"]}
     [row] = query(POWER_SUM, parameters | newest_times(ages[ranks]))
     return float(row["total"])
 
@@ -135,7 +135,10 @@ def test_vitality_of_a_stored_memory_is_a_share_at_every_time(query: Query) -> N
 )
 def test_the_activation_sum_is_inlined(sql: Query, statement: str) -> None:
     plan = "\n".join(row["QUERY PLAN"] for row in sql(f"EXPLAIN (VERBOSE) {statement}"))
-    inlined = "activation_sum|power_sum|tail_mean|stretch|spread_term|revival_term|revival|spread_now|epoch"
+    inlined = (
+        "activation_sum|scale_of|power_sum|decayed|tail_mean|stretch|spread_term|revival_term|revival|"
+        "spread_now|epoch"
+    )
     called = re.findall(rf"\b({inlined})\(", plan)
     assert called == []
     assert "sinh" in plan

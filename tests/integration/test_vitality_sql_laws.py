@@ -99,6 +99,7 @@ def test_vitality_lies_between_0_and_1_and_is_1_only_where_floats_saturate(sql: 
     assert 0 < row["vitality"] <= 1
     assert (row["vitality"] < 1) == (row["activation"] < 2**53)
     assert min(row[name] for name in ("recent", "tail", "spread", "revival")) >= 0
+    assert row["tail"] == 0 or case.summary.count > len(case.summary.recent)
 
 
 @LAW

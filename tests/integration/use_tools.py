@@ -176,14 +176,3 @@ def as_tenant(url: str, *, autocommit: bool = True) -> Iterator[psycopg.Connecti
         yield connection
     finally:
         connection.close()
-
-
-def wait_for_a_blocked_backend(connection: psycopg.Connection[Any]) -> None:
-    for _ in range(500):
-        [(waiting_for_a_lock, _)] = connection.execute(
-            "SELECT count(*), pg_sleep(0.01) FROM pg_locks JOIN pg_stat_activity USING (pid) "
-            "WHERE NOT granted AND datname = current_database()"
-        ).fetchall()
-        if waiting_for_a_lock:
-            return
-    raise AssertionError("nobody waits")

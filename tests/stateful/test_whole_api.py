@@ -17,7 +17,7 @@ from tests.stateful.writing import Writing
 EXAMPLES, STEPS = 12, 30
 
 
-@pytest.mark.timeout(240 * SCALE)
+@pytest.mark.timeout(600 * SCALE)
 def test_the_whole_api_does_what_a_simple_model_says(shared_connection: psycopg.Connection[Any]) -> None:
     calls: dict[str, int] = {}
     api = type("Api", (Writing, Using, Upkeep), {"connection": shared_connection, "calls": calls})

@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
 import yaml
 
 from pgrecall.faces.cli import app
@@ -33,10 +33,10 @@ def dockerfile() -> str:
 
 def command_of(words: list[str]) -> Any:
     """The command of the command line that these words call, its options checked."""
-    command: Any = typer.main.get_command(app)
+    command: Any = app
     rest = list(words)
-    while rest and hasattr(command, "commands"):
-        command = command.commands[rest.pop(0)]
+    while rest and isinstance(command, click.Group):
+        command = command.get_command(click.Context(command), rest.pop(0))
     known = {option for parameter in command.params for option in parameter.opts}
     assert {word for word in rest if word.startswith("--")} <= known
     return command
@@ -96,7 +96,7 @@ def test_what_lasts_is_checked(compose: dict[str, Any]) -> None:
 
 
 def test_settings_are_those_there_are_and_secrets_come_from_outside(compose: dict[str, Any]) -> None:
-    known = {f"PGRECALL_{name.upper()}" for name in Settings.model_fields}
+    known = {f"PGRECALL_{name.upper()}" for name in Settings.__dataclass_fields__}
     for service in services(compose, ours=True).values():
         given = service["environment"]
         assert {name for name in given if name.startswith("PGRECALL_")} <= known

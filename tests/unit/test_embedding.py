@@ -188,7 +188,7 @@ def test_limited_requests_are_given_up(endpoint: Endpoint, embedder: HttpEmbedde
 
 
 def test_a_slow_answer_times_out(endpoint: Endpoint) -> None:
-    endpoint.replies = [Reply(before=1.0), honest]
+    endpoint.replies = [Reply(before=600.0), honest]
     with HttpEmbedder(endpoint.url, "m", timeout=0.3, attempts=1) as embedder:
         sentence = failure(embedder)
     assert "0.3 seconds" in sentence
@@ -196,11 +196,10 @@ def test_a_slow_answer_times_out(endpoint: Endpoint) -> None:
 
 
 def test_a_trickling_answer_times_out_as_a_whole(endpoint: Endpoint) -> None:
-    endpoint.replies = [Reply(body=data([[1.0, 2.0]]) + b" " * 200, between=0.05)]
+    endpoint.replies = [Reply(body=data([[1.0, 2.0]]) + b" " * 2000, between=0.05)]
     with HttpEmbedder(endpoint.url, "m", timeout=0.4, attempts=1) as embedder:
-        start = time.monotonic()
         assert "0.4 seconds" in failure(embedder)
-        assert time.monotonic() - start < 2
+    assert endpoint.answered == 0
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422, 301])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from pgrecall.search.calibration import Examples, Floats
 from pgrecall.search.reliability import agreement_of, gain, reliability, wilson
@@ -75,6 +74,8 @@ def test_bins_hold_every_candidate_and_lie_in_their_tenth(judged: list[tuple[flo
 
 @given(count=st.integers(1, 500), share=st.floats(0, 1))
 def test_intervals_are_wilsons(count: int, share: float) -> None:
+    from scipy.stats import binomtest  # takes seconds, which each worker of a run would spend
+
     hits = round(share * count)
     oracle = binomtest(hits, count).proportion_ci(method="wilson")
     assert wilson(hits / count, count) == pytest.approx((oracle.low, oracle.high), abs=1e-9)

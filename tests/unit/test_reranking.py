@@ -29,6 +29,7 @@ from pgrecall.search.reranking import (
 )
 from pgrecall.search.reranking_batches import MOST_PAIRS, batches
 from pgrecall.settings import Settings
+from tests.waiting import PATIENCE
 
 TEXTS = [
     "the ferry to Skarvik leaves at noon",
@@ -211,7 +212,7 @@ class Stuck:
     def __call__(self, _: str, texts: Sequence[str]) -> list[float]:
         self.calls.append(list(texts))
         if len(self.calls) > self.answers:
-            self.go_on.wait(60)
+            self.go_on.wait()
             self.returned.set()
         return [float(text) for text in texts]
 
@@ -224,16 +225,16 @@ def let_go(*stuck: Stuck) -> None:
     for one in stuck:
         one.go_on.set()
     for thread in late_threads():
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 def test_what_was_read_by_the_deadline_is_kept_the_first_ranks_first() -> None:
     stuck = Stuck(answers=2)
     outcome = CallableReranker(stuck, "stuck", "logit", batch=4).rerank(
-        "q", numbers(20), top_n=5, deadline=0.5
+        "q", numbers(20), top_n=5, deadline=2.0
     )
     assert not outcome.complete
-    assert outcome.reason == "the deadline of 0.5 seconds passed with 8 of 20 pairs read"
+    assert outcome.reason == "the deadline of 2 seconds passed with 8 of 20 pairs read"
     assert [score.id for score in outcome.scores] == [7, 6, 5, 4, 3]
     assert (outcome.scores[0].original_rank, outcome.scores[0].new_rank) == (8, 1)
     let_go(stuck)
@@ -292,7 +293,11 @@ print(hangs.rerank("q", [RerankCandidate(1, "a")], top_n=1, deadline=0.05).compl
 
 def test_a_judge_that_hangs_does_not_keep_the_process_from_ending() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ALONE], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-W", "error", "-c", ALONE],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     assert (done.stdout, done.stderr) == ("False\n", "")
 
@@ -403,7 +408,7 @@ def test_what_goes_wrong_becomes_the_reason(returns: object, reason: str, deadli
 
 def test_a_reranker_that_forgets_its_deadline_is_left() -> None:
     go_on = threading.Event()
-    outcome = tried(lambda: go_on.wait(60), deadline=0.05)
+    outcome = tried(lambda: go_on.wait(), deadline=0.05)
     assert outcome == RerankOutcome((), False, "the deadline of 0.05 seconds passed")
     go_on.set()
     let_go()

@@ -1,0 +1,75 @@
+"""recall.remember: one memory of typed arguments means what a draft of the same words means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Query
+
+pytestmark = pytest.mark.in_turns
+
+
+@pytest.mark.parametrize(
+    ("said", "clause"),
+    [
+        ("p_body => ' '", "it has neither a title nor a body"),
+        ("p_body => 'b', p_tags => ARRAY['a', NULL]", "its tags are no JSON array of texts"),
+        ("p_body => 'b', p_aliases => ARRAY[['a'], ['b']]", "its aliases are no JSON array of texts"),
+        ("p_body => 'b', p_metadata => '[1]'", "its metadata is no JSON object"),
+        ("p_body => 'b', p_links => '{}'", "its links are no JSON array of objects"),
+        ("p_body => 'b', p_links => '[{}]'", "a link of it has no target of 1 to 1,000 characters"),
+        ("p_body => 'b', p_key => ''", "its key has 0 characters; a key has 1 to 1,000"),
+        ("p_body => 'b', p_title => repeat('x', 1001)", "its title has 1001 characters, more than 1,000"),
+        ("p_body => 'b', p_author => repeat('x', 2001)", "its author has 2001 bytes, more than 2000"),
+        ("p_body => 'b', p_tags => ARRAY[repeat('x', 19997)]", "its tags have 20001 bytes, more than 20000"),
+        (
+            "p_body => 'b', p_layer => 'dreams'",
+            "its layer 'dreams' is unknown; there are activity, entity, episodic, knowledge",
+        ),
+        ("p_body => 'b', p_role => 'robot'", "its role 'robot' is none of user, assistant, system, tool"),
+        ("p_body => 'b', p_occurred_at => 'infinity'", "one of its times lies outside the years 1 to 9999"),
+        (
+            "p_body => 'b', p_embedding => '[1,2,3]'",
+            "its embedding has 3 dimensions, this database keeps 64; embed with the model it was made for",
+        ),
+    ],
+)
+def test_what_is_refused_is_refused_as_a_draft_is(sql: Query, said: str, clause: str) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
+        sql(f"SELECT recall.remember({said})")
+    assert caught.value.diag.message_primary == f"Draft 1 cannot be stored: {clause}."
+    assert sql("SELECT count(*) FROM recall.memory") == [{"count": 0}]
+
+
+def test_a_text_that_lies_compressed_in_a_table_is_as_long_as_it_reads(sql: Query) -> None:
+    sql("CREATE TEMPORARY TABLE held (title text)")
+    sql("INSERT INTO held VALUES (repeat('x', 3000))")
+    [stored] = sql("SELECT pg_column_size(title) AS size FROM held")
+    assert stored["size"] < 1000
+    with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
+        sql("SELECT recall.remember('b', title) FROM held")
+    sentence = "Draft 1 cannot be stored: its title has 3000 characters, more than 1,000."
+    assert caught.value.diag.message_primary == sentence
+
+
+def test_null_says_nothing(sql: Query) -> None:
+    unsaid = ", ".join(
+        f"p_{name} => NULL"
+        for name in ("title", "layer", "context", "tags", "aliases", "metadata", "links", "embedded_with")
+    )
+    assert _row(sql, f"p_body => 'b', {unsaid}") == _row(sql, "p_body => 'b'")
+    assert _row(sql, "p_body => 'b', p_metadata => 'null', p_links => 'null'") == _row(sql, "p_body => 'b'")
+
+
+def _row(sql: Query, said: str) -> dict[str, Any]:
+    """What is stored of it, but for its id."""
+    [made] = sql(f"SELECT recall.remember({said}) AS id")
+    [row] = sql(
+        "SELECT to_jsonb(m) - 'id' - 'created_at' - 'updated_at' - 'happened_at' AS stored "
+        "FROM recall.memory m WHERE m.id = %s",
+        (made["id"],),
+    )
+    return dict(row["stored"])

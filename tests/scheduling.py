@@ -1,0 +1,63 @@
+"""Which files the workers of a run begin with, and which stay together on one of them.
+
+xdist hands out the files with the most tests first. Here the longest are often of one test, and would run at
+the end, on one worker, while the others have nothing left to do. And torch takes seconds to import: the files
+that run models do it once, on one worker.
+"""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadFileScheduling
+
+MODELS = "models"
+WITH_MODELS = frozenset(
+    f"tests/{name}.py"
+    for name in (
+        "integration/test_benchmark_search",
+        "integration/test_embedding_local",
+        "integration/test_multilingual",
+        "integration/test_reranking_graph",
+        "integration/test_reranking_models",
+        "integration/test_search_reranked",
+        "quality/test_examples",
+        "quality/test_judged",
+        "quality/test_words",
+    )
+)
+
+LONG = (
+    "tests/acceptance/test_http_contract.py",
+    "tests/acceptance/test_http_clients.py",
+    "tests/acceptance/test_docs.py",
+    "tests/acceptance/test_kill.py",
+    "tests/acceptance/test_wheel.py",
+    "tests/stateful/test_whole_api.py",
+    "tests/unit/test_graph_removal.py",
+    "tests/migration/",
+    "tests/faults/",
+    "tests/attack/",
+    "tests/acceptance/",
+    "tests/integration/",
+)
+"""What begins after the models, in this order; what takes little stays for the end, to fill gaps."""
+
+
+def scope_of(nodeid: str) -> str:
+    """The name of what runs on one worker: the file of a test, or the models."""
+    file = nodeid.split("::", 1)[0]
+    return MODELS if file in WITH_MODELS else file
+
+
+def place(nodeid: str) -> int:
+    """Where a test comes in the order of a run; tests of one place keep theirs."""
+    if scope_of(nodeid) == MODELS:
+        return 0
+    found = (number for number, start in enumerate(LONG, 1) if nodeid.startswith(start))
+    return next(found, len(LONG) + 1)
+
+
+class ByFile(LoadFileScheduling):
+    """A file at a time, in the order of the collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
