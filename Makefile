@@ -45,7 +45,7 @@ demo: $(INSTALLED)
 # Three workers for two cores, as many tests wait; with threads of their own their models would wait for each other.
 test: export OMP_NUM_THREADS := 1
 test: check
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: $(DEVELOPING)
 	$(BIN)/ruff check
