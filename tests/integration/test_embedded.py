@@ -64,12 +64,26 @@ def shared_home() -> Iterator[Path]:
 def home(shared_home: Path) -> Iterator[Path]:
     """A stopped server's directory, which the test must leave stopped."""
     yield shared_home
-    assert postmaster_pid(shared_home) is None
+    if left := postmaster_pid(shared_home):
+        # One test's failure is not the next one's.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            end(psutil.Process(left), children=True)
+        (shared_home / "postgres/postmaster.pid").unlink()
+    assert left is None
 
 
 def postmaster_pid(data_dir: Path) -> int | None:
     path = data_dir / "postgres/postmaster.pid"
     return int(path.read_text().split()[0]) if path.exists() else None
+
+
+def end(postmaster: psutil.Process, *, children: bool) -> None:
+    """Kill a server. Children of a killed postmaster also end by themselves, some before it is their turn."""
+    processes = [postmaster, *(postmaster.children(recursive=True) if children else [])]
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    until(lambda: all(gone(process.pid) for process in processes), "the end of all processes")
 
 
 @contextlib.contextmanager
@@ -186,11 +200,7 @@ def test_a_killed_server_recovers(home: Path, only_postmaster: bool) -> None:
     run(server.url, "CREATE TABLE IF NOT EXISTS kept (n int)")
     run(server.url, "INSERT INTO kept VALUES (1)")
     before = run(server.url, "SELECT count(*) FROM kept")
-    main = psutil.Process(postmaster_pid(home))
-    processes = [main] if only_postmaster else [main, *main.children(recursive=True)]
-    for process in processes:
-        process.kill()
-    until(lambda: all(gone(process.pid) for process in processes), "the end of all processes")
+    end(psutil.Process(postmaster_pid(home)), children=not only_postmaster)
     with EmbeddedServer.start(home) as again:
         assert run(again.url, "SELECT count(*) FROM kept") == before
     server.release()
@@ -198,12 +208,8 @@ def test_a_killed_server_recovers(home: Path, only_postmaster: bool) -> None:
 
 def test_a_recycled_pid_is_neither_waited_for_nor_signalled(home: Path) -> None:
     server = EmbeddedServer.start(home)
-    main = psutil.Process(postmaster_pid(home))
     owner = (home / "postgres").stat().st_uid
-    processes = [main, *main.children(recursive=True)]
-    for process in processes:
-        process.kill()
-    until(lambda: all(gone(process.pid) for process in processes), "the end of all processes")
+    end(psutil.Process(postmaster_pid(home)), children=True)
     with subprocess.Popen(["sleep", "600"], user=owner if os.geteuid() == 0 else None) as stranger:
         for path in (home / "postgres/postmaster.pid", home / "run/.s.PGSQL.5432.lock"):
             lines = path.read_text().splitlines(keepends=True)
