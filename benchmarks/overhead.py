@@ -123,7 +123,7 @@ def _by_sql(connection: psycopg.Connection[Any], questions: Sequence[str]) -> Ca
 
     def search() -> object:
         operation = next(turns)
-        return cursor.execute(operation.sql, operation.parameters).fetchall()
+        return cursor.execute(operation.sql, {**operation.parameters, "tenant": "default"}).fetchall()
 
     return search
 

@@ -94,7 +94,11 @@ class AsyncDriver(Driver):
                 "This client is not open.", hint="Use `async with AsyncMemory(...)`, or await its open()."
             )
         rows = await database.fetch(
-            operation.sql, operation.parameters, tenant=self.tenant, durable=operation.durable
+            operation.sql,
+            operation.parameters,
+            tenant=self.tenant,
+            durable=operation.durable,
+            acting=operation.acting,
         )
         return operation.read(rows)
 

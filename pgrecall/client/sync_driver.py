@@ -53,7 +53,11 @@ class SyncDriver(Driver):
 
     async def _fetched(self, operation: Operation[T]) -> T:
         rows = self._database.fetch(
-            operation.sql, operation.parameters, tenant=self.tenant, durable=operation.durable
+            operation.sql,
+            operation.parameters,
+            tenant=self.tenant,
+            durable=operation.durable,
+            acting=operation.acting,
         )
         return operation.read(rows)
 

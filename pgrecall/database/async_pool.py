@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from psycopg_pool import AsyncConnectionPool
@@ -53,20 +54,27 @@ class AsyncDatabase:
             await place.pool.close()
 
     async def fetch(
-        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        *,
+        tenant: str,
+        durable: bool = True,
+        acting: bool = False,
     ) -> list[Row]:
         """Runs one statement for ``tenant`` in a transaction of its own and returns its rows.
 
-        Without ``durable`` its commit does not wait for the disk.
+        Without ``durable`` its commit does not wait for the disk; an ``acting`` one needs none before it.
         """
+        sent = self._limits.statements(sql, parameters, tenant=tenant, durable=durable, acting=acting)
         pool = await self._here()
         with self._limits.our_errors(pool):
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
-                async with connection.pipeline():  # what it sends is one transaction
-                    cursor = connection.cursor()
-                    await cursor.execute(*self._limits.opening(tenant, durable=durable))
-                    await cursor.execute(sql, parameters)
+                cursor = connection.cursor()
+                async with connection.pipeline() if len(sent) > 1 else nullcontext():
+                    for statement in sent:
+                        await cursor.execute(*statement)
                 connection.heard_at = time.monotonic()
                 return await cursor.fetchall()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from psycopg_pool import ConnectionPool
 
@@ -66,16 +66,27 @@ class Database:
                 yield connection
 
     def fetch(
-        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool = True
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        *,
+        tenant: str,
+        durable: bool = True,
+        acting: bool = False,
     ) -> list[Row]:
-        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows."""
+        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows.
+
+        Without ``durable`` its commit does not wait for the disk; an ``acting`` one needs none before it.
+        """
+        sent = self._limits.statements(sql, parameters, tenant=tenant, durable=durable, acting=acting)
         pool = self._here()
         with self._limits.our_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
-            with connection.pipeline():  # what it sends is one transaction, and hardly a wait longer than one
-                cursor = connection.cursor()
-                cursor.execute(*self._limits.opening(tenant, durable=durable))
-                cursor.execute(sql, parameters)
+            cursor = connection.cursor()
+            # What a pipeline sends is one transaction, and hardly a wait longer than one.
+            with connection.pipeline() if len(sent) > 1 else nullcontext():
+                for statement in sent:
+                    cursor.execute(*statement)
             connection.heard_at = time.monotonic()
             return cursor.fetchall()
 

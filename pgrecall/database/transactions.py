@@ -76,6 +76,19 @@ class Limits:
             values["limit"] = str(max(1, round(self.timeout * 1000)))
         return f"SELECT {', '.join(calls)}", values
 
+    def statements(
+        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool, acting: bool
+    ) -> tuple[Statement, ...]:
+        """What to send for one statement of a tenant.
+
+        It alone, where it is ``acting`` for its parameter ``tenant`` and may take any time: a limit must be
+        set before the statement that it limits begins.
+        """
+        if not acting:
+            return self.opening(tenant, durable=durable), (sql, parameters)
+        whole = sql, {**parameters, "tenant": tenant}
+        return (whole,) if self.timeout is None else (self.opening(tenant, durable=durable), whole)
+
     @contextmanager
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:
         """Whatever goes wrong inside, as an error of :mod:`pgrecall.errors`."""

@@ -21,7 +21,8 @@ class Operation(Generic[T]):
     """One call of one SQL function.
 
     ``repeatable`` says that running it twice does no harm, ``durable`` that its commit waits for the
-    disk; what need not may be lost when the server crashes within the next second.
+    disk; what need not may be lost when the server crashes within the next second. ``acting`` says that the
+    statement begins its transaction itself (:func:`acting`): none need precede it.
     """
 
     sql: str
@@ -29,6 +30,18 @@ class Operation(Generic[T]):
     read: Callable[[Sequence[Row]], T]
     repeatable: bool = False
     durable: bool = True
+    acting: bool = False
+
+
+def acting(argument: str, *, durable: bool = True) -> str:
+    """The SQL of an argument whose evaluation makes its statement act for the parameter ``tenant``.
+
+    A function's arguments are all known before it begins, so all that it does is done for that tenant.
+    """
+    begun = "set_config('recall.tenant', %(tenant)s, true) = %(tenant)s"
+    if not durable:
+        begun += " AND set_config('synchronous_commit', 'off', true) = 'off'"
+    return f"CASE WHEN {begun} THEN {argument} END"
 
 
 def id_of(value: int | str, parameter: str) -> str:

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from pgrecall.encoding import Vector, packed, to_json, vector_text
 from pgrecall.models import Hit, SearchRequest
 from pgrecall.models.search import Candidate, Found, Weighing
-from pgrecall.operations.base import NOW, Operation, Row
+from pgrecall.operations.base import NOW, Operation, Row, acting
 
 _ELSEWHERE = ("rerank", "deadline", "log")
 """Fields of a request that the database is not told."""
 
-_CASTS = {"now": NOW, "cues": "recall.ids_of(%(cues)s)"}
-_SEARCH_PARAMETERS = tuple(f.name for f in fields(SearchRequest) if f.name not in _ELSEWHERE)
-_ARGUMENTS = "p_embedding => %(embedding)s, p_embeddings => %(embeddings)s, " + ", ".join(
-    f"p_{name} => {_CASTS.get(name, f'%({name})s')}" for name in _SEARCH_PARAMETERS
-)
+_SENT_AS = {"now": NOW, "cues": "recall.ids_of(%(cues)s)"}
+_DEFAULTS = {f.name: f.default for f in fields(SearchRequest) if f.name not in _ELSEWHERE}
+"""What a request leaves to the functions' own defaults, which are the same."""
+
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
 
 
 def questions_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str, tuple[str, ...]], ...]]:
     """The questions to embed, in their order, and the known names taken out of each."""
     return Operation(
-        "SELECT * FROM recall.questions_without_names(%(queries)s)",
+        f"SELECT * FROM recall.questions_without_names({acting('%(queries)s::text[]')})",
         {"queries": list(queries)},
         lambda rows: tuple((row["question"], tuple(row["names"])) for row in rows),
         repeatable=True,
+        acting=True,
     )
 
 
@@ -43,41 +43,50 @@ def find(
     ``pool`` asks for the so many most relevant beside the best ``k``, and ``reranker`` for what makes its
     logits a relevance.
     """
-    return Operation(
-        f"SELECT * FROM recall.find({_ARGUMENTS}, p_pool => %(pool)s, p_reranker => %(reranker)s)",
-        _parameters(request, vectors) | {"pool": pool, "reranker": reranker},
-        _found,
-        repeatable=True,
-    )
+    parameters = _parameters(request, vectors)
+    parameters |= {"pool": pool, "reranker": reranker} if pool else {}
+    return _call("find", parameters)
 
 
 def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> Operation[Found]:
     """The same, and logs each hit as shown; repeated after a lost connection it may log them twice."""
+    return _call("search_and_log", _parameters(request, vectors), durable=False)
+
+
+def _call(function: str, parameters: Mapping[str, object], *, durable: bool = True) -> Operation[Found]:
+    by_itself = "cues" not in parameters  # which are looked up among the tenant's before the function begins
+    sent_as = _SENT_AS | ({"query": acting("%(query)s", durable=durable)} if by_itself else {})
+    arguments = ", ".join(f"p_{name} => {sent_as.get(name, f'%({name})s')}" for name in parameters)
     return Operation(
-        f"SELECT * FROM recall.search_and_log({_ARGUMENTS})",
-        _parameters(request, vectors),
+        f"SELECT * FROM recall.{function}({arguments})",
+        parameters,
         _found,
         repeatable=True,
-        durable=False,
+        durable=durable,
+        acting=by_itself,
     )
 
 
 def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dict[str, object]:
+    """What is asked, and all that differs from the defaults."""
     left = list(vectors or ())
     first = packed(left.pop(0)) if left and request.query.strip() else None
-    parameters: dict[str, object] = {"embedding": first, "embeddings": _array(left)}
-    for name in _SEARCH_PARAMETERS:
+    parameters: dict[str, object] = {"query": request.query}
+    parameters |= {"embedding": first} if first is not None else {}
+    parameters |= {"embeddings": _array(left)} if left else {}
+    for name, default in _DEFAULTS.items():
         value = getattr(request, name)
-        parameters[name] = list(value) if isinstance(value, tuple) else value
+        if name != "query" and value != default:
+            parameters[name] = list(value) if isinstance(value, tuple) else value
     for name in ("cues", "weights"):
-        if parameters[name] is not None:
+        if name in parameters:
             parameters[name] = to_json(parameters[name])
     return parameters
 
 
-def _array(vectors: Sequence[Vector]) -> str | None:
+def _array(vectors: Sequence[Vector]) -> str:
     """An array of vectors as Postgres reads it; its type is the parameter's, wherever pgvector lives."""
-    return "{" + ",".join(f'"{vector_text(vector)}"' for vector in vectors) + "}" if vectors else None
+    return "{" + ",".join(f'"{vector_text(vector)}"' for vector in vectors) + "}"
 
 
 def _found(rows: Sequence[Row]) -> Found:
