@@ -1,4 +1,4 @@
-"""What the client sends for a search: what differs from the defaults, for its own tenant, in one statement."""
+"""What the client sends for a search: what is not by default, for its own tenant, in one statement."""
 
 from __future__ import annotations
 
