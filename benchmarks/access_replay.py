@@ -19,6 +19,7 @@ from benchmarks.access_log import AccessLog, Batch
 from benchmarks.judgement import Floats, judge
 from benchmarks.predictors import PREDICTORS, History, View
 from pgrecall.database import Database, Row
+from pgrecall.operations import Operation
 
 WARM_UP = 0.2
 WEEK = timedelta(days=7).total_seconds()
@@ -60,7 +61,7 @@ class Replay:
         self._asked += 1
         self._waiting.clear()
         started = time.perf_counter()
-        found = self.database.fetch(VITALITY, {"at": moment(now)}, tenant=self.tenant)
+        found = self.database.fetch(Operation(VITALITY, {"at": moment(now)}, list), tenant=self.tenant)
         self.seconds += time.perf_counter() - started
         self.rows += len(found)
         return {row["key"]: row["vitality"] for row in found}

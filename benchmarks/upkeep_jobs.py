@@ -44,7 +44,7 @@ _WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 
 def fetch(bench: Bench, operation: Operation[Any]) -> Any:
     """What an operation gives over the bench's connection, as a job runs it."""
-    cursor = bench.connection.cursor(row_factory=dict_row)
+    cursor = bench.connection.cursor(row_factory=dict_row, binary=operation.binary)
     return operation.read(cursor.execute(operation.sql, operation.parameters).fetchall())
 
 

@@ -93,14 +93,7 @@ class AsyncDriver(Driver):
             raise DatabaseUnavailable(
                 "This client is not open.", hint="Use `async with AsyncMemory(...)`, or await its open()."
             )
-        rows = await database.fetch(
-            operation.sql,
-            operation.parameters,
-            tenant=self.tenant,
-            durable=operation.durable,
-            acting=operation.acting,
-        )
-        return operation.read(rows)
+        return operation.read(await database.fetch(operation, tenant=self.tenant))
 
     async def _aside(self, step: flows.LocalStep) -> Any:
         work = partial(self._ground.tools.answer, step)

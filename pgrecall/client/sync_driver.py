@@ -52,14 +52,7 @@ class SyncDriver(Driver):
         yield self._database
 
     async def _fetched(self, operation: Operation[T]) -> T:
-        rows = self._database.fetch(
-            operation.sql,
-            operation.parameters,
-            tenant=self.tenant,
-            durable=operation.durable,
-            acting=operation.acting,
-        )
-        return operation.read(rows)
+        return operation.read(self._database.fetch(operation, tenant=self.tenant))
 
     async def _aside(self, step: flows.LocalStep) -> Any:
         return self._ground.tools.answer(step)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 from psycopg_pool import AsyncConnectionPool
 
 from pgrecall.database.connections import BoundedAsyncConnection, is_fresh, read_json_quickly
-from pgrecall.database.server import Row
+from pgrecall.database.server import Call, Row
 from pgrecall.database.transactions import Limits
 from pgrecall.errors import InvalidInput
 
@@ -53,25 +52,14 @@ class AsyncDatabase:
         if place is not None and place.process == os.getpid() and not place.loop.is_closed():
             await place.pool.close()
 
-    async def fetch(
-        self,
-        sql: str,
-        parameters: Mapping[str, object],
-        *,
-        tenant: str,
-        durable: bool = True,
-        acting: bool = False,
-    ) -> list[Row]:
-        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows.
-
-        Without ``durable`` its commit does not wait for the disk; an ``acting`` one needs none before it.
-        """
-        sent = self._limits.statements(sql, parameters, tenant=tenant, durable=durable, acting=acting)
+    async def fetch(self, call: Call, *, tenant: str) -> list[Row]:
+        """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
+        sent = self._limits.statements(call, tenant)
         pool = await self._here()
         with self._limits.our_errors(pool):
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
-                cursor = connection.cursor()
+                cursor = connection.cursor(binary=call.binary)
                 async with connection.pipeline() if len(sent) > 1 else nullcontext():
                     for statement in sent:
                         await cursor.execute(*statement)

@@ -7,7 +7,7 @@ import math
 import select
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from psycopg.pq import Format
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 
-from pgrecall.database.server import Row
+from pgrecall.database.server import Call, Row
 from pgrecall.database.translation import first_line, sentence, translated
 from pgrecall.encoding import PackedVector
 from pgrecall.errors import DatabaseUnavailable
@@ -172,12 +172,12 @@ class Session:
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
 
-    def fetch(self, sql: str, parameters: Mapping[str, object], *, tenant: str) -> list[Row]:
-        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows."""
+    def fetch(self, call: Call, *, tenant: str) -> list[Row]:
+        """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
         try:
             with self._connection.transaction():
                 self._connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
-                return self._connection.execute(sql, parameters).fetchall()
+                return self._connection.execute(call.sql, call.parameters, binary=call.binary).fetchall()
         except psycopg.Error as error:
             raise translated(error) from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from psycopg_pool import ConnectionPool
@@ -18,7 +18,7 @@ from pgrecall.database.connections import (
     watch_from_there,
 )
 from pgrecall.database.conversation import Conversation
-from pgrecall.database.server import Row, ServerFacts, server_facts
+from pgrecall.database.server import Call, Row, ServerFacts, server_facts
 from pgrecall.database.transactions import Limits
 
 Pool = ConnectionPool[BoundedConnection]
@@ -65,24 +65,13 @@ class Database:
                 connection.execute(*self._limits.opening(tenant, durable=durable))
                 yield connection
 
-    def fetch(
-        self,
-        sql: str,
-        parameters: Mapping[str, object],
-        *,
-        tenant: str,
-        durable: bool = True,
-        acting: bool = False,
-    ) -> list[Row]:
-        """Runs one statement for ``tenant`` in a transaction of its own and returns its rows.
-
-        Without ``durable`` its commit does not wait for the disk; an ``acting`` one needs none before it.
-        """
-        sent = self._limits.statements(sql, parameters, tenant=tenant, durable=durable, acting=acting)
+    def fetch(self, call: Call, *, tenant: str) -> list[Row]:
+        """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
+        sent = self._limits.statements(call, tenant)
         pool = self._here()
         with self._limits.our_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
-            cursor = connection.cursor()
+            cursor = connection.cursor(binary=call.binary)
             # What a pipeline sends is one transaction, and hardly a wait longer than one.
             with connection.pipeline() if len(sent) > 1 else nullcontext():
                 for statement in sent:

@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 
 from pgrecall.errors import DatabaseUnsuitable
 
 Row = Mapping[str, Any]
+
+
+class Call(Protocol):
+    """What the database is asked, as :class:`pgrecall.operations.Operation` tells it."""
+
+    @property
+    def sql(self) -> str: ...
+    @property
+    def parameters(self) -> Mapping[str, object]: ...
+    @property
+    def durable(self) -> bool: ...
+    @property
+    def acting(self) -> bool: ...
+    @property
+    def binary(self) -> bool: ...
+
 
 MINIMUM_SERVER = 160_000
 MINIMUM_PGVECTOR = (0, 8)

@@ -15,6 +15,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import PoolTimeout
 
 from pgrecall.database.connections import NoAnswer, kept_alive
+from pgrecall.database.server import Call
 from pgrecall.database.translation import translated
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
 
@@ -76,18 +77,17 @@ class Limits:
             values["limit"] = str(max(1, round(self.timeout * 1000)))
         return f"SELECT {', '.join(calls)}", values
 
-    def statements(
-        self, sql: str, parameters: Mapping[str, object], *, tenant: str, durable: bool, acting: bool
-    ) -> tuple[Statement, ...]:
-        """What to send for one statement of a tenant.
+    def statements(self, call: Call, tenant: str) -> tuple[Statement, ...]:
+        """What to send for one call of a tenant.
 
         It alone, where it is ``acting`` for its parameter ``tenant`` and may take any time: a limit must be
         set before the statement that it limits begins.
         """
-        if not acting:
-            return self.opening(tenant, durable=durable), (sql, parameters)
-        whole = sql, {**parameters, "tenant": tenant}
-        return (whole,) if self.timeout is None else (self.opening(tenant, durable=durable), whole)
+        opening = self.opening(tenant, durable=call.durable)
+        if not call.acting:
+            return opening, (call.sql, call.parameters)
+        whole = call.sql, {**call.parameters, "tenant": tenant}
+        return (whole,) if self.timeout is None else (opening, whole)
 
     @contextmanager
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:

@@ -135,4 +135,4 @@ class Attempt:
         self.around.progress(self.tenant, self.done)
 
     def _fetch(self, session: Session, operation: Operation[T]) -> T:
-        return operation.read(session.fetch(operation.sql, operation.parameters, tenant=self.tenant))
+        return operation.read(session.fetch(operation, tenant=self.tenant))

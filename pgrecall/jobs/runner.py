@@ -64,8 +64,7 @@ class Runner:
 
     def fetch(self, operation: Operation[T]) -> T:
         """Performs an operation that speaks of the whole database."""
-        rows = self._database.fetch(operation.sql, operation.parameters, tenant=WHOLE_DATABASE)
-        return operation.read(rows)
+        return operation.read(self._database.fetch(operation, tenant=WHOLE_DATABASE))
 
     def due(self, job: Job) -> tuple[str, ...]:
         """The tenants this job is due for; ``*`` for a job of the whole database."""

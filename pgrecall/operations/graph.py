@@ -18,7 +18,11 @@ def settle_links() -> Operation[int]:
 def link_graph() -> Operation[bytes]:
     """The references between live memories, packed as :meth:`pgrecall.graph.LinkGraph.of_blob` reads them."""
     return Operation(
-        "SELECT recall.link_graph() AS blob", {}, lambda rows: bytes(rows[0]["blob"] or b""), repeatable=True
+        "SELECT recall.link_graph() AS blob",
+        {},
+        lambda rows: bytes(rows[0]["blob"] or b""),
+        repeatable=True,
+        binary=True,
     )
 
 

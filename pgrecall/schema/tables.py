@@ -139,6 +139,8 @@ def _memory_indexes() -> tuple[Index, ...]:
             "superseded_by",
             postgresql_where=text("superseded_by IS NOT NULL"),
         ),
+        # The graph leaves these out, and they are few.
+        Index("memory_archived_idx", "tenant", "id", postgresql_where=text("archived_at IS NOT NULL")),
         # A default search may hide these; looking here alone tells it of the others that they pass.
         Index("memory_hideable_idx", "tenant", "id", postgresql_where=text(HIDEABLE)),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
@@ -177,6 +179,14 @@ def _activation(metadata: MetaData) -> Table:
         CheckConstraint("clock BETWEEN 0.001 AND 1000", name="activation_clock_check"),
         CheckConstraint("spread BETWEEN 0 AND 1", name="activation_spread_check"),
         CheckConstraint("credit >= 0 AND credit < 1", name="activation_credit_check"),
+        # What the graph job stored last; it changes little from one time to the next.
+        Index(
+            "activation_cut_idx",
+            "tenant",
+            "memory_id",
+            postgresql_include=["cut_size", "protected"],
+            postgresql_where=text("cut_size <> 0 OR protected"),
+        ),
         schema=SCHEMA,
         # Half-empty pages keep every update of these rows heap-only (measured: 100 % at 45).
         postgresql_with={"fillfactor": "45"},

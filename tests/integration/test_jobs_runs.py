@@ -12,6 +12,7 @@ from psycopg.rows import dict_row
 
 from pgrecall import InvalidInput
 from pgrecall.database import Database
+from pgrecall.operations import Operation
 from tests.conftest import Query
 
 START = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -233,10 +234,14 @@ def test_the_state_of_jobs_in_the_order_asked_for(query: Query) -> None:
     assert rows[0]["last"] is rows[2]["last"] is None
 
 
+def call(sql: str) -> Operation[Any]:
+    return Operation(sql, {}, list)
+
+
 def test_a_session_keeps_its_connection_and_translates_errors(database_url: str) -> None:
     with Database(database_url).session() as session:
-        first = session.fetch("SELECT recall.begin_job('fold') AS id", {}, tenant="acme")
+        first = session.fetch(call("SELECT recall.begin_job('fold') AS id"), tenant="acme")
         with pytest.raises(InvalidInput, match="name of a job"):
-            session.fetch("SELECT recall.begin_job('')", {}, tenant="acme")
-        again = session.fetch("SELECT state FROM recall.job_runs()", {}, tenant="acme")
+            session.fetch(call("SELECT recall.begin_job('')"), tenant="acme")
+        again = session.fetch(call("SELECT state FROM recall.job_runs()"), tenant="acme")
         assert (len(first), again) == (1, [{"state": "running"}])

@@ -10,7 +10,7 @@ from alembic import command
 from pgrecall.database import connect, server_facts
 from pgrecall.schema import migrate
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 FILLS = Path(__file__).with_name("fills")
 
 

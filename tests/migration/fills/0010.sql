@@ -1,0 +1,3 @@
+-- Nothing: its indexes hold what the tables do.
+
+SELECT;
