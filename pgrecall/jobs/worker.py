@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from datetime import UTC
-from threading import Timer
+from threading import Event, Thread
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -26,7 +26,8 @@ REREAD = 60.0
 """Seconds after which changed intervals are noticed."""
 
 GRACE = 3.0
-"""Seconds that running statements have to end by themselves once the worker stops."""
+"""Seconds that running statements have to end by themselves once the worker stops, and then between two
+attempts to break them off: one may begin just after the others were, and an order to stop may get lost."""
 
 logger = logging.getLogger("pgrecall.jobs")
 
@@ -65,10 +66,14 @@ class Worker:
                 self._plan()
         finally:
             self._runner.stop.set()
-            impatience = Timer(GRACE, self._runner.cancel)
-            impatience.start()
+            ended = Event()
+            Thread(target=self._break_off, args=[ended]).start()
             self._scheduler.shutdown(wait=True)
-            impatience.cancel()
+            ended.set()
+
+    def _break_off(self, ended: Event) -> None:
+        while not ended.wait(GRACE):
+            self._runner.cancel()
 
     def _plan(self) -> None:
         """Schedules each job as often as any tenant wants it; a changed interval holds from here on."""

@@ -9,14 +9,15 @@ from datetime import datetime
 from threading import Event
 from typing import Any
 
+import psycopg
 import pytest
 
 from pgrecall import Memory
 from pgrecall.database import Database
-from pgrecall.jobs import Job, JobFlow, Progress, Runner, Task, job_named
+from pgrecall.jobs import Job, JobFlow, Progress, Runner, Task, job_named, worker
 from pgrecall.operations import Operation
 from tests.conftest import Query
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, blocked, until
 
 Made = Callable[..., Runner]
 
@@ -192,6 +193,25 @@ def test_a_long_statement_is_broken_off_once_the_worker_stops(runner: Made, quer
     thread.join(PATIENCE)
     assert [outcome.state for outcome in ended] == ["stopped"]
     assert runs(query) == ["stopped"]
+
+
+def test_a_stopped_worker_tries_again_to_break_off_what_runs(
+    runner: Made, query: Query, queued: list[int], database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "GRACE", 0.1)
+    made = runner()
+    # As where the statement begins just after the others were broken off.
+    cancel, tries = made.cancel, iter((lambda: None, lambda: None))
+    monkeypatch.setattr(made, "cancel", lambda: next(tries, cancel)())
+    with psycopg.connect(database_url) as holder:
+        holder.execute("SELECT FROM recall.activation FOR UPDATE")
+        working = threading.Thread(target=worker.Worker(made).serve)
+        working.start()
+        blocked(holder)
+        made.stop.set()
+        working.join(PATIENCE)
+        assert not working.is_alive()
+    assert waiting(query) == 20
 
 
 def test_a_lost_connection_is_made_anew(runner: Made, query: Query, queued: list[int]) -> None:
