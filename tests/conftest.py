@@ -60,21 +60,28 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(testrun_uid: str) -> Iterator[EmbeddedServer]:
+def server(testrun_uid: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     """The embedded server, shared by all workers of the run; the last one stops and removes it."""
     # Not under tmp_path: as root the server runs as an account that may not pass pytest's private folders.
     folder = Path(tempfile.gettempdir()) / f"pgrecall-{testrun_uid[:12]}"
-    folder.mkdir(mode=0o755, exist_ok=True)
-    with EmbeddedServer.start(folder / "data", fast=True) as running:
+    # One worker after the other comes or goes: what one removes, another may just be starting again.
+    door = FileLock(str(tmp_path_factory.getbasetemp().parent / f"{folder.name}.lock"))
+    with door:
+        folder.mkdir(mode=0o755, exist_ok=True)
+        running = EmbeddedServer.start(folder / "data", fast=True)
         _leave_alone(running)
-        yield running
-    if not running.running:
-        shutil.rmtree(folder, ignore_errors=True)
+    yield running
+    with door:
+        running.release()
+        if not (running.data_dir / "postgres" / "postmaster.pid").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _leave_alone(server: EmbeddedServer) -> None:
     """Nothing is vacuumed or analysed, nor a plan changed by it, at a moment that no test chose."""
     with psycopg.connect(server.url, autocommit=True) as admin:
+        if admin.execute("SHOW autovacuum").fetchone() == ("off",):
+            return
         admin.execute("ALTER SYSTEM SET autovacuum = off")
         admin.execute("SELECT pg_reload_conf()")
 
@@ -88,7 +95,7 @@ def template(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -
         if there is None:
             admin.execute("CREATE DATABASE recall_fresh")
             migrate.upgrade(make_conninfo(server.url, dbname="recall_fresh"), dimensions=DIMENSIONS)
-            admin.execute(f"ALTER DATABASE recall_fresh RENAME TO {TEMPLATE}")
+            alone(admin, f"ALTER DATABASE recall_fresh RENAME TO {TEMPLATE}")
     return TEMPLATE
 
 
@@ -119,24 +126,35 @@ def _in_turns(request: pytest.FixtureRequest) -> bool:
 def _database(server: EmbeddedServer, template: str) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        cloned(admin, name, template)
         try:
             yield make_conninfo(server.url, dbname=name)
         finally:
             dropped(admin, name)
 
 
+def cloned(admin: psycopg.Connection[Any], name: str, template: str) -> None:
+    """Makes a database that is a copy of another, to which nobody is connected."""
+    alone(admin, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+
+
 def dropped(admin: psycopg.Connection[Any], name: str) -> None:
-    """Drops a database, also where its sessions take longer to end than the five seconds Postgres waits."""
+    """Drops a database with its sessions."""
+    alone(admin, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def alone(admin: psycopg.Connection[Any], statement: str) -> None:
+    """Runs what wants a database to itself, also where sessions of it that were closed, or told to end, take
+    longer to end than the five seconds that Postgres waits."""
 
     def tried() -> bool:
         try:
-            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
+            admin.execute(statement.encode())
         except psycopg.errors.ObjectInUse:
             return False
         return True
 
-    until(tried, f"the end of database {name}")
+    until(tried, statement)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.jobs import JOBS, Job
-from tests.conftest import NOW, dropped
+from tests.conftest import NOW, cloned, dropped
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -63,7 +63,7 @@ def filled(server: EmbeddedServer, template: str) -> Iterator[str]:
     """The name of a database with work for every job."""
     name = "recall_kill"
     with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        cloned(admin, name, template)
         with psycopg.connect(make_conninfo(server.url, dbname=name)) as connection:
             connection.execute(FILL.read_bytes())
         yield name
@@ -78,7 +78,7 @@ def clone(server: EmbeddedServer, filled: str) -> Iterator[Clone]:
 
         def copy() -> str:
             made.append(f"{filled}_{len(made)}")
-            admin.execute(f"CREATE DATABASE {made[-1]} TEMPLATE {filled} STRATEGY file_copy")
+            cloned(admin, made[-1], filled)
             return make_conninfo(server.url, dbname=made[-1])
 
         yield copy
