@@ -25,6 +25,12 @@ class Reply:
 Answer = Callable[[dict[str, Any]], Reply]
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    """Connections that may wait until they are accepted: beyond the usual five a client tries again after a
+    second, which may be all the time that a test gives it."""
+
+
 class Endpoint:
     """A real HTTP server. Its replies are taken in turn, and the last one stays."""
 
@@ -59,14 +65,15 @@ class Endpoint:
                     for start in range(0, len(reply.body), step):
                         self.wfile.write(reply.body[start : start + step])
                         endpoint.over.wait(reply.between)
-                    endpoint.answered += 1
+                    with endpoint._lock:
+                        endpoint.answered += 1
                 except OSError:  # the client hung up, as it should on a slow answer
                     self.close_connection = True
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
