@@ -45,7 +45,7 @@ class Served:
         address = urlsplit(self.url)
         assert address.hostname
         assert address.port
-        return socket.create_connection((address.hostname, address.port), timeout=30)
+        return socket.create_connection((address.hostname, address.port), timeout=PATIENCE)
 
     def logged_of(self, request: str) -> dict[str, Any]:
         """The line of the log for the request with this id."""

@@ -21,6 +21,9 @@ from pgrecall.database import Database
 from pgrecall.jobs import JobFlow, Runner, Task, job_named
 from pgrecall.search.embedding import HashEmbedder
 
+PATIENCE = 200.0
+"""Seconds for a connection; this program imports nothing of the tests."""
+
 
 def run(request: dict[str, Any], told: int) -> None:
     """Runs the job, and says so as soon as it has begun."""
@@ -32,7 +35,8 @@ def run(request: dict[str, Any], told: int) -> None:
 
     embedder = HashEmbedder(64)
     embedder.name = request["embedder"]
-    runner = Runner(Database(request["url"]), embedder=embedder, pauses=(), batch=request["batch"])
+    database = Database(request["url"], connect_timeout=PATIENCE)
+    runner = Runner(database, embedder=embedder, pauses=(), batch=request["batch"])
     now = datetime.fromisoformat(request["now"])
     [outcome] = runner.sweep(replace(job, flow=flow), [request["tenant"]], now=now)
     os.write(told, json.dumps([outcome.state, outcome.error]).encode())
