@@ -8,13 +8,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from pgrecall.embedded import EmbeddedServer
 from pgrecall.faces.cli import main
 from tests.acceptance.command_tools import Command, Ended, command_line, environment
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture
@@ -88,3 +90,13 @@ def open_folder() -> Iterator[Path]:
         folder = Path(name)
         folder.chmod(0o755)
         yield folder
+        for data in folder.iterdir():
+            until(partial(_stopped, data), f"the end of the server in {data}")
+
+
+def _stopped(data: Path) -> bool:
+    """Whether no server of this data directory runs. Where its last user was killed, another use stops it."""
+    running = data / "postgres" / "postmaster.pid"
+    if running.exists():
+        EmbeddedServer.start(data, fast=True).release()
+    return not running.exists()
