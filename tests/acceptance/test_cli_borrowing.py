@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,12 @@ import httpx
 import pytest
 
 from pgrecall.embedded import EmbeddedServer
+from pgrecall.faces import lending
+from pgrecall.search import borrowed
 from tests.acceptance.command_tools import Command
 from tests.acceptance.http_tools import Served, is_problem, member, serving
 from tests.conftest import _database
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 NOW = "2026-06-01T12:00:00Z"
 ASKED = ("-v", "search", "the harbour master", "--no-log", "--json", "--now", NOW)
@@ -48,9 +49,15 @@ def town(server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPat
             memory.remember("Bread needs a warm night.", key="bread")
             key = memory.create_key("a caller").secret
         with serving(url, data_dir=str(folder), server="") as served:
-            while not served.client.get("/readyz").json()["ready"]:
-                time.sleep(0.02)
+            until(lambda: served.client.get("/readyz").json()["ready"], "readiness")
             yield Town(served, url, key, folder)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, a service is waited for: half a second is too little to rely on."""
+    for module, name in ((lending, "FOUND_PATIENCE"), (lending, "NAMED_PATIENCE"), (borrowed, "PATIENCE")):
+        monkeypatch.setattr(module, name, PATIENCE)
 
 
 def ask(bare_pgrecall: Command, town: Town, **settings: str) -> tuple[list[str], str]:

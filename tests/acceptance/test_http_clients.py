@@ -110,7 +110,9 @@ def test_an_answer_that_nobody_reads_ends_the_connection(kept: Served, shared_ur
         connection.sendall(b"GET /v1/memories/%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number)
         # It is logged once it is over, and it is over although nobody reads.
         kept.logged_once("route", "/v1/memories/{memory:path}")
-    whole = kept.client.get(f"/v1/memories/{number}")
+    assert kept.client.get("/healthz").status_code == 200
+    with serving(shared_url) as patient:  # this machine may be too busy to read all of it in two seconds
+        whole = patient.client.get(f"/v1/memories/{number}")
     assert len(whole.content) > size
 
 
@@ -123,7 +125,7 @@ def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
         assert sum(refused.values()) == 200
         assert set(refused) <= {200, 503}
         assert refused[200] >= 60
-        assert served.client.get("/readyz").json() == {"ready": True, "problems": []}
+        until(lambda: unready(served) == [], "readiness")  # a busy database is not waited for long
         assert figure(served, "pgrecall_http_working") == 0
     with serving(database_url, pool_size="8", http_queue="400") as served:
         assert asyncio.run(crowd(served, 200)) == {200: 200}
@@ -173,17 +175,24 @@ def refuses(served: Served) -> bool:
     return False
 
 
+def unready(served: Served) -> list[str]:
+    """Why requests should go elsewhere."""
+    answer = served.client.get("/readyz")
+    problems: list[str] = answer.json()["problems"]
+    assert answer.json()["ready"] is not bool(problems)
+    assert answer.status_code == (503 if problems else 200)
+    return problems
+
+
 def test_with_another_schema_it_is_alive_and_not_ready(served: Served, database_url: str) -> None:
+    until(lambda: unready(served) == [], "readiness")
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(
             "UPDATE recall.setting SET value = '\"another\"' WHERE name = 'schema.functions' AND tenant = '*'"
         )
-        answer = served.client.get("/readyz")
-        assert answer.status_code == 503
-        assert answer.json()["problems"] == [
-            "The schema of the database has changed since this service was started."
-        ]
+        changed = "The schema of the database has changed since this service was started."
+        until(lambda: unready(served) == [changed], "notice of the change")
         connection.execute("DROP SCHEMA recall CASCADE")
-    assert served.client.get("/readyz").status_code == 503
+    assert unready(served)
     assert is_problem(served.client.get("/v1/status"), 503, "schema-mismatch")
     assert served.client.get("/healthz").json() == {"alive": True}
