@@ -6,7 +6,7 @@ import json
 import re
 import signal
 import subprocess
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -78,6 +78,21 @@ def folded(query: Query) -> bool:
     return query("SELECT count(*) AS n FROM recall.access_queue") == [{"n": 0}]
 
 
+def counted(query: Query) -> int:
+    """How many logged searches were folded by runs that came to their end: one that has just folded the last
+    has yet to say so, and would take what comes now too."""
+    runs = query("SELECT done FROM recall.job_run WHERE job = 'fold' AND state = 'done'")
+    return sum(run["done"] for run in runs)
+
+
+def fold_waits(query: Query) -> bool:
+    """Whether a fold waits for a lock in this database."""
+    waiting = query(
+        "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    return any("recall.fold_accesses" in statement["query"] for statement in waiting)
+
+
 def accesses(query: Query) -> list[int]:
     return [row["n"] for row in query("SELECT n FROM recall.activation ORDER BY tenant, memory_id")]
 
@@ -96,9 +111,9 @@ def test_a_worker_folds_and_stops_on_sigterm(start: Start, query: Query, hurried
     search(query, 30)
     search(query, 12, tenant="globex")
     worker = start("worker")
-    until(lambda: folded(query), "a fold")
+    until(lambda: counted(query) == 42, "a fold of each tenant")
     search(query, 5)  # and what comes while it runs
-    until(lambda: folded(query), "a fold")
+    until(lambda: counted(query) == 47, "a fold")
     worker.send_signal(signal.SIGTERM)
     code, out, err = ended(worker)
     assert (code, out) == (0, "")
@@ -125,10 +140,10 @@ def test_two_workers_do_everything_once(start: Start, query: Query, hurried: Non
     for tenant in ("acme", "globex", "umbrella"):
         search(query, 3000, tenant=tenant)
     workers = [start("worker"), start("worker")]
-    until(lambda: folded(query), "a fold")
+    until(lambda: counted(query) == 9000, "a fold of each tenant")
     for tenant in ("acme", "globex", "umbrella"):
         search(query, 500, tenant=tenant)
-    until(lambda: folded(query), "a fold")
+    until(lambda: counted(query) == 10_500, "a fold of each tenant")
     for worker in workers:
         worker.send_signal(signal.SIGTERM)
     assert [ended(worker)[0] for worker in workers] == [0, 0]
@@ -146,7 +161,8 @@ def test_a_run_under_way_is_broken_off_and_nothing_is_lost(
     with psycopg.connect(database_url) as holder:
         holder.execute("SELECT FROM recall.activation FOR UPDATE")  # the fold waits for this
         worker = start("worker")
-        until(lambda: states(query, "fold") == ["running"], "a run")
+        until(lambda: fold_waits(query), "a step under way")
+        assert states(query, "fold") == ["running"]
         worker.send_signal(signal.SIGTERM)
         assert ended(worker)[0] == 0
     assert states(query, "fold") == ["stopped"]
@@ -159,24 +175,37 @@ def test_a_worker_outlives_its_connections(
     start: Start, query: Query, hurried: None, server: EmbeddedServer, database_url: str
 ) -> None:
     search(query, 3)
-    worker = start("worker", connect_timeout="1")
+    worker = start("worker", connect_timeout="5")
     until(lambda: folded(query), "a fold")
     name = conninfo_to_dict(database_url)["dbname"]
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")  # as while a server restarts
-        admin.execute(
-            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s AND pid <> %s",
-            (name, query("SELECT pg_backend_pid() AS pid")[0]["pid"]),
-        )
-        assert worker.stderr is not None
-        while "state=unplanned" not in worker.stderr.readline():
-            pass
+        noticed = threading.Event()
+        threading.Thread(target=listen, args=(worker, "state=unplanned", noticed), daemon=True).start()
+        [own] = query("SELECT pg_backend_pid() AS pid")
+
+        def cut_off() -> bool:
+            # Again and again: one that was being made just now may have come in after all.
+            end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
+            admin.execute(end, (name, own["pid"]))
+            return noticed.wait(0.1)
+
+        until(cut_off, "a look that came to nothing")
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     search(query, 4)
     until(lambda: folded(query), "a fold")
     worker.send_signal(signal.SIGTERM)
     assert ended(worker)[0] == 0
     assert sorted(accesses(query)) == [4, 5]
+
+
+def listen(process: subprocess.Popen[str], words: str, heard: threading.Event) -> None:
+    """Reads what it says on standard error until it says this."""
+    assert process.stderr is not None
+    while line := process.stderr.readline():
+        if words in line:
+            heard.set()
+            return
 
 
 def test_once_does_what_is_due_and_ends(pgrecall_process: Command, query: Query, seldom: None) -> None:
@@ -269,9 +298,10 @@ def test_ctrl_c_ends_a_job_in_good_order(start: Start, query: Query, database_ur
     with psycopg.connect(database_url) as holder:
         holder.execute("SELECT FROM recall.activation FOR UPDATE")
         running = start("job", "run", "fold")
-        until(lambda: states(query, "fold") == ["running"], "a run")
+        until(lambda: fold_waits(query), "a step under way")
+        assert states(query, "fold") == ["running"]
         running.send_signal(signal.SIGINT)
-        time.sleep(0.2)  # the step under way goes on waiting; once it may, it ends, and no other begins
+    # The step under way goes on; when it ends, no other begins, or one where the news has to wait its turn.
     code, out, err = ended(running)
     assert (code, err) == (130, "stopped\n")
     told = re.fullmatch(r"fold for acme: stopped, (\d)00,000 folded so far\.\n", out)
