@@ -16,7 +16,7 @@ import pytest
 
 from pgrecall.embedded import EmbeddedServer, cluster
 from tests.acceptance.command_tools import Command, Ended, command_line, environment
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.slow
 
@@ -237,7 +237,7 @@ def test_ctrl_c_keeps_what_was_committed(
         env=environment(database_url=database_url),
         text=True,
     ) as running:
-        until(lambda: stored() or running.poll() is not None, "a batch")
+        blocked(watching)  # by now every batch but the last is committed, and the client knows
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, err
