@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ RUN = (
 
 @dataclass(frozen=True)
 class Ended:
-    """What a finished command left behind."""
+    """What a finished command left behind; of its standard error what is no progress."""
 
     code: int
     out: str
@@ -33,6 +34,15 @@ class Ended:
 
 
 Command = Callable[..., Ended]
+
+
+PROGRESS = re.compile(r"^\w+: [\d,]+( of [\d,]+)? \w+\n", re.M)
+"""What a command says every five seconds of how far it has come, where nobody looks at a terminal."""
+
+
+def without_progress(said: str) -> str:
+    """Standard error as it is where the machine is not busy."""
+    return PROGRESS.sub("", said)
 
 
 def environment(**settings: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ import pytest
 
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.faces.cli import main
-from tests.acceptance.command_tools import Command, Ended, command_line, environment
+from tests.acceptance.command_tools import Command, Ended, command_line, environment, without_progress
 from tests.waiting import PATIENCE, until
 
 
@@ -33,7 +33,7 @@ def process(tmp_path: Path) -> Command:
             timeout=PATIENCE,
             check=False,
         )
-        ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+        ended = Ended(done.returncode, done.stdout.decode(), without_progress(done.stderr.decode()))
         assert "Traceback" not in ended.err, ended.err
         return ended
 
@@ -58,7 +58,7 @@ def bare_pgrecall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
                 main()
             code = ended.value.code or 0
             assert isinstance(code, int)
-            return Ended(code, out.getvalue().decode(), err.getvalue().decode())
+            return Ended(code, out.getvalue().decode(), without_progress(err.getvalue().decode()))
 
     return run
 

@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.jobs import JOBS
-from tests.acceptance.command_tools import Command, command_line, environment
+from tests.acceptance.command_tools import Command, command_line, environment, without_progress
 from tests.conftest import Query
 from tests.waiting import PATIENCE, until
 
@@ -104,7 +104,7 @@ def states(query: Query, job: str) -> list[str]:
 def ended(worker: subprocess.Popen[str]) -> tuple[int, str, str]:
     out, err = worker.communicate(timeout=PATIENCE)
     assert "Traceback" not in err, err
-    return worker.returncode, out, err
+    return worker.returncode, out, without_progress(err)
 
 
 def test_a_worker_folds_and_stops_on_sigterm(start: Start, query: Query, hurried: None) -> None:
