@@ -26,7 +26,7 @@ from pgrecall.settings import Settings
 from tests import scheduling
 from tests.emptying import Emptying
 from tests.scale import SCALE
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 DIMENSIONS = 64
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -159,7 +159,18 @@ def alone(admin: psycopg.Connection[Any], statement: str) -> None:
 
 @pytest.fixture
 def settings(database_url: str) -> Settings:
-    return Settings(database_url=database_url, tenant="acme", embedder="hash", embedder_dimensions=DIMENSIONS)
+    return _of_acme(database_url)
+
+
+def _of_acme(database_url: str) -> Settings:
+    """However many threads share its pool, each gets a connection in the end."""
+    return Settings(
+        database_url=database_url,
+        tenant="acme",
+        embedder="hash",
+        embedder_dimensions=DIMENSIONS,
+        connect_timeout=PATIENCE,
+    )
 
 
 @pytest.fixture
@@ -230,10 +241,7 @@ def emptying(kept_connection: psycopg.Connection[Any]) -> Emptying:
 @pytest.fixture(scope="module")
 def kept_memory(shared_url: str) -> Iterator[Memory]:
     """The ``memory`` of tests that take turns."""
-    settings = Settings(
-        database_url=shared_url, tenant="acme", embedder="hash", embedder_dimensions=DIMENSIONS
-    )
-    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
+    with Memory(settings=_of_acme(shared_url), embedder=HashEmbedder(DIMENSIONS)) as client:
         yield client
 
 
