@@ -107,6 +107,13 @@ def ended(worker: subprocess.Popen[str]) -> tuple[int, str, str]:
     return worker.returncode, out, without_progress(err)
 
 
+def until_it_says(process: subprocess.Popen[str], words: str) -> None:
+    """Reads its standard error up to the line with these words."""
+    assert process.stderr is not None
+    while words not in (line := process.stderr.readline()):
+        assert line, f"it ended and never said {words}"
+
+
 def test_a_worker_folds_and_stops_on_sigterm(start: Start, query: Query, hurried: None) -> None:
     search(query, 30)
     search(query, 12, tenant="globex")
@@ -140,6 +147,8 @@ def test_two_workers_do_everything_once(start: Start, query: Query, hurried: Non
     for tenant in ("acme", "globex", "umbrella"):
         search(query, 3000, tenant=tenant)
     workers = [start("worker"), start("worker")]
+    for worker in workers:  # else one may be told to stop before it has learnt how: the other has done it all
+        until_it_says(worker, "Working.")
     until(lambda: counted(query) == 9000, "a fold of each tenant")
     for tenant in ("acme", "globex", "umbrella"):
         search(query, 500, tenant=tenant)
@@ -180,15 +189,16 @@ def test_a_worker_outlives_its_connections(
     name = conninfo_to_dict(database_url)["dbname"]
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")  # as while a server restarts
-        noticed = threading.Event()
-        threading.Thread(target=listen, args=(worker, "state=unplanned", noticed), daemon=True).start()
+        reading = threading.Thread(target=until_it_says, args=(worker, "state=unplanned"), daemon=True)
+        reading.start()
         [own] = query("SELECT pg_backend_pid() AS pid")
 
         def cut_off() -> bool:
             # Again and again: one that was being made just now may have come in after all.
             end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
             admin.execute(end, (name, own["pid"]))
-            return noticed.wait(0.1)
+            reading.join(0.1)
+            return not reading.is_alive()
 
         until(cut_off, "a look that came to nothing")
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
@@ -197,15 +207,6 @@ def test_a_worker_outlives_its_connections(
     worker.send_signal(signal.SIGTERM)
     assert ended(worker)[0] == 0
     assert sorted(accesses(query)) == [4, 5]
-
-
-def listen(process: subprocess.Popen[str], words: str, heard: threading.Event) -> None:
-    """Reads what it says on standard error until it says this."""
-    assert process.stderr is not None
-    while line := process.stderr.readline():
-        if words in line:
-            heard.set()
-            return
 
 
 def test_once_does_what_is_due_and_ends(pgrecall_process: Command, query: Query, seldom: None) -> None:
