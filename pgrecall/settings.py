@@ -14,6 +14,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.setting_rules import Folder, OneOf, Positive, Rule, Secret, SecretText, Text, Whole, YesNo
 
 _PREFIX = "pgrecall_"
+_OF_TERMINALS = ("TERM", "COLORTERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
 
 EmbedderKind = Literal["local", "http", "hash", "none"]
 RerankerKind = Literal["none", "local", "onnx", "http"]
@@ -187,6 +188,11 @@ def _environment() -> dict[str, str]:
 def login_shell() -> str:
     """The name of the shell that whoever runs this uses; empty where nobody knows."""
     return Path(os.environ.get("SHELL", "")).name
+
+
+def terminal_variables() -> dict[str, str]:
+    """What is said of the terminal to whatever program writes to it; without those that nobody has set."""
+    return {name: os.environ[name] for name in _OF_TERMINALS if name in os.environ}
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -11,11 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.progress import Progress
 from pgrecall.faces.render_memory import show_problems
+from pgrecall.faces.terminal import Terminal
 from pgrecall.importers import count_items, read_accesses
 from pgrecall.models import Access, Problem
 
@@ -45,11 +44,11 @@ def load_accesses(memory: Memory, path: Path, *, now: datetime | None) -> Loaded
     return loaded
 
 
-def show_loaded(console: Console, loaded: Loaded) -> None:
+def show_loaded(terminal: Terminal, loaded: Loaded) -> None:
     """One line, and the problems."""
     known = f", {loaded.known:,} counted before" if loaded.known else ""
-    console.print(f"{loaded.new:,} accesses recorded{known}.", soft_wrap=True)
-    show_problems(console, loaded.problems)
+    terminal.print(f"{loaded.new:,} accesses recorded{known}.", soft_wrap=True)
+    show_problems(terminal, loaded.problems)
 
 
 def _record(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from pgrecall.errors import DatabaseError, RecallError
 from pgrecall.faces.command_line import Argument, Context, Option
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.terminal import Terminal
 from pgrecall.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -29,30 +27,21 @@ AllowSuperuser = Annotated[
     Option("--allow-superuser", help="Even as a superuser or past row security [PGRECALL_ALLOW_SUPERUSER]"),
 ]
 
-DONE, NOTHING_FOUND, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
+DONE, NOTHING_FOUND, BAD_INPUT, NO_DATABASE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class _Described(Protocol):
     def describe(self) -> str: ...
 
 
-class PipeConsole(Console):
-    """A console whose reader may go away, as ``head`` does, without a word."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(BROKEN_PIPE)
-
-
-def output() -> Console:
+def output() -> Terminal:
     """Standard output, for what was asked for."""
-    return PipeConsole(highlight=False, markup=False, emoji=False)
+    return Terminal(sys.stdout or io.StringIO())  # there is none where it was closed
 
 
-def notes() -> Console:
+def notes() -> Terminal:
     """Standard error, for everything said beside it."""
-    return PipeConsole(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return Terminal(sys.stderr or io.StringIO(), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +81,16 @@ class Globals:
 
     def _warn(self, sentence: str) -> None:
         if not self.verbose:  # who asked for more hears it once, at the end
-            notes().print(printable(sentence))
+            notes().print(sentence)
 
     def _tell(self, memory: Memory, said: list[str]) -> None:
         """With -v, whose models were used."""
         if not self.verbose:
             return
         for sentence in said:
-            notes().print(printable(sentence))
+            notes().print(sentence)
         if memory.embedder is not None and not said:
-            notes().print(printable(f"The embedder {memory.embedder.name} is this command's own."))
+            notes().print(f"The embedder {memory.embedder.name} is this command's own.")
 
     @contextmanager
     def located(self) -> Iterator[tuple[str, EmbeddedServer | None, Settings]]:
@@ -137,5 +126,5 @@ def globals_of(context: Context) -> Globals:
 
 def complain(error: RecallError) -> int:
     """Says what is wrong and the way out; returns the exit code."""
-    notes().print(f"Error: {printable(str(error))}")
+    notes().print(f"Error: {error}")
     return NO_DATABASE if isinstance(error, DatabaseError) else BAD_INPUT

@@ -79,7 +79,7 @@ def context(
 def _show(block: ContextBlock, budget: int) -> None:
     """The text alone on standard output, so that it can be piped into a prompt; the rest beside it."""
     for step in block.skipped:
-        notes().print(f"Skipped: {printable(step)}")
+        notes().print(f"Skipped: {step}")
     if block.hits:
         output().out(printable(block.text))
     notes().print(_summary(block, budget))

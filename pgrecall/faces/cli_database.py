@@ -87,16 +87,16 @@ def _tell(done: object, server: EmbeddedServer | None) -> None:
     from pgrecall.schema.migrate import Upgrade
 
     assert isinstance(done, Upgrade)
-    console = output()
+    terminal = output()
     after = done.after
     kept = f"schema {after.revision}, embeddings of {after.dimensions} dimensions"
     if done.before.revision is None:
-        console.print(f"Initialised: {kept}.", soft_wrap=True)
+        terminal.print(f"Initialised: {kept}.", soft_wrap=True)
     elif done.changed:
-        console.print(f"Upgraded from schema {done.before.revision}: {kept}.", soft_wrap=True)
+        terminal.print(f"Upgraded from schema {done.before.revision}: {kept}.", soft_wrap=True)
     else:
-        console.print(f"Nothing to do: {kept}.", soft_wrap=True)
+        terminal.print(f"Nothing to do: {kept}.", soft_wrap=True)
     if server is not None:
-        console.print(f"{server.describe()}.", soft_wrap=True)
+        terminal.print(f"{server.describe()}.", soft_wrap=True)
     for left in done.left:
         notes().print(f"Note: {left.problem}. An administrator runs: {left.fix}")

@@ -6,13 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from rich.text import Text
-
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli_base import DONE, AsJson, globals_of, is_fresh, output
 from pgrecall.faces.command_line import Context, Exit, Option
 from pgrecall.faces.documents import to_text
-from pgrecall.faces.snippets import printable
 from pgrecall.faces.values import clock
 
 if TYPE_CHECKING:
@@ -121,14 +118,12 @@ def _asked(found: Finding, areas: Collection[str]) -> bool:
 
 
 def _show(findings: list[Finding]) -> None:
-    console = output()
+    terminal = output()
     before: Area | None = None
     for found in findings:
         area = found.area if found.area != before else ""
         before = found.area
-        line = Text.assemble(
-            f"{area:<9} ", (f"{found.level:<4}", _STYLES[found.level]), f"  {printable(found.said)}"
-        )
-        console.print(line, soft_wrap=True)
+        level = (f"{found.level:<4}", _STYLES[found.level])
+        terminal.print(f"{area:<9} ", level, f"  {found.said}", soft_wrap=True)
         if found.fix:
-            console.print(Text(f"{'':16}→ {printable(found.fix)}", style="dim"), soft_wrap=True)
+            terminal.print((f"{'':16}→ {found.fix}", "dim"), soft_wrap=True)

@@ -7,17 +7,14 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import Annotated, BinaryIO
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli_base import BROKEN_PIPE, Globals, Now, globals_of, notes, output
+from pgrecall.faces.cli_base import Globals, Now, globals_of, notes, output
 from pgrecall.faces.command_line import Argument, Context, Exit, Option
 from pgrecall.faces.progress import Progress
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.terminal import BROKEN_PIPE, Terminal
 from pgrecall.faces.values import parse_moment
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 STREAM = Path("-")
 """Standard input or output in place of a file."""
@@ -73,6 +70,6 @@ def import_export(given: Globals, path: Path, *, embeddings: bool) -> None:
             notes().print("Without vectors; `pgrecall job run embed` makes them, a worker does so by itself.")
 
 
-def _tell(console: Console, what: str, counts: Mapping[str, int]) -> None:
+def _tell(terminal: Terminal, what: str, counts: Mapping[str, int]) -> None:
     held = ", ".join(f"{counts.get(kind, 0):,} {things}" for kind, things in _THINGS)
-    console.print(f"{printable(what)}: {held}; {1 + sum(counts.values()):,} lines.", soft_wrap=True)
+    terminal.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.", soft_wrap=True)

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
-from rich.table import Table
-
 from pgrecall.faces.cli_base import AsJson, globals_of, notes, output
 from pgrecall.faces.command_line import Argument, CommandGroup, Context
 from pgrecall.faces.documents import plain, to_text
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.tables import Table
 from pgrecall.faces.values import text
 from pgrecall.models.keys import ApiKey
 
@@ -41,8 +39,10 @@ def list_(context: Context, as_json: AsJson = False) -> None:
         keys = memory.api_keys()
     if as_json:
         output().out(to_text(keys))
+    elif keys:
+        output().show(_table(keys))
     else:
-        output().print(_table(keys) if keys else "There is no key yet; `pgrecall key create NAME` makes one.")
+        output().print("There is no key yet; `pgrecall key create NAME` makes one.")
 
 
 @key_commands.add("revoke")
@@ -54,13 +54,11 @@ def revoke(context: Context, key: Annotated[int, Argument(metavar="ID", help="As
 
 
 def _table(keys: Sequence[ApiKey]) -> Table:
-    shown = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("id", "name", "made", "last used", "state"):
-        shown.add_column(column, justify="right" if column == "id" else "left", overflow="fold")
+    shown = Table("id", "name", "made", "last used", "state", right=("id",))
     for key in keys:
         revoked = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
         last = _minute(key.last_used_at) if key.last_used_at else "never"
-        shown.add_row(str(key.id), printable(key.name), _minute(key.created_at), last, revoked)
+        shown.add_row(str(key.id), key.name, _minute(key.created_at), last, revoked)
     return shown
 
 

@@ -9,7 +9,6 @@ from pgrecall.faces.cli_base import NOTHING_FOUND, AsJson, globals_of, notes, ou
 from pgrecall.faces.command_line import Argument, CommandGroup, Context, Exit, Option
 from pgrecall.faces.documents import to_text
 from pgrecall.faces.render_layers import layer_documents, show_layers
-from pgrecall.faces.snippets import printable
 from pgrecall.faces.values import text
 from pgrecall.vitality import Preset
 from pgrecall.vitality.rates import Reading
@@ -86,7 +85,7 @@ def drop(context: Context, name: Name) -> None:
     with globals_of(context).opened() as memory:
         dropped = memory.drop_layer(text(name, "The name of the layer"))
     if not dropped:
-        notes().print(f"Layer {printable(name)} is the database's; this tenant has none of its own.")
+        notes().print(f"Layer {name} is the database's; this tenant has none of its own.")
         raise Exit(NOTHING_FOUND)
     output().print("Dropped.")
 

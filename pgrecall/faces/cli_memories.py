@@ -126,8 +126,7 @@ def forget(
 
 
 def _confirm(name: str) -> None:
-    console = notes()
-    if not (console.is_terminal and confirm(f"Delete {name!r} for good?", err=True)):
+    if not (notes().interactive and confirm(f"Delete {name!r} for good?", err=True)):
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
 
 

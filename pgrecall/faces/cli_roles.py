@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from rich.table import Table
-
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli_base import AsJson, globals_of, notes, output
 from pgrecall.faces.command_line import Argument, CommandGroup, Context, Option
 from pgrecall.faces.documents import to_text
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.tables import Table
 from pgrecall.faces.values import text
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ def create(
             password=password,
             timeout=settings.connect_timeout,
         )
-    notes().print(f"Role {printable(name)} {_acts_for(tenant)}.")
+    notes().print(f"Role {name} {_acts_for(tenant)}.")
 
 
 @role_commands.add("bind")
@@ -72,7 +70,7 @@ def bind(
     wanted = _tenant(tenant, any_tenant=any_tenant)
     with globals_of(context).located() as (url, _, settings):
         changed = roles.bind(url, text(name, "The role"), wanted, timeout=settings.connect_timeout)
-    said = f"Role {printable(name)} {_acts_for(wanted)}"
+    said = f"Role {name} {_acts_for(wanted)}"
     output().print(f"{said}." if changed else f"{said} already.", soft_wrap=True)
 
 
@@ -98,8 +96,10 @@ def list_(
         found = roles.bindings(url, timeout=settings.connect_timeout)
     if as_json:
         output().out(to_text(found))
+    elif found:
+        output().show(_table(found))
     else:
-        output().print(_table(found) if found else "No role is bound; `pgrecall role create` makes one.")
+        output().print("No role is bound; `pgrecall role create` makes one.")
 
 
 def _tenant(named: str | None, *, any_tenant: bool) -> str:
@@ -111,15 +111,13 @@ def _tenant(named: str | None, *, any_tenant: bool) -> str:
 
 
 def _acts_for(tenant: str) -> str:
-    return "may name any tenant" if tenant == ANY else f"acts for tenant {printable(tenant)}"
+    return "may name any tenant" if tenant == ANY else f"acts for tenant {tenant}"
 
 
 def _table(bindings: Sequence[RoleBinding]) -> Table:
-    shown = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("role", "tenant", "may", "state"):
-        shown.add_column(column, overflow="fold")
+    shown = Table("role", "tenant", "may", "state")
     for found in bindings:
         state = "can log in" if found.may_log_in else "cannot log in" if found.present else "is not there"
         tenant = "any" if found.tenant == ANY else found.tenant
-        shown.add_row(printable(found.role), printable(tenant), found.may, state)
+        shown.add_row(found.role, tenant, found.may, state)
     return shown

@@ -8,7 +8,6 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli_base import DONE, NOTHING_FOUND, AsJson, globals_of, notes, output
 from pgrecall.faces.cli_filters import NONE, Filters, InvalidToo, LeastRelevance, Many
 from pgrecall.faces.command_line import Argument, Context, Exit, Option
-from pgrecall.faces.snippets import printable
 from pgrecall.faces.values import clock, parse_moment, parse_reference, question, text, texts
 from pgrecall.models import SearchResult, VitalityMode
 
@@ -101,7 +100,7 @@ def search(
 
 def _show(result: SearchResult, explain: bool) -> None:
     for step in result.skipped:
-        notes().print(f"Skipped: {printable(step)}")
+        notes().print(f"Skipped: {step}")
     if result.hits:
         from pgrecall.faces.render import show_hits
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-
-from rich import progress
+from typing import TYPE_CHECKING
 
 from pgrecall.faces.cli_base import notes
+
+if TYPE_CHECKING:
+    from rich import progress
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -17,20 +19,22 @@ class Progress:
 
     def __init__(self, what: str, things: str, total: int | None) -> None:
         self._what, self._things, self._total = what, things, total
-        self._console = notes()
+        self._terminal = notes()
         self._told_at = time.monotonic()
         self._bar: progress.Progress | None = None
         self._count = 0
 
     def __enter__(self) -> Progress:
-        if self._console.is_terminal:
+        if self._terminal.interactive and self._terminal.styled:
+            from rich import progress
+
             self._bar = progress.Progress(
                 progress.TextColumn("{task.description}"),
                 progress.BarColumn(),
                 progress.MofNCompleteColumn(),
                 progress.TextColumn(self._things),
                 progress.TimeRemainingColumn(),
-                console=self._console,
+                console=self._terminal.rich,
                 transient=True,
             )
             self._bar.start()
@@ -47,7 +51,7 @@ class Progress:
         elif time.monotonic() - self._told_at >= _SECONDS_BETWEEN_LINES:
             self._told_at = time.monotonic()
             of = "" if self._total is None else f" of {self._total:,}"
-            self._console.print(f"{self._what}: {self._count:,}{of} {self._things}")
+            self._terminal.print(f"{self._what}: {self._count:,}{of} {self._things}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
+from pgrecall.faces.folding import Line, Piece, cells_of, fold
 from pgrecall.faces.snippets import matches, printable, snippet
+from pgrecall.faces.terminal import Terminal
 from pgrecall.models import Hit, SearchResult
 from pgrecall.search.explain import sentence, terms
 
 ZONE_STYLES = {"active": "green", "stale": "yellow", "fading": "dark_orange", "archived": "bright_black"}
 NARROW = 72
 _WIDTHS = {"#": 3, "score": 5, "relevance": 9, "vitality": 13, "layer": 9}
+_LEFT = ("vitality", "layer", "memory")
+_GAP = 2
 _BAR = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def show_hits(console: Console, result: SearchResult, *, explain: bool) -> None:
+class _Column(NamedTuple):
+    name: str
+    begin: int
+    width: int
+
+
+def show_hits(terminal: Terminal, result: SearchResult, *, explain: bool) -> None:
     """Hits, best first, as wide as the terminal is."""
     if explain and result.names:
-        console.print(f"Names taken out of the question's meaning: {printable(', '.join(result.names))}.")
-    wide = console.width >= NARROW
-    for hit in result.hits:
-        console.print(_row(console, hit) if wide else _block(console, hit))
-        if explain and hit.explanation:
-            console.print(Padding(_explained(hit), (0, 0, 0, 4)))
-        console.print()
+        terminal.print(f"Names taken out of the question's meaning: {printable(', '.join(result.names))}.")
+    terminal.lines(_laid_out(terminal, result.hits, explain=explain))
 
 
-def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> Text:
+def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> list[Piece]:
     """A bar of 8 cells in the zone's colour, and the number."""
     filled = min(max(vitality, 0.0), 1.0) * _BAR
     whole = int(filled)
@@ -41,7 +43,7 @@ def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> Text:
         bar = f"{'█' * whole}{part}".ljust(_BAR, "·")
     else:
         bar = f"{'#' * whole}".ljust(_BAR, ".")
-    return Text.assemble((bar, ZONE_STYLES.get(zone, "")), f" {vitality:.2f}")
+    return [(bar, ZONE_STYLES.get(zone, "")), (f" {vitality:.2f}", "")]
 
 
 def name_of(title: str, key: str | None, number: int) -> str:
@@ -49,55 +51,102 @@ def name_of(title: str, key: str | None, number: int) -> str:
     return " ".join(printable(title or key or f"memory {number}").split())
 
 
-def _row(console: Console, hit: Hit) -> Table:
-    """One row of the table; each hit is a table of the same widths, so that text can stand between them."""
-    room = console.width - sum(_WIDTHS.values()) - 2 * len(_WIDTHS)
-    table = Table(
-        box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_header=hit.rank == 1
-    )
-    for name, width in _WIDTHS.items():
-        table.add_column(name, width=width, justify="left" if name in ("vitality", "layer") else "right")
-    table.add_column("memory", width=room, overflow="fold")
-    vitality = _vitality(console, hit)
-    vitality.append(f"\n{hit.zone}", style=ZONE_STYLES.get(hit.zone, ""))
-    numbers = (str(hit.rank), f"{hit.score:.2f}", f"{hit.relevance:.2f}")
-    table.add_row(
-        *numbers, vitality, printable(hit.layer), Group(*_told(hit, (2 if room > 50 else 3) * room - 4))
-    )
-    return table
+def _laid_out(terminal: Terminal, hits: Sequence[Hit], *, explain: bool) -> Iterator[Line]:
+    columns = _columns(terminal.width, hits) if terminal.width >= NARROW else ()
+    if columns:
+        yield _beside([[(column.name, "bold")] for column in columns], columns)
+    for hit in hits:
+        if columns:
+            yield from _row(hit, columns, unicode=terminal.unicode)
+        else:
+            yield from _block(hit, terminal.width, unicode=terminal.unicode)
+        if explain and hit.explanation:
+            yield from _indented(_explained(hit), terminal.width, 4)
+        yield ()
 
 
-def _block(console: Console, hit: Hit) -> RenderableType:
-    numbers = Text(f"score {hit.score:.2f}, relevance {hit.relevance:.2f}, {printable(hit.layer)}\n")
-    numbers.append_text(_vitality(console, hit)).append(f" {hit.zone}", style=ZONE_STYLES.get(hit.zone, ""))
-    title, *rest = _told(hit, 2 * console.width)
-    return Group(Text.assemble(f"{hit.rank}. ", title), Padding(Group(numbers, *rest), (0, 0, 0, 3)))
+def _columns(width: int, hits: Sequence[Hit]) -> tuple[_Column, ...]:
+    """Where each column begins; that of memories has the room which the others leave."""
+    columns, begin = [], 0
+    for name, least in _WIDTHS.items():
+        taken = max([least, *(len(str(hit.rank)) for hit in hits)]) if name == "#" else least
+        columns.append(_Column(name, begin, taken))
+        begin += taken + _GAP
+    return (*columns, _Column("memory", begin, width - begin))
 
 
-def _told(hit: Hit, room: int) -> list[Text]:
-    shown = [Text(name_of(hit.title, hit.key, hit.id), style="bold")]
+def _row(hit: Hit, columns: Sequence[_Column], *, unicode: bool) -> Iterator[Line]:
+    room = columns[-1].width
+    told = _told(hit, (2 if room > 50 else 3) * room - 4)
+    cells: list[list[list[Piece]]] = [
+        [[(str(hit.rank), "")]],
+        [[(f"{hit.score:.2f}", "")]],
+        [[(f"{hit.relevance:.2f}", "")]],
+        [vitality_bar(hit.vitality, hit.zone, unicode=unicode), [_zone(hit)]],
+        fold([(printable(hit.layer), "")], columns[-2].width),
+        [line for part in told for line in fold(part, room)],
+    ]
+    for lines in zip_longest(*cells, fillvalue=[]):
+        yield _beside(lines, columns)
+
+
+def _beside(parts: Sequence[Line], columns: Sequence[_Column]) -> Line:
+    """One line of the table, without the blanks that would end it."""
+    line: list[Piece] = []
+    at = 0
+    for part, column in zip(parts, columns, strict=True):
+        if not part:
+            continue
+        taken = cells_of(part)
+        begin = column.begin + (0 if column.name in _LEFT else column.width - taken)
+        line += [(" " * (begin - at), ""), *part]
+        at = begin + taken
+    return line
+
+
+def _block(hit: Hit, width: int, *, unicode: bool) -> Iterator[Line]:
+    title, *rest = _told(hit, 2 * width)
+    yield from fold([(f"{hit.rank}. ", ""), *title], width)
+    numbers = f"score {hit.score:.2f}, relevance {hit.relevance:.2f}, {printable(hit.layer)}"
+    bar = [*vitality_bar(hit.vitality, hit.zone, unicode=unicode), (" ", ""), _zone(hit)]
+    for part in ([(numbers, "")], bar, *rest):
+        yield from _indented(part, width, 3)
+
+
+def _indented(pieces: Sequence[Piece], width: int, by: int) -> Iterator[Line]:
+    for line in fold(pieces, max(1, width - by)):
+        yield [(" " * by, ""), *line]
+
+
+def _told(hit: Hit, room: int) -> list[list[Piece]]:
+    """What a hit is: its name, its key or id, and the part of its text that shows why."""
+    told = [[(name_of(hit.title, hit.key, hit.id), "bold")]]
     if hit.title:
-        shown.append(Text(printable(hit.key) if hit.key else f"id {hit.id}", style="cyan"))
+        told.append([(printable(hit.key) if hit.key else f"id {hit.id}", "cyan")])
     words, spans = snippet(hit.body, _words(hit), max(60, room))
-    body = Text(words)
+    return [*told, _marked(words, spans)] if words else told
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int]]) -> list[Piece]:
+    """The text with what stands at these places bold."""
+    pieces, at = [], 0
     for begin, end in spans:
-        body.stylize("bold", begin, end)
-    return [*shown, body]
+        pieces += [(text[at:begin], ""), (text[begin:end], "bold")]
+        at = end
+    return [*pieces, (text[at:], "")]
 
 
-def _explained(hit: Hit) -> Text:
+def _zone(hit: Hit) -> Piece:
+    return hit.zone, ZONE_STYLES.get(hit.zone, "")
+
+
+def _explained(hit: Hit) -> list[Piece]:
     text = f"{hit.title} {hit.author or ''} {hit.body}"[:200_000]
     spelt = {lexeme: text[begin:end].lower() for begin, end, lexeme in reversed(matches(text, _words(hit)))}
-    told = Text(printable(sentence(hit.explanation, spelt)), style="italic")
-    for what, said in terms(hit.explanation):
-        told.append(f"\n{what}: {printable(said)}", style="not italic dim")
-    return told
+    told = [(printable(sentence(hit.explanation, spelt)), "italic")]
+    return [*told, *((f"\n{what}: {printable(said)}", "dim") for what, said in terms(hit.explanation))]
 
 
 def _words(hit: Hit) -> Mapping[str, float]:
     words: Mapping[str, float] = hit.explanation.get("arms", {}).get("lexical", {}).get("words", {})
     return words
-
-
-def _vitality(console: Console, hit: Hit) -> Text:
-    return vitality_bar(hit.vitality, hit.zone, unicode=console.encoding.lower().startswith("utf"))

@@ -6,12 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from pgrecall.faces.render import ZONE_STYLES
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.tables import Table
+from pgrecall.faces.terminal import Terminal
 from pgrecall.models import Layer, Setting
 from pgrecall.vitality import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
 
@@ -20,28 +17,28 @@ _ZONES = ("active", "stale", "fading")
 _UNITS = (("min", 1 / 1440), ("h", 1 / 24), ("d", 1.0), ("y", 365.25))
 
 
-def show_layers(console: Console, layers: Sequence[Layer]) -> None:
+def show_layers(terminal: Terminal, layers: Sequence[Layer]) -> None:
     """What is set of each layer, then what that comes to."""
-    rates = _table("layer", "rate", "reading", "decay", "birth", *_ZONES, "whose")
+    rates = Table("layer", "rate", "reading", "decay", "birth", *_ZONES, "whose")
     for layer in layers:
         zones = layer.rates.zones
         numbers = (layer.rates.birth_weight, zones.active, zones.stale, zones.fading)
         rates.add_row(
-            printable(layer.name),
+            layer.name,
             f"{layer.rates.metabolic_rate:g}",
             layer.rates.reading,
             f"{layer.rates.base_decay:g}",
             *(f"{number:g}" for number in numbers),
             layer.source,
         )
-    console.print(rates)
-    console.print("\nIn a zone until so long after the last access:", soft_wrap=True)
-    days = _table("layer", "accesses", *(Text(zone, style=ZONE_STYLES[zone]) for zone in _ZONES))
+    terminal.show(rates)
+    terminal.print("\nIn a zone until so long after the last access:", soft_wrap=True)
+    days = Table("layer", "accesses", *((zone, ZONE_STYLES[zone]) for zone in _ZONES))
     for layer in layers:
         for told, history in (("one", ONE_ACCESS), ("ten, daily", TEN_DAILY)):
             horizon = days_in_zones(layer.rates, history)
-            days.add_row(printable(layer.name), told, *(duration(getattr(horizon, zone)) for zone in _ZONES))
-    console.print(days)
+            days.add_row(layer.name, told, *(duration(getattr(horizon, zone)) for zone in _ZONES))
+    terminal.show(days)
 
 
 def layer_documents(layers: Sequence[Layer]) -> list[dict[str, Any]]:
@@ -67,19 +64,19 @@ def layer_documents(layers: Sequence[Layer]) -> list[dict[str, Any]]:
     ]
 
 
-def show_settings(console: Console, settings: Sequence[Setting]) -> None:
+def show_settings(terminal: Terminal, settings: Sequence[Setting]) -> None:
     """A table of settings; values that are not the default stand out."""
-    table = _table("setting", "value", "default", "bounds", "whose", "what it is")
+    table = Table("setting", "value", "default", "bounds", "whose", "what it is")
     for setting in settings:
         table.add_row(
             setting.name,
-            Text(_number(setting.value), style="" if setting.source == "default" else "bold cyan"),
+            (_number(setting.value), "" if setting.source == "default" else "bold cyan"),
             _number(setting.default),
             f"{_number(setting.low)} to {_number(setting.high)}",
             "" if setting.source == "default" else setting.source,
             setting.about,
         )
-    console.print(table)
+    terminal.show(table)
 
 
 def duration(days: float) -> str:
@@ -101,10 +98,3 @@ def _number(value: float) -> str:
 def _days(horizon: ZoneHorizon) -> dict[str, float | None]:
     days = {zone: getattr(horizon, zone) for zone in _ZONES}
     return {zone: None if math.isinf(value) else value for zone, value in days.items()}
-
-
-def _table(*columns: str | Text) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    return table

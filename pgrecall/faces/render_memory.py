@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from pgrecall.faces.folding import Piece
 from pgrecall.faces.render import ZONE_STYLES, name_of, vitality_bar
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.tables import Table
+from pgrecall.faces.terminal import Terminal
 from pgrecall.models import ImportReport, Link, Problem, StoredMemory
 from pgrecall.search.explain import activation_terms
 
@@ -19,60 +17,61 @@ SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
 
 
-def show_memory(console: Console, memory: StoredMemory) -> None:
+def show_memory(terminal: Terminal, memory: StoredMemory) -> None:
     """Everything that is stored of it."""
-    console.print(Text(name_of(memory.title, memory.key, memory.id), style="bold"))
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="cyan", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in _fields(memory):
-        grid.add_row(name, Text(printable(value)))
-    unicode = console.encoding.lower().startswith("utf")
-    bar = vitality_bar(memory.vitality.vitality, memory.vitality.zone, unicode=unicode)
-    zone = memory.vitality.zone
-    grid.add_row("vitality", bar.append(f" {zone}", style=ZONE_STYLES.get(zone, "")))
-    grid.add_row("", Text(activation_terms(asdict(memory.vitality)), style="dim"))
-    for name, link in zip(["links"] + [""] * len(memory.links), memory.links, strict=False):
-        grid.add_row(name, _link(link))
-    console.print(grid)
+    terminal.print((name_of(memory.title, memory.key, memory.id), "bold"))
+    terminal.show(_fields(memory, unicode=terminal.unicode))
     if memory.body:
-        console.print()
-        console.print(Text(printable(memory.body)))
+        terminal.print()
+        terminal.print(memory.body)
 
 
-def show_import(console: Console, report: ImportReport) -> None:
+def show_import(terminal: Terminal, report: ImportReport) -> None:
     """What was stored, what is gone from the source, and what could not be used."""
-    console.print(
+    terminal.print(
         f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
         f"{report.links_pending:,} links wait for their target.",
         soft_wrap=True,
     )
     if report.removed:
         more = len(report.removed) - SHOWN_KEYS
-        console.print(
+        terminal.print(
             f"{len(report.removed):,} memories of this source are no longer in it; they are kept, "
             "`pgrecall forget` archives them:",
             soft_wrap=True,
         )
         for key in report.removed[:SHOWN_KEYS]:
-            console.print(f"  {printable(key)}", soft_wrap=True)
+            terminal.print(f"  {key}", soft_wrap=True)
         if more > 0:
-            console.print(f"  and {more:,} more")
-    show_problems(console, report.problems)
+            terminal.print(f"  and {more:,} more")
+    show_problems(terminal, report.problems)
 
 
-def show_problems(console: Console, problems: Sequence[Problem]) -> None:
+def show_problems(terminal: Terminal, problems: Sequence[Problem]) -> None:
     """What could not be used: where, and why."""
     if not problems:
         return
-    console.print(f"{len(problems):,} could not be used:" if len(problems) > 1 else "1 could not be used:")
+    terminal.print(f"{len(problems):,} could not be used:" if len(problems) > 1 else "1 could not be used:")
     for problem in problems[:SHOWN_PROBLEMS]:
-        console.print(f"  {printable(problem.where)}: {printable(problem.reason)}", soft_wrap=True)
+        terminal.print(f"  {problem.where}: {problem.reason}", soft_wrap=True)
     if len(problems) > SHOWN_PROBLEMS:
-        console.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
+        terminal.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
 
 
-def _fields(memory: StoredMemory) -> Iterator[tuple[str, str]]:
+def _fields(memory: StoredMemory, *, unicode: bool) -> Table:
+    fields = Table("name", "value", headed=False)
+    for name, value in _values(memory):
+        fields.add_row((name, "cyan"), value)
+    zone = memory.vitality.zone
+    bar = vitality_bar(memory.vitality.vitality, zone, unicode=unicode)
+    fields.add_row(("vitality", "cyan"), [*bar, (f" {zone}", ZONE_STYLES.get(zone, ""))])
+    fields.add_row("", (activation_terms(asdict(memory.vitality)), "dim"))
+    for name, link in zip(["links"] + [""] * len(memory.links), memory.links, strict=False):
+        fields.add_row((name, "cyan"), _link(link))
+    return fields
+
+
+def _values(memory: StoredMemory) -> Iterator[tuple[str, str]]:
     skipped = ("title", "body", "vitality", "links")
     for name in memory.__slots__:
         value = getattr(memory, name)
@@ -85,7 +84,7 @@ def _fields(memory: StoredMemory) -> Iterator[tuple[str, str]]:
         yield name.replace("_", " "), "yes" if value is True else str(value)
 
 
-def _link(link: Link) -> Text:
+def _link(link: Link) -> list[Piece]:
     arrow = "→" if link.outgoing else "←"
     name = name_of(link.other_title, link.other_key, link.other)
-    return Text.assemble(f"{arrow} {link.relation.replace('_', ' ')} ", (name, "bold"), f" ({link.other})")
+    return [(f"{arrow} {link.relation.replace('_', ' ')} ", ""), (name, "bold"), (f" ({link.other})", "")]

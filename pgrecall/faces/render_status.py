@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from pgrecall.faces.render import ZONE_STYLES
-from pgrecall.faces.snippets import printable
+from pgrecall.faces.tables import Table
+from pgrecall.faces.terminal import Terminal
 from pgrecall.models import Status
 
 _ZONES = ("active", "stale", "fading", "archived")
 
 
-def show_status(console: Console, state: Status, where: str) -> None:
+def show_status(terminal: Terminal, state: Status, where: str) -> None:
     """Counts, a table of layers by zones, how upkeep stands, and what needs somebody's eye."""
     for line in _lines(state, where):
-        console.print(printable(line), soft_wrap=True)
+        terminal.print(line, soft_wrap=True)
     if state.layers:
-        console.print(_layers(state))
+        terminal.show(_layers(state))
     for alarm in state.alarms:
-        console.print(Text(f"Alarm: {printable(alarm)}", style="bold red"), soft_wrap=True)
+        terminal.print((f"Alarm: {alarm}", "bold red"), soft_wrap=True)
 
 
 def _lines(state: Status, where: str) -> Iterator[str]:
@@ -42,14 +39,11 @@ def _lines(state: Status, where: str) -> Iterator[str]:
 
 
 def _layers(state: Status) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("layer")
-    table.add_column("memories", justify="right")
-    for zone in _ZONES:
-        table.add_column(Text(zone, style=ZONE_STYLES[zone]), justify="right")
+    zones = ((zone, ZONE_STYLES[zone]) for zone in _ZONES)
+    table = Table("layer", "memories", *zones, right=("memories", *_ZONES))
     for layer in state.layers:
         counts = [f"{layer.zones.get(zone, 0):,}" for zone in _ZONES]
-        table.add_row(printable(layer.layer), f"{layer.memories:,}", *counts)
+        table.add_row(layer.layer, f"{layer.memories:,}", *counts)
     return table
 
 

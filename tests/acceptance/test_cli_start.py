@@ -31,6 +31,7 @@ NEEDLESS = {
     "onnxruntime",
     "pydantic",
     "pydantic_core",
+    "rich",
     "sentence_transformers",
     "sqlalchemy",
     "tenacity",
