@@ -9,11 +9,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from http.client import HTTPConnection, HTTPException
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from pgrecall.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
 
 MODELS = "/v1/models"
 """Where a service tells of its models; below it they are asked."""
@@ -65,6 +67,8 @@ class Lender:
         Raises:
             NotLent: there was none.
         """
+        from http.client import HTTPException  # not for those who ask none
+
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         content = None
         if body is not None:
@@ -99,12 +103,12 @@ class Lender:
             connection.close()
 
     def _connection(self, patience: float) -> HTTPConnection:
+        from http.client import HTTPConnection, HTTPSConnection
+
         address = urlsplit(self.url)
         assert address.hostname
         if address.scheme == "http":
             return HTTPConnection(address.hostname, address.port, timeout=patience)
-        from http.client import HTTPSConnection  # draws in ssl
-
         return HTTPSConnection(address.hostname, address.port, timeout=patience)
 
     def _path(self, path: str) -> str:

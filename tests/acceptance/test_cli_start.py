@@ -23,6 +23,7 @@ NEEDLESS = {
     "alembic",
     "apscheduler",
     "filelock",
+    "http.client",
     "httpx",
     "jinja2",
     "mcp",
