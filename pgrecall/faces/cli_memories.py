@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, get_args
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.accesses import load_accesses, show_loaded
 from pgrecall.faces.cli_base import (
     BAD_INPUT,
     DONE,
@@ -64,6 +63,8 @@ def access(
     if (memory is None) == (history is None):
         raise InvalidInput("Name either a memory or, with --from, a file.")
     if history is not None:
+        from pgrecall.faces.accesses import load_accesses, show_loaded  # draws in every importer
+
         with globals_of(context).opened() as client:
             loaded = load_accesses(client, history, now=moment)
         show_loaded(output(), loaded)

@@ -60,6 +60,20 @@ NEEDLESS = {
 
 def test_a_search_imports_what_it_needs(database_url: str, memory: Memory, settings: Settings) -> None:
     memory.remember("the harbour opens in May")
+    shown, imported = answered(database_url, settings, "search", "harbour")
+    assert "harbour" in shown
+    assert NEEDLESS & imported == set()
+
+
+def test_a_use_is_recorded_without_importers(database_url: str, memory: Memory, settings: Settings) -> None:
+    memory.remember("the harbour opens in May", key="harbour")
+    shown, imported = answered(database_url, settings, "access", "harbour")
+    assert shown.startswith("Recorded.")
+    assert {"pydantic", "rich", "yaml", "pgrecall.importers.jsonl"} & imported == set()
+
+
+def answered(database_url: str, settings: Settings, *command: str) -> tuple[str, set[str]]:
+    """What a command printed, and every module that was there in the end."""
     asked = os.environ | {
         "PGRECALL_DATABASE_URL": database_url,
         "PGRECALL_TENANT": settings.tenant,
@@ -67,12 +81,12 @@ def test_a_search_imports_what_it_needs(database_url: str, memory: Memory, setti
         "PGRECALL_EMBEDDER_DIMENSIONS": str(settings.embedder_dimensions),
     }
     done = subprocess.run(
-        [sys.executable, "-c", RUN, "search", "harbour"],
+        [sys.executable, "-c", RUN, *command],
         env=asked,
         capture_output=True,
         text=True,
         check=True,
     )
     told = json.loads(done.stderr.splitlines()[-1])
-    assert (told["code"], "harbour" in done.stdout) == (0, True)
-    assert NEEDLESS & set(told["modules"]) == set()
+    assert not told["code"]
+    return done.stdout, set(told["modules"])
