@@ -60,12 +60,15 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(testrun_uid: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+def server(
+    testrun_uid: str, worker_id: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EmbeddedServer]:
     """The embedded server, shared by all workers of the run; the last one stops and removes it."""
     # Not under tmp_path: as root the server runs as an account that may not pass pytest's private folders.
     folder = Path(tempfile.gettempdir()) / f"pgrecall-{testrun_uid[:12]}"
     # One worker after the other comes or goes: what one removes, another may just be starting again.
-    door = FileLock(str(tmp_path_factory.getbasetemp().parent / f"{folder.name}.lock"))
+    own = tmp_path_factory.getbasetemp()  # of one worker; what contains it is all workers'
+    door = FileLock(str((own if worker_id == "master" else own.parent) / "server.lock"))
     with door:
         folder.mkdir(mode=0o755, exist_ok=True)
         running = EmbeddedServer.start(folder / "data", fast=True)
