@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall.embedded import EmbeddedServer
-from tests.conftest import DIMENSIONS, NOW, dropped
+from tests.conftest import DIMENSIONS, NOW, cloned, dropped
 
 pytestmark = pytest.mark.slow
 
@@ -183,7 +183,7 @@ def clone(server: EmbeddedServer, template: str) -> Iterator[Callable[[], Corpus
     def make() -> Corpus:
         name = f"test_plans_{uuid.uuid4().hex[:12]}"
         with psycopg.connect(server.url, autocommit=True) as admin:
-            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+            cloned(admin, name, template)
         corpus = Corpus(make_conninfo(server.url, dbname=name))
         made.append((name, corpus))
         corpus.run("LOAD 'auto_explain'", tenant="big")

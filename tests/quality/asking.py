@@ -18,6 +18,7 @@ from pgrecall.embedded import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embedding import Embedder
 from pgrecall.settings import Settings
+from tests.conftest import alone, dropped
 
 DIMENSIONS = 384
 
@@ -46,7 +47,7 @@ def examples(server: EmbeddedServer, embedder: Embedder | None) -> Iterator[Exam
     url = make_conninfo(server.url, dbname=name)
     settings = Settings(embedder="local" if embedder else "none")
     with psycopg.connect(server.url, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name}")
+        alone(admin, f"CREATE DATABASE {name}")
         try:
             migrate.upgrade(url, dimensions=DIMENSIONS)
             with ExitStack() as stack:
@@ -57,7 +58,7 @@ def examples(server: EmbeddedServer, embedder: Embedder | None) -> Iterator[Exam
                     fill(memory, corpus)
                 yield Examples(clients)
         finally:
-            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            dropped(admin, name)
 
 
 def without(judged: Sequence[Judged], option: str) -> list[Judged]:
