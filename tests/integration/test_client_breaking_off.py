@@ -6,19 +6,21 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Coroutine, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pgrecall import AsyncMemory, DatabaseTimeout, InvalidInput, Memory
-from pgrecall.database import transactions
+from pgrecall.database import async_pool, connections, pool, transactions
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.integration.blocking import memories_locked, silent, waiting
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 WAITING = (
     "SELECT count(*) AS n FROM pg_stat_activity "
@@ -35,6 +37,36 @@ async def blocked(query: Query) -> int:
     return await asyncio.to_thread(waiting, query)
 
 
+def nothing_runs(query: Query) -> None:
+    """No call is left in Postgres, though what it waited for is still held; the last may take a moment to go."""
+    until(lambda: query(WAITING) == [{"n": 0}], "the end of all calls")
+
+
+async def answer(call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """What a call gives that nobody holds up, however long a busy machine keeps it from its timeout."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            with suppress(DatabaseTimeout):
+                return await call()
+
+
+class Clock:
+    """By which a client waits for an answer; put forward, it need not be waited for."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    for module in (connections, transactions, pool, async_pool):
+        monkeypatch.setattr(module, "time", made)
+    return made
+
+
 def test_a_cancelled_search_is_cancelled_in_postgres(
     settings: Settings, database_url: str, query: Query
 ) -> None:
@@ -47,7 +79,7 @@ def test_a_cancelled_search_is_cancelled_in_postgres(
                 searching.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await searching
-                assert query(WAITING) == [{"n": 0}]
+                await asyncio.to_thread(nothing_runs, query)
             assert len((await memory.search("harbour")).hits) == 1
 
     asyncio.run(use())
@@ -81,7 +113,7 @@ def test_a_task_group_and_a_timeout_of_asyncio_cancel_as_well(
             with memories_locked(database_url):
                 with pytest.raises(TimeoutError):
                     await within(0.3, *(memory.search("harbour") for _ in range(5)))
-                assert query(WAITING) == [{"n": 0}]
+                await asyncio.to_thread(nothing_runs, query)
 
     asyncio.run(use())
 
@@ -95,7 +127,7 @@ def test_a_cancelled_job_stops(settings: Settings, database_url: str, query: Que
                 running.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await running
-                assert query(WAITING) == [{"n": 0}]
+                await asyncio.to_thread(nothing_runs, query)
             [run] = await memory.job_runs("verify")
             assert run.state == "stopped"
 
@@ -124,7 +156,7 @@ def test_ctrl_c_cancels_in_postgres(memory: Memory, database_url: str, query: Qu
         with pytest.raises(KeyboardInterrupt):
             memory.search("harbour")
         interrupter.join()
-        assert query(WAITING) == [{"n": 0}]
+        nothing_runs(query)
     assert len(memory.search("harbour").hits) == 1
 
 
@@ -138,8 +170,15 @@ def test_a_call_that_takes_too_long_is_broken_off(
             with pytest.raises(DatabaseTimeout, match=r"did not finish within 4 s") as caught:
                 memory.search("harbour")
             assert caught.value.sqlstate == "57014"
-            assert query(WAITING) == [{"n": 0}]
-        assert len(memory.search("harbour").hits) == 1
+            nothing_runs(query)
+        until(lambda: found(memory) == 1, "a search within its timeout")
+
+
+def found(memory: Memory) -> int | None:
+    """How many memories speak of the harbour; None where the machine was too busy to tell in time."""
+    with suppress(DatabaseTimeout):
+        return len(memory.search("harbour").hits)
+    return None
 
 
 def test_so_is_one_that_is_awaited(settings: Settings, database_url: str, query: Query) -> None:
@@ -149,8 +188,8 @@ def test_so_is_one_that_is_awaited(settings: Settings, database_url: str, query:
             with memories_locked(database_url):
                 with pytest.raises(DatabaseTimeout):
                     await memory.get("harbour")
-                assert query(WAITING) == [{"n": 0}]
-            assert (await memory.status()).memories == 0
+                await asyncio.to_thread(nothing_runs, query)
+            assert (await answer(memory.status)).memories == 0
 
     asyncio.run(use())
 
@@ -165,9 +204,9 @@ def test_views_keep_the_timeout(settings: Settings, database_url: str) -> None:
 
 
 def test_a_server_that_is_silent_is_not_waited_for(
-    settings: Settings, database_url: str, query: Query
+    settings: Settings, database_url: str, query: Query, clock: Clock
 ) -> None:
-    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=4.0) as memory:
+    with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS), timeout=PATIENCE) as memory:
         memory.remember("The harbour opens at six", key="harbour")
         errors: list[BaseException] = []
 
@@ -181,18 +220,20 @@ def test_a_server_that_is_silent_is_not_waited_for(
             getting = threading.Thread(target=get)
             getting.start()
             with silent(waiting(query)):
+                clock.ahead += 2 * PATIENCE
                 getting.join()
                 assert [type(error) for error in errors] == [DatabaseTimeout]
                 locked.rollback()
                 assert memory.get("harbour").key == "harbour"  # over another connection
 
 
-def test_so_it_is_for_a_task(settings: Settings, database_url: str, query: Query) -> None:
+def test_so_it_is_for_a_task(settings: Settings, database_url: str, query: Query, clock: Clock) -> None:
     async def use() -> None:
-        async with client(settings, timeout=4.0) as memory:
+        async with client(settings, timeout=PATIENCE) as memory:
             with memories_locked(database_url) as locked:
                 getting = asyncio.create_task(memory.status())
                 with silent(await blocked(query)):
+                    clock.ahead += 2 * PATIENCE
                     with pytest.raises(DatabaseTimeout):
                         await getting
                     locked.rollback()
