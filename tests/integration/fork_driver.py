@@ -17,6 +17,7 @@ from pgrecall import AsyncMemory, Memory
 from pgrecall.operations import Operation
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
+from tests.waiting import PATIENCE
 
 BACKEND: Operation[int] = Operation("SELECT pg_backend_pid() AS pid", {}, lambda rows: int(rows[0]["pid"]))
 NOTES = 20
@@ -92,5 +93,6 @@ def report(before: int, child: int, after: int, memories: int) -> None:
 
 if __name__ == "__main__":
     colour, url = sys.argv[1:]
-    configured = Settings(database_url=url, embedder="none", pool_size=2)
+    # However long a busy machine takes to answer, no connection is given up for another.
+    configured = Settings(database_url=url, embedder="none", pool_size=2, connect_timeout=PATIENCE)
     (sync if colour == "sync" else asynchronous)(configured)

@@ -212,7 +212,7 @@ def test_files_are_read_and_jobs_run_beside_the_loop(settings: Settings) -> None
 
 
 def test_many_tasks_share_few_connections(settings: Settings, query: Query) -> None:
-    few = replace(settings, pool_size=3)
+    few = replace(settings, pool_size=3, connect_timeout=PATIENCE)  # for the last of sixty, too
     ours = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
     before = {row["pid"] for row in query(ours)}
 

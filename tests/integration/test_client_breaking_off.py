@@ -38,7 +38,7 @@ async def blocked(query: Query) -> int:
 
 
 def nothing_runs(query: Query) -> None:
-    """No call is left in Postgres, though what it waited for is still held; the last may take a moment to go."""
+    """No call is left in Postgres, though what it waited for is still held; the last may take a moment."""
     until(lambda: query(WAITING) == [{"n": 0}], "the end of all calls")
 
 

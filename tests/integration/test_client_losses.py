@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from pgrecall import AsyncMemory, DatabaseBusy, DatabaseUnavailable, Draft, Memory
+from pgrecall import AsyncMemory, DatabaseBusy, DatabaseUnavailable, Draft, Memory, Status
+from pgrecall.database import transactions
 from pgrecall.database.connections import FRESH
 from pgrecall.operations import Operation
 from pgrecall.search.embedding import HashEmbedder
@@ -68,8 +70,18 @@ def test_connections_that_broke_while_idle_are_replaced(harbour: Memory, query: 
     assert harbour.get("harbour").key == "harbour"
 
 
+@pytest.fixture
+def _quick_to_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection has a second to show that it works; another may take as long as it needs."""
+    own = transactions.Limits.check_deadline
+    assert own(transactions.Limits(2, 3.0, None)) < time.monotonic() + 3.0  # or no time is left for another
+    brief = transactions.Limits(2, 3.0, None)
+    monkeypatch.setattr(transactions.Limits, "check_deadline", lambda _: own(brief))
+
+
+@pytest.mark.usefixtures("_quick_to_doubt")
 def test_so_are_those_that_fell_silent(settings: Settings) -> None:
-    few = replace(settings, pool_size=2, connect_timeout=6.0)
+    few = replace(settings, pool_size=2, connect_timeout=PATIENCE)
     with Memory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
         backend = memory._run(BACKEND)
         time.sleep(FRESH)
@@ -77,8 +89,9 @@ def test_so_are_those_that_fell_silent(settings: Settings) -> None:
             assert memory._run(BACKEND) != backend
 
 
+@pytest.mark.usefixtures("_quick_to_doubt")
 def test_a_task_gets_another_connection_as_well(settings: Settings) -> None:
-    few = replace(settings, pool_size=2, connect_timeout=6.0)
+    few = replace(settings, pool_size=2, connect_timeout=PATIENCE)
 
     async def use() -> None:
         async with AsyncMemory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
@@ -135,9 +148,10 @@ def test_what_would_do_harm_twice_is_never_repeated(
 
 def test_a_pool_that_is_used_up_says_so(settings: Settings, database_url: str, query: Query) -> None:
     one = replace(settings, pool_size=1, connect_timeout=3.0)
-    with Memory(settings=one, embedder=HashEmbedder(DIMENSIONS)) as memory:
+    with until(lambda: opened(one), "a client") as memory:
+        until(lambda: answered(memory), "a connection")
         with memories_locked(database_url):
-            first = Outcome(memory.status)
+            first = Outcome(lambda: until(lambda: answered(memory), "an answer"))
             waiting(query)
             with pytest.raises(DatabaseBusy, match=r"became free within 3 s.*PGRECALL_POOL_SIZE"):
                 memory.status()
@@ -150,27 +164,38 @@ def test_a_database_that_takes_no_connections_any_more_says_so(
     name = conninfo_to_dict(database_url)["dbname"]
     impatient = replace(settings, pool_size=1, connect_timeout=1.0)
     with (
-        Memory(settings=impatient, embedder=HashEmbedder(DIMENSIONS)) as memory,
+        until(lambda: opened(impatient), "a client") as memory,
         psycopg.connect(server.url, autocommit=True) as admin,
     ):
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         query(TERMINATE_OTHERS)
+        until(lambda: not isinstance(refused(memory), DatabaseBusy), "an attempt that failed")
         for _ in range(4):  # also while the pool pauses between two attempts
-            with pytest.raises(DatabaseUnavailable, match="could be made for 1 s") as caught:
-                memory.status()
-            assert not isinstance(caught.value, DatabaseBusy)
+            said = refused(memory)
+            assert "could be made for 1 s" in str(said)
+            assert not isinstance(said, DatabaseBusy)
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-        until(lambda: works(memory), "an answer")
-        assert memory.status().memories == 0
+        assert until(lambda: answered(memory), "an answer").memories == 0
 
 
-def works(memory: Memory) -> bool:
-    """Whether it has a connection again; its pool may have to make one, and pause before that."""
-    try:
+def opened(settings: Settings) -> Memory | None:
+    """A client; None where the machine is too busy to make it within its timeout."""
+    with suppress(DatabaseUnavailable):
+        return Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS))
+    return None
+
+
+def answered(memory: Memory) -> Status | None:
+    """An answer, once there is a connection; the pool may have to make one, and pause before that."""
+    with suppress(DatabaseUnavailable):
+        return memory.status()
+    return None
+
+
+def refused(memory: Memory) -> DatabaseUnavailable:
+    with pytest.raises(DatabaseUnavailable) as caught:
         memory.status()
-    except DatabaseUnavailable:
-        return False
-    return True
+    return caught.value
 
 
 def test_threads_share_a_client(memory: Memory) -> None:

@@ -5,6 +5,7 @@ The steps are those of docs/howto/forget.md; what they do not reach is said ther
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from pgrecall.embedded import EmbeddedServer
 from pgrecall.errors import MemoryNotFound
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, _runner
+from tests.conftest import DIMENSIONS, _leave_alone, _runner
 from tests.integration.privacy_world import KEY, MARK, VECTOR_BYTES, fill
 
 STEPS = ("ANALYZE", "VACUUM FULL", "CHECKPOINT")
@@ -30,17 +31,28 @@ def own_server() -> Iterator[EmbeddedServer]:
     folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
     folder.chmod(0o755)
     with EmbeddedServer.start(folder / "data", fast=True) as running:
+        _leave_alone(running)
         yield running
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def holding(folder: Path) -> set[str]:
     """The parts of the data directory with files in which its words or its vector stand."""
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return {part_of(path.relative_to(folder)) for path in found if tells(path.read_bytes())}
+    return {part_of(path.relative_to(folder)) for path in files_below(folder) if tells(path)}
 
 
-def tells(data: bytes) -> bool:
+def files_below(folder: Path) -> list[Path]:
+    """Its files; of folders and files that the server removes meanwhile nothing is left to be told."""
+    return [Path(home, name) for home, _, names in os.walk(folder) for name in names]
+
+
+def tells(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return False
     return MARK.encode() in data.lower() or VECTOR_BYTES in data
 
 

@@ -24,6 +24,7 @@ from pgrecall.search.reranking import (
     RerankOutcome,
 )
 from pgrecall.settings import Settings
+from tests.waiting import PATIENCE
 
 CANDIDATES = [RerankCandidate(100 + place, "x" * (place * 7 % 60)) for place in range(60)]
 
@@ -35,7 +36,7 @@ def by_length(_: str, texts: Sequence[str]) -> list[float]:
 @pytest.mark.parametrize("pairs", [50, 10])
 def test_a_lent_reranker_gives_the_scores_it_gives_here(settings: Settings, pairs: int) -> None:
     own = CallableReranker(by_length, "length", "logit", pairs=60)
-    few = replace(settings, reranker_pairs=pairs)
+    few = replace(settings, reranker_pairs=pairs, http_patience=PATIENCE)
     tei, borrowed, unsure = asyncio.run(_asked(few, own))
     expected = own.rerank("how long?", CANDIDATES, top_n=60).scores
     assert tei.scores == borrowed.scores == expected
@@ -54,9 +55,9 @@ async def _asked(settings: Settings, own: Reranker) -> list[RerankOutcome]:
             asking = replace(settings, reranker_pairs=60)
             offer = {"name": own.name, "scale": own.scale}
             rerankers: list[Reranker] = [
-                HttpReranker(f"{url}/v1/models", "length", form="tei", pairs=60),
+                HttpReranker(f"{url}/v1/models", "length", form="tei", pairs=60, timeout=PATIENCE),
                 BorrowedReranker(Lender(url), offer, asking, pytest.fail),
-                HttpReranker(f"{url}/v1/models", form="tei", scale="probability", pairs=60),
+                HttpReranker(f"{url}/v1/models", form="tei", scale="probability", pairs=60, timeout=PATIENCE),
             ]
             outcomes = [
                 await asyncio.to_thread(one.rerank, "how long?", CANDIDATES, top_n=60) for one in rerankers

@@ -14,6 +14,7 @@ from pgrecall import InvalidInput
 from pgrecall.database import Database
 from pgrecall.operations import Operation
 from tests.conftest import Query
+from tests.waiting import until
 
 START = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
@@ -105,8 +106,9 @@ def test_a_run_that_was_killed_is_abandoned_at_once_and_marked_by_the_next(
         killed.execute("SELECT set_config('recall.tenant', 'acme', false)")
         killed.execute("SELECT recall.begin_job('fold')")
         assert states(query) == ["running"]
-    while query("SELECT recall.job_held('fold', 'acme') AS held") == [{"held": True}]:
-        pass  # the server notices in a moment that the connection is gone
+    # The server notices in a moment that the connection is gone.
+    held = "SELECT recall.job_held('fold', 'acme') AS held"
+    until(lambda: query(held) == [{"held": False}], "the end of its session")
     assert states(query) == ["abandoned"]
     assert query("SELECT state FROM recall.job_run") == [{"state": "running"}]
     assert begin(query) is not None

@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 
 from pgrecall import InvalidInput, Languages, Memory
 from tests.conftest import Query
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, blocked
 
 pytestmark = pytest.mark.in_turns
 
@@ -150,13 +150,7 @@ def test_what_is_stored_while_the_language_changes_is_read_in_the_new_one(
         writer.execute("SELECT recall.remember(%s)", (SONG + " viejo",))
         change = threading.Thread(target=lambda: changed.append(set_language(query, "spanish")))
         change.start()
-        with psycopg.connect(database_url, autocommit=True) as watcher:
-            waiting = (
-                "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) "
-                "WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"
-            )
-            while not watcher.execute(waiting).fetchall():
-                assert change.is_alive(), "the change did not wait for the writer"
+        blocked(writer)
         writer.commit()
     change.join(timeout=PATIENCE)
     assert changed == [2]

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from pgrecall.client import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.models import VitalityMode
+from pgrecall.search import reranking
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.search.reranking import (
     CallableReranker,
@@ -23,6 +25,7 @@ from pgrecall.search.reranking import (
 )
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.in_turns
 
@@ -44,7 +47,7 @@ def reread(settings: Settings, query: Query) -> Iterator[Callable[..., Memory]]:
     def make(reranker: Reranker | Judge | None, **changes: object) -> Memory:
         if reranker is not None and not hasattr(reranker, "rerank"):
             reranker = CallableReranker(reranker, "judge", "logit")
-        chosen = replace(settings, **changes)
+        chosen = replace(settings, reranker_deadline=PATIENCE, **changes)
         memory = Memory(settings=chosen, embedder=HashEmbedder(DIMENSIONS), reranker=reranker)  # type: ignore[arg-type]
         opened.append(memory)
         return memory
@@ -109,8 +112,9 @@ def test_python_weighs_as_sql_does(reread: Callable[..., Memory], query: Query, 
         for _ in range(number % 4):
             memory.record_access(hit.id, "used")
 
-    fused = memory.search("winch inspected", k=12, vitality_mode=mode, log=False).hits
-    reranked = memory.search("winch inspected", k=12, vitality_mode=mode, rerank=True, log=False).hits
+    asked = {"k": 12, "vitality_mode": mode, "log": False, "now": datetime.now(UTC)}
+    fused = memory.search("winch inspected", **asked).hits
+    reranked = memory.search("winch inspected", rerank=True, **asked).hits
 
     assert [hit.id for hit in reranked] == [hit.id for hit in fused]
     for one, other in zip(reranked, fused, strict=True):
@@ -208,13 +212,16 @@ def test_a_model_that_is_not_there_is_a_reason_not_an_error(
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     memory = reread(LocalReranker(str(tmp_path)))
 
-    result = memory.search("winch inspected", rerank=True, deadline=30)
+    result = memory.search("winch inspected", rerank=True, deadline=PATIENCE)
 
     assert result.hits
-    assert result.skipped[0].startswith("reranking: ")
+    [skipped] = result.skipped
+    assert skipped.startswith("reranking: ")
+    assert str(tmp_path) in skipped
 
 
-def test_what_was_read_in_time_counts(reread: Callable[..., Memory]) -> None:
+def test_what_was_read_in_time_counts(reread: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reranking, "_GRACE", PATIENCE)  # for the reranker to tell what it has read by then
     calls: list[str] = []
 
     def tiring(query: str, texts: Sequence[str]) -> list[float]:
@@ -223,7 +230,7 @@ def test_what_was_read_in_time_counts(reread: Callable[..., Memory]) -> None:
 
     memory = reread(CallableReranker(tiring, "slow", "logit", batch=1))
 
-    result = memory.search("winch inspected", k=12, rerank=True, deadline=2)
+    result = memory.search("winch inspected", k=12, rerank=True, deadline=3)
 
     read = [hit for hit in result.hits if hit.reranked is not None]
     assert len(read) == 5
