@@ -60,7 +60,9 @@ def create(
 def keep_out_of_the_log(url: str, role: str, *, timeout: float = 10.0) -> None:
     """Has the server write down no more refusals of this role's: they go to whoever asked, and name what was
     asked for. Its own affairs, and those of other roles, it goes on to log. Only a superuser may say so."""
-    with connect(url, timeout=timeout) as connection:
+    with connect(url, timeout=timeout) as connection, connection.transaction():
+        # Of two who say so at once Postgres would refuse one, as where programs start a server together.
+        connection.execute("LOCK TABLE pg_db_role_setting IN SHARE UPDATE EXCLUSIVE MODE")
         connection.execute(SQL("ALTER ROLE {} SET log_min_messages = 'log'").format(Identifier(role)))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +20,7 @@ from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, _database
 from tests.integration.client_calls import CALLS, timeless
+from tests.waiting import PATIENCE
 
 NOT_ALIKE = {"caller", "landscape"}
 """Tells who asks; and when memories leave their zone, to the microsecond, after uses by the clock."""
@@ -48,6 +51,24 @@ def log_in(database_url: str) -> Iterator[LogIn]:
     with psycopg.connect(database_url, autocommit=True) as admin:
         for role in made:
             admin.execute(f"DROP ROLE {role}".encode())
+
+
+def test_a_role_may_be_kept_out_of_the_log_by_many_at_once(log_in: LogIn, database_url: str) -> None:
+    """As where programs start their first clients of an embedded server together."""
+    reader = log_in("reader")
+    role = reader.caller().role
+    barrier = threading.Barrier(6)
+
+    def say(_: int) -> None:
+        barrier.wait(PATIENCE)
+        for _ in range(20):
+            roles.keep_out_of_the_log(database_url, role)
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(say, range(6)))
+    with psycopg.connect(database_url) as admin:
+        settings = "SELECT setconfig FROM pg_db_role_setting WHERE setrole = %s::regrole"
+        assert admin.execute(settings, (role,)).fetchall() == [(["log_min_messages=log"],)]
 
 
 def test_a_worker_does_everything_as_a_superuser_would(
