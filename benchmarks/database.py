@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -30,7 +31,17 @@ def fresh_database(settings: Settings, dimensions: int) -> Iterator[str]:
             yield url
         finally:
             with psycopg.connect(base, autocommit=True) as admin:
-                admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+                _drop(admin, name)
     finally:
         if server:
             server.release()
+
+
+def _drop(admin: psycopg.Connection[Any], name: str) -> None:
+    """Postgres waits five seconds for its sessions to end, which may be too few on a busy machine."""
+    statement = f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode()
+    for _ in range(9):
+        with suppress(psycopg.errors.ObjectInUse):
+            admin.execute(statement)
+            return
+    admin.execute(statement)

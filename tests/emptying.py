@@ -40,7 +40,7 @@ class Emptying:
         return [found["row"] for found in self._connection.execute(sql.encode())]
 
     def __call__(self) -> None:
-        """Deletes everything and puts back what was brought; forgets what was set for the connection.
+        """Deletes everything and puts back what was brought; forgets what the connection set or locked.
 
         No trigger notes it, and no foreign key forbids it: all that they speak of goes too.
         """
@@ -55,4 +55,4 @@ class Emptying:
             for sequence in self._sequences:
                 self._connection.execute(CONTINUE, sequence)
         with self._connection.transaction():
-            self._connection.execute("RESET ALL")
+            self._connection.execute("RESET ALL; SELECT pg_advisory_unlock_all()")
