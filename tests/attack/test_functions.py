@@ -26,7 +26,7 @@ HOSTILE_SESSION = (
     "SET recall.tenant = 'globex'", "SET standard_conforming_strings = off", "SET row_security = off",
     "SET client_min_messages = debug1", "SET debug_print_plan = on",
     "SET plan_cache_mode = force_custom_plan",
-    "SET hnsw.ef_search = 1", "SET transform_null_equals = on", "SET statement_timeout = '20s'",
+    "SET hnsw.ef_search = 1", "SET transform_null_equals = on", "SET statement_timeout = '200s'",
     "CREATE TEMP TABLE memory (tenant text, id bigint, body text)",
     "CREATE TEMP TABLE tenant_role (role text, tenant text)",
     "INSERT INTO pg_temp.tenant_role VALUES (session_user, 'globex')",

@@ -90,8 +90,7 @@ def test_a_service_that_lies_or_dawdles_is_asked_once_and_left(
     lie: Callable[[dict[str, Any]], Reply],
     clause: str,
 ) -> None:
-    if clause == "did not answer":
-        monkeypatch.setattr(borrowed, "PATIENCE", 0.3)
+    monkeypatch.setattr(borrowed, "PATIENCE", 0.3 if clause == "did not answer" else 60.0)
     endpoint.replies = [lie]
     assert embedder.embed(["a note"]) == embedder.embed(["a note"]) == OWN.embed(["a note"])
     assert len(endpoint.requests) == 1
@@ -101,7 +100,10 @@ def test_a_service_that_lies_or_dawdles_is_asked_once_and_left(
     assert "pgs_secret" not in told[0]
 
 
-def test_scores_are_logits_and_keep_their_places(endpoint: Endpoint, told: list[str]) -> None:
+def test_scores_are_logits_and_keep_their_places(
+    endpoint: Endpoint, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(borrowed, "_LATER", 60.0)  # so that nobody hears of it, however late the deadline is
     offer = {"name": "lent", "scale": "logit", "identity": "x"}
     reranker = BorrowedReranker(Lender(endpoint.url), offer, SETTINGS, told.append)
     outcome = reranker.rerank("where?", CANDIDATES, top_n=2, deadline=30.0)
@@ -114,7 +116,7 @@ def test_scores_are_logits_and_keep_their_places(endpoint: Endpoint, told: list[
 
 def test_a_service_that_is_none_of_ours_offers_nothing(endpoint: Endpoint) -> None:
     with pytest.raises(NotLent, match="refused the request"):
-        offer_of(Lender(endpoint.url), 5.0)
+        offer_of(Lender(endpoint.url), 60.0)
     endpoint.stop()
     with pytest.raises(NotLent, match="did not answer"):
         offer_of(Lender(endpoint.url), 5.0)

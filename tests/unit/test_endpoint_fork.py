@@ -6,8 +6,10 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 
 from pgrecall.search.embedding import HttpEmbedder
@@ -45,7 +47,12 @@ def ports() -> Iterator[tuple[str, list[int]]]:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_child_asks_over_a_connection_of_its_own(ports: tuple[str, list[int]]) -> None:
+def test_a_forked_child_asks_over_a_connection_of_its_own(
+    ports: tuple[str, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However long the child takes, the connection of the parent is not too old to be used again.
+    lasting = partial(httpx.Client, limits=httpx.Limits(keepalive_expiry=None))
+    monkeypatch.setattr(httpx, "Client", lasting)
     url, seen = ports
     embedder = HttpEmbedder(url, "model", dimensions=2)
     assert len(embedder.embed(["before"])) == 1

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ from pgrecall.search.reranking import (
 )
 from pgrecall.search.reranking_batches import MOST_PAIRS, batches
 from pgrecall.settings import Settings
+from tests.unit.deadlines import not_before
 from tests.waiting import PATIENCE
 
 TEXTS = [
@@ -207,14 +209,23 @@ class Stuck:
     answers: int
     calls: list[list[str]] = field(default_factory=list)
     go_on: threading.Event = field(default_factory=threading.Event)
-    returned: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self, _: str, texts: Sequence[str]) -> list[float]:
         self.calls.append(list(texts))
         if len(self.calls) > self.answers:
+            HANGING.add(threading.current_thread())
             self.go_on.wait()
-            self.returned.set()
         return [float(text) for text in texts]
+
+
+HANGING = weakref.WeakSet[threading.Thread]()
+"""Whose work is stuck in a judge."""
+
+
+@pytest.fixture
+def stuck_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No deadline passes before the judge is stuck."""
+    not_before(monkeypatch, lambda thread: thread in HANGING)
 
 
 def late_threads() -> list[threading.Thread]:
@@ -228,19 +239,21 @@ def let_go(*stuck: Stuck) -> None:
         thread.join(PATIENCE)
 
 
+@pytest.mark.usefixtures("stuck_in_time")
 def test_what_was_read_by_the_deadline_is_kept_the_first_ranks_first() -> None:
     stuck = Stuck(answers=2)
     outcome = CallableReranker(stuck, "stuck", "logit", batch=4).rerank(
-        "q", numbers(20), top_n=5, deadline=2.0
+        "q", numbers(20), top_n=5, deadline=0.05
     )
     assert not outcome.complete
-    assert outcome.reason == "the deadline of 2 seconds passed with 8 of 20 pairs read"
+    assert outcome.reason == "the deadline of 0.05 seconds passed with 8 of 20 pairs read"
     assert [score.id for score in outcome.scores] == [7, 6, 5, 4, 3]
     assert (outcome.scores[0].original_rank, outcome.scores[0].new_rank) == (8, 1)
     let_go(stuck)
     assert len(stuck.calls) == 3, "it went on after it was given up"
 
 
+@pytest.mark.usefixtures("stuck_in_time")
 def test_a_judge_that_hangs_from_the_start_leaves_no_scores() -> None:
     stuck = Stuck(answers=0)
     outcome = CallableReranker(stuck, "stuck", "logit").rerank("q", numbers(3), top_n=5, deadline=0.05)
@@ -260,6 +273,7 @@ def test_a_deadline_may_be_far(deadline: float) -> None:
     assert judge().rerank("q", numbers(3), top_n=5, deadline=deadline).complete
 
 
+@pytest.mark.usefixtures("stuck_in_time")
 def test_calls_that_hang_do_not_pile_up() -> None:
     stuck = Stuck(answers=0)
     reranker = CallableReranker(stuck, "piles up", "logit")
@@ -376,6 +390,7 @@ def test_a_good_outcome_is_passed_on_and_its_ranks_are_counted_again() -> None:
     )
 
 
+@pytest.mark.usefixtures("stuck_in_time")
 def test_our_own_partial_outcome_is_passed_on() -> None:
     stuck = Stuck(answers=1)
     reranker = CallableReranker(stuck, "stuck", "logit", batch=2)

@@ -14,6 +14,7 @@ import pytest
 from pydantic import SecretStr
 
 from pgrecall.errors import InvalidInput, RerankerError
+from pgrecall.search import endpoint as endpoints
 from pgrecall.search.reranking import (
     HttpReranker,
     RerankCandidate,
@@ -25,6 +26,8 @@ from pgrecall.search.reranking import (
 from pgrecall.search.reranking_http import Form
 from pgrecall.settings import Settings
 from tests.http_endpoint import Endpoint, Reply
+from tests.unit.deadlines import not_before
+from tests.waiting import PATIENCE
 
 KEY = "sk-very-secret-0123456789"
 THREE = [RerankCandidate(7, "one"), RerankCandidate(8, "three"), RerankCandidate(9, "seventeen")]
@@ -61,7 +64,7 @@ def form(request: pytest.FixtureRequest) -> Form:
 
 @pytest.fixture
 def reranker(endpoint: Endpoint, form: Form) -> Iterator[HttpReranker]:
-    with HttpReranker(endpoint.url, "m", form=form, key=SecretStr(KEY), timeout=5, attempts=2) as made:
+    with HttpReranker(endpoint.url, "m", form=form, key=SecretStr(KEY), timeout=60, attempts=2) as made:
         yield made
 
 
@@ -187,10 +190,17 @@ def test_a_server_that_keeps_failing_is_given_up(endpoint: Endpoint, reranker: H
 
 def test_a_wait_beyond_the_deadline_is_not_begun(endpoint: Endpoint, reranker: HttpReranker) -> None:
     endpoint.replies = [Reply(429, headers={"Retry-After": "30"})]
-    assert "tried once: too many requests (429)." in failure(reranker, deadline=5)
+    assert "tried once: too many requests (429)." in failure(reranker, deadline=25)
     assert len(endpoint.requests) == 1
 
 
+@pytest.fixture
+def no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request itself does not end soon after the deadline, while the caller's thread may be held up."""
+    monkeypatch.setattr(endpoints, "_LATER", PATIENCE)
+
+
+@pytest.mark.usefixtures("no_timeout")
 def test_a_slow_answer_ends_at_the_deadline(endpoint: Endpoint, reranker: HttpReranker) -> None:
     endpoint.replies = [Reply(before=600.0), honest]
     outcome = try_rerank(reranker, "q", THREE, top_n=3, deadline=0.3)
@@ -198,11 +208,15 @@ def test_a_slow_answer_ends_at_the_deadline(endpoint: Endpoint, reranker: HttpRe
     assert "0.3 seconds" in (outcome.reason or "")
 
 
-def test_the_answer_that_came_by_the_deadline_is_kept(endpoint: Endpoint) -> None:
+@pytest.mark.usefixtures("no_timeout")
+def test_the_answer_that_came_by_the_deadline_is_kept(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    not_before(monkeypatch, lambda _: len(endpoint.requests) == 2)
     many = [RerankCandidate(place, "x" * (place + 1)) for place in range(40)]
     endpoint.replies = [honest, Reply(before=600.0)]
     with HttpReranker(endpoint.url, form="tei") as reranker:
-        outcome = reranker.rerank("q", many, top_n=50, deadline=3.0)
+        outcome = reranker.rerank("q", many, top_n=50, deadline=0.3)
     assert ids(outcome) == list(range(24, -1, -1))
     assert not outcome.complete
 
