@@ -26,9 +26,9 @@ from tests.migration.catalogue import DEFINITIONS, catalogue, fetch
 from tests.migration.old_schemas import fill, take_to
 from tests.migration.test_dump import program, run
 from tests.migration.test_every_revision import rows, settled
-from tests.migration.test_interrupted import WAITING
+from tests.migration.test_interrupted import ONE_WAIT, WAITING
 from tests.tenant_world import asked, live
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, gone, until
 
 STATISTICS = "SELECT * FROM recall.lexeme ORDER BY 1, 2"
 MEDIANS = "SELECT * FROM recall.layer_median ORDER BY 1, 2"
@@ -94,13 +94,15 @@ def test_a_backend_that_is_killed_takes_nothing_with_it(fresh_server: EmbeddedSe
     before = (catalogue(url), rows(url, "0001"))
     with ThreadPoolExecutor(1) as threads, psycopg.connect(url) as holder:
         holder.execute("LOCK TABLE recall.lexeme IN SHARE MODE")
-        upgrade = threads.submit(migrate.upgrade, url)
+        upgrade = threads.submit(migrate.upgrade, url, patience=ONE_WAIT)
         [(pid,)] = until(lambda: fetch(url, WAITING, ("recall.lexeme",)), "a wait")
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(DatabaseUnavailable):
             upgrade.result(PATIENCE)
         with suppress(psycopg.OperationalError):
             holder.rollback()
+    # The client hears of it before the postmaster does, which till then lets anybody in.
+    until(lambda: gone(pid), "the end of a server process")
     until(lambda: _answers(url), "recovery")
     assert (catalogue(url), rows(url, "0001")) == before
     assert migrate.upgrade(url).changed

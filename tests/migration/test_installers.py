@@ -18,6 +18,7 @@ from pgrecall import DatabaseUnsuitable, InvalidInput, Memory
 from pgrecall.embedded import SERVING_ROLE, EmbeddedServer
 from pgrecall.schema import migrate, roles, state
 from pgrecall.settings import Settings
+from tests.conftest import dropped
 
 OURS = ("recall_owner", "recall_reader", "recall_app", "recall_worker")
 OWNERS = (
@@ -71,7 +72,8 @@ def site(own_server: EmbeddedServer) -> Iterator[Site]:
     made = Site(own_server, name)
     fetch(made.admin, "CREATE EXTENSION vector")
     yield made
-    fetch(own_server.url, f"DROP DATABASE {name} WITH (FORCE)")
+    with psycopg.connect(own_server.url, autocommit=True) as admin:
+        dropped(admin, name)
     gone = [
         row[0]
         for row in fetch(own_server.url, "SELECT rolname FROM pg_roles WHERE rolname !~ '^(pg_|postgres$)'")

@@ -13,6 +13,7 @@ import pytest
 from pgrecall import DatabaseError, DatabaseUnavailable
 from pgrecall.embedded import EmbeddedServer
 from pgrecall.schema import migrate
+from pgrecall.schema.migrate import Patience
 from tests.conftest import _database
 from tests.migration.catalogue import catalogue, fetch
 from tests.migration.old_schemas import fill, take_to
@@ -108,11 +109,15 @@ WAITING = (
 )
 
 
+ONE_WAIT = Patience(wait=PATIENCE, attempts=1)
+"""An upgrade that stays where it waits: one that gave up its place would come back in another process."""
+
+
 def test_a_backend_that_is_ended_leaves_what_was_there(old: str) -> None:
     before = (catalogue(old), rows(old, "0001"))
     with ThreadPoolExecutor(1) as threads, psycopg.connect(old) as holder:
         holder.execute("LOCK TABLE recall.lexeme IN SHARE MODE")
-        upgrade = threads.submit(migrate.upgrade, old)
+        upgrade = threads.submit(migrate.upgrade, old, patience=ONE_WAIT)
         [(pid,)] = until(lambda: fetch(old, WAITING, ("recall.lexeme",)), "a wait")
         fetch(old, "SELECT pg_terminate_backend(%s)", (pid,))
         holder.rollback()
@@ -127,7 +132,8 @@ def test_a_process_that_is_killed_at_any_instant_has_done_all_or_nothing(old: st
     before = (catalogue(old), rows(old, "0001"))
     upgrading = Upgrading(old)
     upgrading.begin()
-    time.sleep(random.uniform(0.1, 1.5))
+    time.sleep(instant := random.uniform(0.1, 1.5))
+    print(f"killed after {instant} s")  # noqa: T201 - for the report of a failure
     upgrading.kill()
     until(lambda: backends(old) == [], "the end of all connections")
     if migrate.inspect(old).revision == "0001":
