@@ -64,8 +64,8 @@ def tenant(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def client(victim: Victim, tenant: str) -> Iterator[Memory]:
-    """A client of the victim that gives up soon on a connection, and lives through whatever happens to it."""
-    settings = Settings(database_url=victim.url, tenant=tenant, embedder="none", connect_timeout=5)
+    """A client of the victim that lives through whatever happens to it."""
+    settings = Settings(database_url=victim.url, tenant=tenant, embedder="none", connect_timeout=15)
     with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
         yield memory
 

@@ -21,7 +21,7 @@ from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.schema import migrate
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS
+from tests.conftest import DIMENSIONS, dropped, unhindered
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim
@@ -72,7 +72,7 @@ def drafts() -> Iterator[Draft]:
 
 @contextmanager
 def opened(url: str) -> Iterator[Memory]:
-    settings = Settings(database_url=url, tenant="acme", embedder="none", connect_timeout=2)
+    settings = Settings(database_url=url, tenant="acme", embedder="none")
     with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
         yield memory
 
@@ -95,7 +95,7 @@ def cramped(victim: Victim) -> Iterator[tuple[str, Path]]:
             admin.execute("ALTER SYSTEM SET autovacuum = off")
             admin.execute("SELECT pg_reload_conf()")
             admin.execute(f"CREATE TABLESPACE small LOCATION '{disk}'".encode())
-            admin.execute("CREATE DATABASE cramped TABLESPACE small")
+            unhindered(admin, "CREATE DATABASE cramped TABLESPACE small")
             try:
                 url = make_conninfo(victim.url, dbname="cramped")
                 migrate.upgrade(url, dimensions=DIMENSIONS)
@@ -103,7 +103,7 @@ def cramped(victim: Victim) -> Iterator[tuple[str, Path]]:
                     roomy.execute("ALTER TABLE recall.memory ALTER COLUMN body SET STORAGE EXTERNAL")
                 yield url, disk
             finally:
-                admin.execute("DROP DATABASE cramped WITH (FORCE)")
+                dropped(admin, "cramped")
                 admin.execute("DROP TABLESPACE small")
                 admin.execute("ALTER SYSTEM RESET autovacuum")
                 admin.execute("SELECT pg_reload_conf()")

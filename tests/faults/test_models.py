@@ -140,7 +140,7 @@ def test_an_embedder_whose_answer(
         endpoint.replies = [honest]
 
     inject("a broken embedder over HTTP")
-    patience = 1.5 if wrong == "hangs" else 60
+    patience = 3 if wrong == "hangs" else 60
     with http(endpoint.url, patience) as embedder, opened(shared_url, wrong, embedder=embedder) as memory:
         judge_embedder(memory, shared_url, committed, heal)
 

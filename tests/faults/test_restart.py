@@ -78,7 +78,7 @@ def test_a_restart_under_load(victim: Victim, client: Memory, inject: Inject) ->
             "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'job.fold.minutes', '0.002') "
             "ON CONFLICT DO NOTHING"
         )
-    given = {"tenant": client.tenant, "connect_timeout": "2", "pool_size": "4"}
+    given = {"tenant": client.tenant, "connect_timeout": "5", "pool_size": "4"}
     with (
         serving(victim.url, **given) as served,
         subprocess.Popen(

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from pgrecall import AsyncMemory, Memory
-from pgrecall.database import AsyncDatabase, Database
+from pgrecall.database import AsyncDatabase, Database, connections
 from pgrecall.database.connections import FRESH, KEPT_ALIVE, connect
 from pgrecall.errors import DatabaseError, DatabaseTimeout, DatabaseUnavailable
 from pgrecall.search.embedding import HashEmbedder
@@ -23,7 +23,7 @@ from tests.conftest import DIMENSIONS, Query
 from tests.faults.conftest import Inject
 from tests.faults.wire import QUICKLY, Wire, wire
 from tests.integration.blocking import memories_locked, waiting
-from tests.waiting import PATIENCE
+from tests.waiting import BLOCKED, PATIENCE, until
 
 pytestmark = pytest.mark.fault
 
@@ -38,7 +38,7 @@ def line(database_url: str) -> Iterator[Wire]:
 def far(line: Wire) -> Settings:
     """Of a client at the other end of the wire."""
     return Settings(
-        database_url=line.url + QUICKLY, tenant="acme", embedder="none", connect_timeout=3, pool_size=2
+        database_url=line.url + QUICKLY, tenant="acme", embedder="none", connect_timeout=9, pool_size=2
     )
 
 
@@ -129,7 +129,8 @@ def test_a_call_whose_connection_goes_dead_fails_with_a_sentence(
 def test_a_silent_server_is_left_after_the_clients_own_timeout(
     far: Settings, line: Wire, query: Query, database_url: str, inject: Inject
 ) -> None:
-    with Memory(settings=far, embedder=HashEmbedder(DIMENSIONS), timeout=4) as memory:
+    # Time enough to see it wait, before the server breaks it off and answers.
+    with Memory(settings=far, embedder=HashEmbedder(DIMENSIONS), timeout=10) as memory:
         memory.remember("The harbour opens at six", key="harbour")
         with memories_locked(database_url):
             killer = threading.Thread(target=lambda: (waiting(query), line.stall()))
@@ -142,10 +143,12 @@ def test_a_silent_server_is_left_after_the_clients_own_timeout(
 
 
 def test_an_answer_that_is_lost_is_not_taken_for_a_failure_nor_repeated(
-    far: Settings, line: Wire, query: Query, inject: Inject
+    far: Settings, line: Wire, query: Query, inject: Inject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Of several connections one might be made only after the answers of the others are lost.
+    # Of several connections one might be made only after the answers of the others are lost; and one that
+    # is asked whether it works, for a moment has passed, is replaced before the call.
     alone = replace(far, pool_size=1)
+    monkeypatch.setattr(connections, "FRESH", PATIENCE)
     with Memory(settings=alone, embedder=HashEmbedder(DIMENSIONS)) as remote:
         remote.remember("The harbour opens at six", key="harbour")
         answers_are_lost(remote, line, query, inject)
@@ -172,8 +175,7 @@ def test_tasks_do_not_wait_for_a_dead_wire_either(
             await memory.remember("The harbour opens at six", key="harbour")
             with memories_locked(database_url):
                 calls = [asyncio.create_task(memory.get("harbour")) for _ in range(2)]
-                await asyncio.to_thread(waiting, query)
-                await asyncio.sleep(0.2)
+                await asyncio.to_thread(until, lambda: len(query(BLOCKED)) == 2, "two waits")
                 line.go_dead()
             async with asyncio.timeout(PATIENCE):  # a question is asked again, over connections of its own
                 assert [(await call).key for call in calls] == ["harbour"] * 2

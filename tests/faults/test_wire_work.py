@@ -19,7 +19,7 @@ from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import WAITING, Victim
 from tests.faults.wire import QUICKLY, Wire, wire
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, gone, until
 
 pytestmark = pytest.mark.fault
 
@@ -42,10 +42,10 @@ def test_the_lock_of_a_job_does_not_outlive_a_dead_wire(
         holder.execute("LOCK TABLE recall.memory IN ACCESS EXCLUSIVE MODE")
         there = partial(watching.execute, WAITING, ("recall.verify",))
         working.start()
-        waiting = until(lambda: there().fetchone(), "a wait")
+        [waiting] = until(lambda: there().fetchone(), "a wait")
         line.go_dead()
         inject("a half-open connection under a job")
-        until(lambda: waiting not in there().fetchall(), "its end")  # the next attempt may wait already
+        until(lambda: gone(waiting), "its end")  # the next attempt may wait already
     working.join(PATIENCE)
     # Whoever comes before the server has noticed leaves the job to the next look.
     assert [outcome.state for outcome in ends] in (["done"], ["skipped"])
@@ -62,7 +62,7 @@ def test_a_service_and_a_worker_live_through_it(
             "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'job.fold.minutes', '0.002') "
             "ON CONFLICT DO NOTHING"
         )
-    given = {"connect_timeout": "3", "pool_size": "2", "tenant": client.tenant}
+    given = {"connect_timeout": "6", "pool_size": "2", "tenant": client.tenant}
     url = line.url + QUICKLY
 
     def folded() -> bool:
@@ -87,7 +87,7 @@ def test_a_service_and_a_worker_live_through_it(
 
         try:
             body = {"body": "The harbour opens at six", "key": "harbour"}
-            assert served.client.post("/v1/memories", json=body).status_code < 300
+            until(lambda: served.client.post("/v1/memories", json=body).is_success, "a memory")
             for fault in ("cut", "go_dead"):
                 until(answered, "an answer")
                 until(folded, "a fold")

@@ -76,9 +76,13 @@ class Wire:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = self._reached()
-                self.lines.append(Line(client, server))
-                self.lines[-1].carry()
+                try:
+                    server = self._reached()
+                except OSError:  # there is no server at this moment
+                    client.close()
+                    continue
+                self.lines.append(line := Line(client, server))
+                line.carry()
 
     def _reached(self) -> socket.socket:
         host, port = str(self._there["host"]), int(str(self._there["port"]))
