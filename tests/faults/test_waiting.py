@@ -78,10 +78,11 @@ def test_a_timeout_of_the_server(
     database_url: str, query: Query, notes: dict[str, int], limited: Callable[..., None],
     setting: str, sentence: str, write: str, inject: Inject,
 ) -> None:  # fmt: skip
-    limited(**{setting: "2s" if setting == "statement_timeout" else "300ms"})
     before = query("SELECT to_jsonb(m) - 'search_text' AS m FROM recall.memory m ORDER BY id")
     with opened(database_url) as memory, closing(psycopg.connect(database_url)) as holder:
         holder.execute("SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE", (notes["c"],))
+        # Only now: the client makes its first connection when it is first asked for something.
+        limited(**{setting: "2s" if setting == "statement_timeout" else "300ms"})
         inject(setting)
         with pytest.raises(DatabaseError, match=sentence) as caught:
             WRITES[write](memory)
