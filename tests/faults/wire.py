@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from tests.waiting import PATIENCE
+
 QUICKLY = " keepalives_idle=1 keepalives_interval=1 keepalives_count=2 tcp_user_timeout=2000"
 """For a URL: a dead wire is noticed as by default, in seconds instead of a minute."""
 
@@ -70,7 +72,8 @@ class Wire:
         )
         self.lines: list[Line] = []
         self.accepted = threading.Semaphore(0)
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listening = threading.Thread(target=self._listen, daemon=True)
+        self._listening.start()
 
     def _listen(self) -> None:
         with suppress(OSError):
@@ -116,6 +119,9 @@ class Wire:
             line.answers = False
 
     def close(self) -> None:
+        # Closed alone, it would take one connection more, which nobody ends.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listening.join(PATIENCE)
         self._listener.close()
         for line in self.lines:
             line.answers = True
