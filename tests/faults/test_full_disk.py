@@ -21,7 +21,7 @@ from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.schema import migrate
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, dropped, unhindered
+from tests.conftest import DIMENSIONS, alone, dropped
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim
@@ -95,7 +95,7 @@ def cramped(victim: Victim) -> Iterator[tuple[str, Path]]:
             admin.execute("ALTER SYSTEM SET autovacuum = off")
             admin.execute("SELECT pg_reload_conf()")
             admin.execute(f"CREATE TABLESPACE small LOCATION '{disk}'".encode())
-            unhindered(admin, "CREATE DATABASE cramped TABLESPACE small")
+            alone(admin, "CREATE DATABASE cramped TABLESPACE small")
             try:
                 url = make_conninfo(victim.url, dbname="cramped")
                 migrate.upgrade(url, dimensions=DIMENSIONS)
