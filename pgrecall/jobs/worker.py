@@ -102,6 +102,7 @@ class Worker:
             return
         trigger = IntervalTrigger(seconds=tick, jitter=tick / 20, timezone=UTC)
         self._scheduler.add_job(self._look, trigger, [job], id=job.name)
+        self._looked.setdefault(job.name, time.monotonic())
         self._scheduler.add_job(self._look, args=[job])  # and now, without waiting for the first interval
 
     def _look(self, job: Job) -> None:
