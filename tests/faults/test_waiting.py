@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall import Access, Draft, Memory
 from pgrecall.database import Database
 from pgrecall.errors import DatabaseBusy, DatabaseError
+from pgrecall.operations import Operation
 from pgrecall.search.embedding import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.http_tools import serving
@@ -120,7 +121,8 @@ def test_a_transaction_that_idles_too_long(
         with pytest.raises(DatabaseError, match="idle-in-transaction timeout"):
             dawdle()
         # In one go, so that this one cannot idle.
-        assert database.fetch("SELECT count(*) AS n FROM recall.memory", {}, tenant="acme") == [{"n": 0}]
+        counting = Operation("SELECT count(*) AS n FROM recall.memory", {}, list)
+        assert database.fetch(counting, tenant="acme") == [{"n": 0}]
 
 
 def test_deadlocks_with_somebody_else(

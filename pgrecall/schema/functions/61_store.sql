@@ -23,7 +23,8 @@ BEGIN
 END $$;
 
 -- store_alone: store_drafts as if nobody else stored these keys: what the drafts change is locked before it is looked
--- at, and where another transaction has just created one of them, once more from the beginning, now that it is there.
+-- at, and where another transaction has just created one of them, once more from the beginning, now that it is there,
+-- and with no lock in its hands: others may hold what comes earlier in the order.
 -- Where none of the keys is there, all drafts are new, with these ids: there are no outcomes then.
 CREATE OR REPLACE FUNCTION recall.store_alone(
     p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_revive boolean, p_now timestamptz,
@@ -37,12 +38,12 @@ DECLARE
     v_overtaken boolean;
 BEGIN
     LOOP
-        SELECT jsonb_object_agg(l.key, jsonb_build_object(
-            'id', l.id, 'hash', l.content_hash, 'archived', l.archived_at IS NOT NULL)) INTO v_earlier
-        FROM (
-            SELECT m.id, m.key, m.content_hash, m.archived_at FROM recall.memory m
-            WHERE m.tenant = p_tenant AND m.key = ANY (p_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE) l;
         BEGIN
+            SELECT jsonb_object_agg(l.key, jsonb_build_object(
+                'id', l.id, 'hash', l.content_hash, 'archived', l.archived_at IS NOT NULL)) INTO v_earlier
+            FROM (
+                SELECT m.id, m.key, m.content_hash, m.archived_at FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.key = ANY (p_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE) l;
             IF v_earlier IS NULL THEN
                 v_overtaken := recall.insert_drafts(p_tenant, p_drafts, p_now)
                                < cardinality(array_remove(p_ids, NULL));
