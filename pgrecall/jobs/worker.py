@@ -10,6 +10,8 @@ from threading import Event, Thread
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.combining import OrTrigger
+from apscheduler.triggers.date import DateTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from pgrecall.errors import RecallError
@@ -100,10 +102,11 @@ class Worker:
             self._scheduler.remove_job(job.name)
         if tick is None:
             return
-        trigger = IntervalTrigger(seconds=tick, jitter=tick / 20, timezone=UTC)
-        self._scheduler.add_job(self._look, trigger, [job], id=job.name)
+        # Now and at intervals, as one job: of one that ends a scheduler just being stopped breaks down.
+        intervals = IntervalTrigger(seconds=tick, jitter=tick / 20, timezone=UTC)
+        trigger = OrTrigger([DateTrigger(timezone=UTC), intervals])
         self._looked.setdefault(job.name, time.monotonic())
-        self._scheduler.add_job(self._look, args=[job])  # and now, without waiting for the first interval
+        self._scheduler.add_job(self._look, trigger, [job], id=job.name)
 
     def _look(self, job: Job) -> None:
         """Runs a job for the tenants it is due for; if the database does not answer, the next look may."""

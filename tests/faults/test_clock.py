@@ -66,8 +66,8 @@ def test_the_worker_goes_on_after_the_clock_was_set_back(
         def now(cls, tz: tzinfo | None = None) -> Any:
             return datetime.now(tz) + shift[0]
 
-    for module in ("apscheduler.schedulers.base", "apscheduler.triggers.interval"):
-        monkeypatch.setattr(f"{module}.datetime", Stepping)
+    for module in ("schedulers.base", "triggers.date", "triggers.interval"):
+        monkeypatch.setattr(f"apscheduler.{module}.datetime", Stepping)
     monkeypatch.setattr(worker, "REREAD", 0.2)
 
     def folded() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from threading import Event
@@ -212,6 +213,17 @@ def test_a_stopped_worker_tries_again_to_break_off_what_runs(
         working.join(PATIENCE)
         assert not working.is_alive()
     assert waiting(query) == 20
+
+
+def test_a_worker_may_be_stopped_at_any_moment_of_its_start(runner: Made) -> None:
+    for moment in range(30):
+        made = runner()
+        working = threading.Thread(target=worker.Worker(made).serve)
+        working.start()
+        time.sleep(moment / 400)
+        made.stop.set()
+        working.join(PATIENCE)
+        assert not working.is_alive()  # and no thread of it raised, which pytest would tell
 
 
 def test_a_lost_connection_is_made_anew(runner: Made, query: Query, queued: list[int]) -> None:
