@@ -83,11 +83,10 @@ class Limits:
         It alone, where it is ``acting`` for its parameter ``tenant`` and may take any time: a limit must be
         set before the statement that it limits begins.
         """
-        opening = self.opening(tenant, durable=call.durable)
-        if not call.acting:
-            return opening, (call.sql, call.parameters)
-        whole = call.sql, {**call.parameters, "tenant": tenant}
-        return (whole,) if self.timeout is None else (opening, whole)
+        parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
+        if call.acting and self.timeout is None:
+            return ((call.sql, parameters),)
+        return self.opening(tenant, durable=call.durable), (call.sql, parameters)
 
     @contextmanager
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:

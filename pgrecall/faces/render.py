@@ -30,7 +30,7 @@ class _Column(NamedTuple):
 def show_hits(terminal: Terminal, result: SearchResult, *, explain: bool) -> None:
     """Hits, best first, as wide as the terminal is."""
     if explain and result.names:
-        terminal.print(f"Names taken out of the question's meaning: {printable(', '.join(result.names))}.")
+        terminal.print(f"Names taken out of the question's meaning: {', '.join(result.names)}.")
     terminal.lines(_laid_out(terminal, result.hits, explain=explain))
 
 
