@@ -18,7 +18,8 @@ from psycopg.types.json import Jsonb
 from benchmarks.access_log import AccessLog, Batch
 from benchmarks.judgement import Floats, judge
 from benchmarks.predictors import PREDICTORS, History, View
-from pgrecall.database import Database, Row
+from pgrecall.database.pool import Database
+from pgrecall.database.server import Row
 from pgrecall.operations import Operation
 
 WARM_UP = 0.2

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.settings import Settings
 

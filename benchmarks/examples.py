@@ -23,7 +23,7 @@ from benchmarks.database import fresh_database
 from benchmarks.judged import CORPORA, MIN_RELEVANCE, Judged, ask, fill, read_judged
 from benchmarks.locomo_data import RememberedVectors
 from pgrecall.client import Memory
-from pgrecall.search.embedding import make_embedder
+from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings, load_settings
 
 MODES = ("off", "bounded", "multiply")

@@ -22,7 +22,8 @@ import networkx as nx
 from rich.console import Console
 from rich.table import Table
 
-from pgrecall.graph import LinkGraph, articulate
+from pgrecall.graph.articulation import articulate
+from pgrecall.graph.csr import LinkGraph
 
 Links = list[tuple[int, int]]
 ORACLE = "networkx"

@@ -14,8 +14,9 @@ from typing import Any, cast
 
 from benchmarks.answers import Answer
 from pgrecall.client import Memory, SearchOptions
-from pgrecall.importers import open_source, read_accesses
-from pgrecall.models import Access
+from pgrecall.importers.detect import open_source
+from pgrecall.importers.jsonl import read_accesses
+from pgrecall.models.access import Access
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

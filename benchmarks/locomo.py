@@ -26,8 +26,8 @@ from benchmarks.database import fresh_database
 from benchmarks.locomo_data import Question, RememberedVectors, import_conversation, load, questions_of
 from benchmarks.locomo_scores import Scores, gain, table
 from pgrecall.client import Memory, SearchOptions
-from pgrecall.search.embedding import make_embedder
-from pgrecall.search.reranking import LocalReranker, OnnxReranker, Reranker, warm_up
+from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.rerank.reranker import LocalReranker, OnnxReranker, Reranker, warm_up
 from pgrecall.settings import Settings, load_settings
 
 PAIRS = 50

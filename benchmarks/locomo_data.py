@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.client import Memory
-from pgrecall.importers import read_transcript
-from pgrecall.search.embedding import Embedder
+from pgrecall.importers.chat.transcript import read_transcript
+from pgrecall.search.embed.embedder import Embedder
 from pgrecall.settings import Settings
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}

@@ -30,10 +30,10 @@ from benchmarks.access_replay import PRODUCT, WARM_UP, Outcome, eligible, replay
 from benchmarks.database import fresh_database
 from benchmarks.judgement import MEASURES, RESAMPLES, block_length, interval, mean_of, resampled_means
 from benchmarks.predictors import DECAY, SEED_DECAY
-from pgrecall.database import Database
+from pgrecall.database.pool import Database
 from pgrecall.errors import InvalidInput
 from pgrecall.settings import load_settings
-from pgrecall.vitality import MIN_AGE_DAYS
+from pgrecall.vitality.activation import MIN_AGE_DAYS
 
 EVALUATIONS = 250
 DIMENSIONS = 8

@@ -35,9 +35,10 @@ from rich.console import Console
 from benchmarks.database import fresh_database
 from benchmarks.measure import Goal, Row, interleaved, show, surroundings
 from pgrecall.client import AsyncMemory, Memory
-from pgrecall.models import Draft, SearchRequest
+from pgrecall.models.memories import Draft
+from pgrecall.models.search import SearchRequest
 from pgrecall.operations import search_and_log
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings, load_settings
 
 DIMENSIONS = 384
@@ -159,7 +160,14 @@ def _service(url: str) -> Iterator[Callable[[Sequence[str]], Callable[[], object
         "PGRECALL_SERVER": "off",
         "PGRECALL_ALLOW_SUPERUSER": "1",
     }
-    command = [sys.executable, "-c", "from pgrecall.faces.cli import main; main()", "serve", "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from pgrecall.faces.cli.main import main; main()",
+        "serve",
+        "--port",
+        "0",
+    ]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
     ) as process:

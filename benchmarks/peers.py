@@ -38,8 +38,8 @@ from benchmarks.peers_data import Given, prepare
 from benchmarks.peers_process import Store
 from benchmarks.peers_table import show
 from benchmarks.speed_server import bench_server
-from pgrecall.embedded import EmbeddedServer
-from pgrecall.search.embedding import make_embedder
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings
 
 PACKAGES = {

@@ -13,9 +13,9 @@ import numpy as np
 from benchmarks.locomo_data import Question, load, questions_of
 from benchmarks.peers_stores import BACKGROUND
 from benchmarks.speed_sentences import Vectors, embedded, mixed, sentences
-from pgrecall.importers import read_transcript
-from pgrecall.models import Draft
-from pgrecall.search.embedding import Embedder
+from pgrecall.importers.chat.transcript import read_transcript
+from pgrecall.models.memories import Draft
+from pgrecall.search.embed.embedder import Embedder
 
 ASKED = 400
 """Sentences of the libraries that no memory holds; their first ten words are asked."""

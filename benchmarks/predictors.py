@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.access_log import Batch
-from pgrecall.vitality import MIN_AGE_DAYS, PRESETS, optimized_base_level
+from pgrecall.vitality.activation import MIN_AGE_DAYS, optimized_base_level
+from pgrecall.vitality.rates import PRESETS
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pgrecall.models import FEATURES
-from pgrecall.search.calibration import Examples, Terms, fit_relevance
+from pgrecall.models.calibration import FEATURES
+from pgrecall.search.calibration.fitting import Examples, Terms, fit_relevance
 
 COLUMNS = ("intercept", "similarity", "no_similarity", *FEATURES[1:])
 

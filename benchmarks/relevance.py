@@ -24,8 +24,10 @@ from benchmarks.database import fresh_database
 from benchmarks.judged import CORPORA, NOW, Judged, fill, read_judged
 from benchmarks.profiles import rows
 from pgrecall.client import Memory, SearchOptions
-from pgrecall.models import FEATURES, Hit, JudgedQuery, Judgement, SearchRequest, SearchResult
-from pgrecall.search.calibration import (
+from pgrecall.models.calibration import FEATURES, JudgedQuery, Judgement
+from pgrecall.models.search import Hit, SearchRequest, SearchResult
+from pgrecall.search.calibration.examples import JudgedCandidates
+from pgrecall.search.calibration.fitting import (
     Examples,
     Fitter,
     Floats,
@@ -37,9 +39,8 @@ from pgrecall.search.calibration import (
     relevance_terms,
     rerank_terms,
 )
-from pgrecall.search.embedding import make_embedder
-from pgrecall.search.judged import JudgedCandidates
-from pgrecall.search.reliability import agreement_of, gain
+from pgrecall.search.calibration.reliability import agreement_of, gain
+from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings, load_settings
 
 CHOSEN = {"author": 1.0, "graph": 0.3}

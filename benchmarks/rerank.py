@@ -30,7 +30,7 @@ from rich.console import Console
 from benchmarks.measure import KNOWN, Goal, Row, table
 from benchmarks.rerank_pairs import PAIRS, Asked, invented, of_conversations
 from benchmarks.rerank_ways import Plain, hardware, on_gpu, plain_call, ways
-from pgrecall.search.reranking import Reranker, try_rerank
+from pgrecall.search.rerank.reranker import Reranker, try_rerank
 
 TOP = 10
 GPU_PAIRS = 500

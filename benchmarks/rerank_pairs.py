@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgrecall.search.reranking import RerankCandidate
+from pgrecall.search.rerank.reranker import RerankCandidate
 
 PAIRS = 50
 

@@ -11,8 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from pgrecall.search.loading import quiet
-from pgrecall.search.reranking import (
+from pgrecall.search.model_loading import quiet
+from pgrecall.search.rerank.onnx_export import export_onnx
+from pgrecall.search.rerank.reranker import (
     CallableReranker,
     HttpReranker,
     LocalReranker,
@@ -21,7 +22,6 @@ from pgrecall.search.reranking import (
     Reranker,
     warm_up,
 )
-from pgrecall.search.reranking_export import export_onnx
 
 Plain = Callable[[str, Sequence[str]], list[float]]
 

@@ -28,7 +28,7 @@ from benchmarks.database import fresh_database
 from benchmarks.soak_life import TICK, Life
 from benchmarks.soak_measures import MIB, Verdict, judge, sample
 from pgrecall import Memory
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 
 DIMENSIONS = 64

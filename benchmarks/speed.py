@@ -32,8 +32,8 @@ from benchmarks.measure import Row, show, surroundings
 from benchmarks.speed_server import alone, bench_server, copy_of, world
 from benchmarks.speed_world import Question, Tenant, questions, tenants
 from benchmarks.upkeep_data import Bench
-from pgrecall.embedded import EmbeddedServer
-from pgrecall.search.embedding import Embedder, make_embedder
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.search.embed.embedder import Embedder, make_embedder
 from pgrecall.settings import Settings
 
 QUICK, DEFAULT, FULL = 50_000, 200_000, 1_000_000

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embed.embedder import Embedder
 
 Vectors = npt.NDArray[np.float32]
 """Rows of unit length."""

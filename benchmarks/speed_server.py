@@ -14,9 +14,9 @@ from psycopg.conninfo import make_conninfo
 
 import benchmarks
 from benchmarks.speed_world import Tenant, build, move_tenant
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embed.embedder import Embedder
 
 _GIGABYTE = 1 << 30
 _SOURCES = ("speed_world.py", "speed_copy.py", "speed_sentences.py", "upkeep_data.py")

@@ -24,7 +24,7 @@ from pgvector import HalfVector
 from benchmarks.speed_copy import Connect, copy_rows, copy_vectors, indexed_after, vector_rows
 from benchmarks.speed_sentences import Vectors, embedded, mixed, sentences
 from benchmarks.upkeep_data import DAYS, STILL_DAYS, TENANT, Bench, fill_log, fill_summaries
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embed.embedder import Embedder
 
 SHARES = (80, 8, 4.5, 3, 2, 1, 0.7, 0.4, 0.3, 0.1)
 """Per cent of all memories that each tenant holds, the largest first."""

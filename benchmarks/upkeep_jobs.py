@@ -12,11 +12,12 @@ from psycopg.rows import dict_row
 
 from benchmarks.measure import KNOWN, Goal, Row, seconds
 from benchmarks.upkeep_data import TENANT, Bench, log_searches
-from pgrecall.flows.keeping import FOLD_ROWS
-from pgrecall.graph import LinkGraph, articulate
+from pgrecall.graph.articulation import articulate
+from pgrecall.graph.csr import LinkGraph
 from pgrecall.jobs.catalogue import VITALITY_ROWS
 from pgrecall.operations import Operation, link_graph, store_cut_sizes
-from pgrecall.operations.upkeep import fold_accesses, refresh_vitality
+from pgrecall.operations.job_steps import fold_accesses, refresh_vitality
+from pgrecall.workflows.maintenance import FOLD_ROWS
 
 ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
 """Whoever was measured before, from here on it is the tenant of upkeep."""

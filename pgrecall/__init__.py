@@ -19,69 +19,41 @@ from pgrecall.errors import (
     RerankerError,
     SchemaMismatch,
 )
-from pgrecall.later import found_later
+from pgrecall.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory, Memory
-    from pgrecall.models import (
-        Access,
-        AccessRecord,
+    from pgrecall.models.access import Access
+    from pgrecall.models.calibration import (
         Agreement,
-        ApiKey,
         Calibration,
-        Check,
-        ContextBlock,
-        ContextRequest,
-        ContextSource,
-        Draft,
-        DraftLink,
-        Export,
-        Feedback,
-        GraphLink,
-        GraphNode,
-        GraphReport,
-        Hit,
-        ImportReport,
-        IssuedKey,
-        JobOutcome,
-        JobRun,
-        JobStatus,
-        JudgedHit,
         JudgedQuery,
-        JudgedSearch,
         Judgement,
-        KeyHolder,
-        Landscape,
-        Languages,
-        Layer,
-        LayerStatus,
-        LeftOut,
-        Link,
-        MemoryFeedback,
-        Neighbourhood,
-        PlanSummary,
-        Problem,
-        PruneOutcome,
-        PrunePlan,
-        PruneUndone,
-        RankFeedback,
         RelevanceModel,
         ReliabilityBin,
-        Remembered,
-        Reranked,
         RerankModel,
-        SearchRequest,
-        SearchResult,
-        Setting,
-        Status,
-        StoredMemory,
+    )
+    from pgrecall.models.charts import (
+        AccessRecord,
+        GraphLink,
+        GraphNode,
+        Neighbourhood,
         VitalityCounts,
         VitalityPoint,
-        VitalityTerms,
-        ZoneShare,
     )
-    from pgrecall.search.embedding import Embedder
-    from pgrecall.search.reranking import Reranker
+    from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
+    from pgrecall.models.export import Export
+    from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
+    from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
+    from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
+    from pgrecall.models.layers import Languages, Layer, Setting
+    from pgrecall.models.maintenance import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
+    from pgrecall.models.memories import Draft, DraftLink, Link, Remembered, StoredMemory, VitalityTerms
+    from pgrecall.models.overview import Overview, ZoneShare
+    from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+    from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
+    from pgrecall.search.embed.embedder import Embedder
+    from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
 
 __version__ = "0.1.0"
@@ -124,7 +96,6 @@ __all__ = [
     "JudgedSearch",
     "Judgement",
     "KeyHolder",
-    "Landscape",
     "Languages",
     "Layer",
     "LayerStatus",
@@ -135,6 +106,7 @@ __all__ = [
     "MemoryNotFound",
     "MissingExtra",
     "Neighbourhood",
+    "Overview",
     "PlanSummary",
     "Problem",
     "PruneOutcome",
@@ -165,13 +137,94 @@ __all__ = [
 
 # What draws in psycopg and pydantic, and sixty values, wait until they are named: importing stays quick.
 if not TYPE_CHECKING:
-    _HOMES = {
-        "client": ("AsyncMemory", "Memory"),
-        "search.embedding": ("Embedder",),
-        "search.reranking": ("Reranker",),
-        "settings": ("Settings",),
-    }
-    _FOUND = {*globals(), *(name for names in _HOMES.values() for name in names)}
-    __getattr__, __dir__ = found_later(
-        __name__, _HOMES | {"models": [name for name in __all__ if name not in _FOUND]}
+    __getattr__, __dir__ = lazy_attributes(
+        __name__,
+        {
+            "client": (
+                "AsyncMemory",
+                "Memory",
+            ),
+            "models.access": ("Access",),
+            "models.calibration": (
+                "Agreement",
+                "Calibration",
+                "JudgedQuery",
+                "Judgement",
+                "RelevanceModel",
+                "ReliabilityBin",
+                "RerankModel",
+            ),
+            "models.charts": (
+                "AccessRecord",
+                "GraphLink",
+                "GraphNode",
+                "Neighbourhood",
+                "VitalityCounts",
+                "VitalityPoint",
+            ),
+            "models.context": (
+                "ContextBlock",
+                "ContextRequest",
+                "ContextSource",
+                "LeftOut",
+            ),
+            "models.export": ("Export",),
+            "models.feedback": (
+                "Feedback",
+                "JudgedHit",
+                "JudgedSearch",
+                "MemoryFeedback",
+                "RankFeedback",
+            ),
+            "models.jobs": (
+                "JobOutcome",
+                "JobRun",
+                "JobStatus",
+            ),
+            "models.keys": (
+                "ApiKey",
+                "IssuedKey",
+                "KeyHolder",
+            ),
+            "models.overview": (
+                "Overview",
+                "ZoneShare",
+            ),
+            "models.layers": (
+                "Languages",
+                "Layer",
+                "Setting",
+            ),
+            "models.maintenance": (
+                "Check",
+                "GraphReport",
+                "ImportReport",
+                "LayerStatus",
+                "Problem",
+                "Status",
+            ),
+            "models.memories": (
+                "Draft",
+                "DraftLink",
+                "Link",
+                "Remembered",
+                "StoredMemory",
+                "VitalityTerms",
+            ),
+            "models.prune": (
+                "PlanSummary",
+                "PruneOutcome",
+                "PrunePlan",
+                "PruneUndone",
+            ),
+            "models.search": (
+                "Hit",
+                "Reranked",
+                "SearchRequest",
+                "SearchResult",
+            ),
+            "search.embed.embedder": ("Embedder",),
+            "search.rerank.reranker": ("Reranker",),
+            "settings": ("Settings",),
+        },
     )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pgrecall.errors import InvalidInput, MemoryNotFound
-from pgrecall.models import SearchRequest
+from pgrecall.models.search import SearchRequest
 
 Vector = Sequence[float]
 

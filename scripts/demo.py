@@ -18,9 +18,9 @@ from pathlib import Path
 import psycopg
 from rich.console import Console
 
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import DatabaseUnavailable, RecallError
-from pgrecall.faces.cli import app
+from pgrecall.faces.cli.main import app
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"

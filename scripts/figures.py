@@ -13,16 +13,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import linear_regression
 
-from pgrecall.graph import LinkGraph, articulate, trim
-from pgrecall.vitality import (
-    DEFAULT_ZONES,
-    PRESETS,
-    AccessSummary,
-    LayerRates,
-    activation_terms,
-    optimized_base_level,
-    vitality_of,
-)
+from pgrecall.graph.articulation import articulate
+from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.removal import trim
+from pgrecall.vitality.activation import optimized_base_level
+from pgrecall.vitality.rates import PRESETS, LayerRates
+from pgrecall.vitality.score import activation_terms, vitality_of
+from pgrecall.vitality.summary import AccessSummary
+from pgrecall.vitality.zones import DEFAULT_ZONES
 from scripts.svg import Chart, Drawing
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "figures"

@@ -19,9 +19,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall.client import Memory
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests import scheduling
 from tests.emptying import Emptying

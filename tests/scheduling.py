@@ -13,12 +13,12 @@ MODELS = "models"
 WITH_MODELS = frozenset(
     f"tests/{name}.py"
     for name in (
-        "integration/test_benchmark_search",
-        "integration/test_embedding_local",
-        "integration/test_multilingual",
-        "integration/test_reranking_graph",
-        "integration/test_reranking_models",
-        "integration/test_search_reranked",
+        "integration/benchmarks/test_benchmark_search",
+        "integration/embed/test_embedding_local",
+        "integration/search/test_multilingual",
+        "integration/rerank/test_reranking_graph",
+        "integration/rerank/test_reranking_models",
+        "integration/rerank/test_search_reranked",
         "quality/test_examples",
         "quality/test_judged",
         "quality/test_words",
@@ -26,13 +26,13 @@ WITH_MODELS = frozenset(
 )
 
 LONG = (
-    "tests/acceptance/test_http_contract.py",
-    "tests/acceptance/test_http_clients.py",
-    "tests/acceptance/test_docs.py",
-    "tests/acceptance/test_kill.py",
+    "tests/acceptance/http/test_http_contract.py",
+    "tests/acceptance/http/test_http_clients.py",
+    "tests/acceptance/docs/test_docs.py",
+    "tests/acceptance/cli/test_kill.py",
     "tests/acceptance/test_wheel.py",
     "tests/stateful/test_whole_api.py",
-    "tests/unit/test_graph_removal.py",
+    "tests/unit/graph/test_graph_removal.py",
     "tests/migration/",
     "tests/faults/",
     "tests/attack/",

@@ -227,6 +227,6 @@ _EVERYTHING = {
     "recall.accesses_of(m.id) WITH ORDINALITY e(no, kind, weight, at, session_id, place) "
     "WHERE m.tenant = recall.current_tenant() ORDER BY m.id, e.place",
     "graph": "SELECT octet_length(recall.link_graph())",
-    "landscape": "SELECT recall.landscape(p_now => %(now)s)",
+    "overview": "SELECT recall.overview(p_now => %(now)s)",
     "verified": "SELECT recall.verify(%(now)s)",
 }

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pgrecall.later import found_later
+from pgrecall.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
@@ -34,6 +34,6 @@ __all__ = ["AsyncMemory", "DraftFields", "LayerFields", "Memory", "SearchOptions
 
 if not TYPE_CHECKING:
     _FIELDS = ("DraftFields", "LayerFields", "SearchOptions")
-    __getattr__, __dir__ = found_later(
+    __getattr__, __dir__ = lazy_attributes(
         __name__, {"async_memory": ("AsyncMemory",), "memory": ("Memory",), ".arguments": _FIELDS}
     )

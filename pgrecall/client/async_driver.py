@@ -10,9 +10,10 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from pgrecall import flows
+from pgrecall import workflows
 from pgrecall.client.driver import Driver
-from pgrecall.database import AsyncDatabase, Database
+from pgrecall.database.async_pool import AsyncDatabase
+from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.operations import Operation
 
@@ -75,7 +76,7 @@ class AsyncDriver(Driver):
     def _run(self, operation: Operation[T]) -> Any:
         return self._performed(operation)
 
-    def _drive(self, flow: flows.Flow[T]) -> Any:
+    def _drive(self, flow: workflows.Flow[T]) -> Any:
         return self._driven(flow)
 
     @contextmanager
@@ -95,9 +96,9 @@ class AsyncDriver(Driver):
             )
         return operation.read(await database.fetch(operation, tenant=self.tenant))
 
-    async def _aside(self, step: flows.LocalStep) -> Any:
+    async def _aside(self, step: workflows.LocalStep) -> Any:
         work = partial(self._ground.tools.answer, step)
-        if isinstance(step, flows.Aside) and step.give_up is not None:
+        if isinstance(step, workflows.Aside) and step.give_up is not None:
             return await _in_thread(work, step.give_up)
         return await asyncio.to_thread(work)
 

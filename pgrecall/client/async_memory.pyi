@@ -7,45 +7,26 @@ from types import TracebackType
 from typing import BinaryIO, Self, Unpack
 
 from pgrecall.arguments import DraftFields, LayerFields, SearchOptions
-from pgrecall.embedded import EmbeddedServer
-from pgrecall.models import (
-    Access,
-    AccessKind,
-    Calibration,
-    Check,
-    ContextBlock,
-    Draft,
-    Export,
-    GraphReport,
-    ImportReport,
-    JobOutcome,
-    JobRun,
-    JobStatus,
-    JudgedQuery,
-    Languages,
-    Layer,
-    LayerStatus,
-    Order,
-    Problem,
-    RelevanceModel,
-    Remembered,
-    RerankModel,
-    SearchResult,
-    Setting,
-    Status,
-    StoredMemory,
-    VitalityTerms,
-)
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.models.access import Access, AccessKind
+from pgrecall.models.calibration import Calibration, JudgedQuery, RelevanceModel, RerankModel
+from pgrecall.models.charts import AccessRecord, Neighbourhood, VitalityCounts, VitalityPoint
+from pgrecall.models.context import ContextBlock, Order
+from pgrecall.models.export import Export
 from pgrecall.models.feedback import Feedback, JudgedSearch
+from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
-from pgrecall.models.landscape import Landscape, LandscapeList, ZoneShare
-from pgrecall.models.pictures import AccessRecord, Neighbourhood, VitalityCounts, VitalityPoint
+from pgrecall.models.layers import Languages, Layer, Setting
+from pgrecall.models.maintenance import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
+from pgrecall.models.memories import Draft, Remembered, StoredMemory, VitalityTerms
+from pgrecall.models.overview import Overview, OverviewList, ZoneShare
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+from pgrecall.models.search import SearchResult
 from pgrecall.models.service import Caller, Census, SchemaStamp
-from pgrecall.search.embedding import Embedder
-from pgrecall.search.reranking import Reranker
+from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.rerank.reranker import Reranker
 from pgrecall.settings import Settings
-from pgrecall.vitality import Preset
+from pgrecall.vitality.rates import Preset
 
 class AsyncMemory:
     tenant: str
@@ -162,10 +143,10 @@ class AsyncMemory:
     async def neighbourhood(
         self, memory: int | str, *, hops: int = 2, limit: int = 60, now: datetime | None = None,
     ) -> Neighbourhood: ...
-    async def landscape(
-        self, lists: Sequence[LandscapeList] = ..., *, layer: str | None = None, limit: int = 10,
+    async def overview(
+        self, lists: Sequence[OverviewList] = ..., *, layer: str | None = None, limit: int = 10,
         offset: int = 0, bins: int = 20, now: datetime | None = None,
-    ) -> Landscape: ...
+    ) -> Overview: ...
     async def zones_over_time(
         self, instants: Sequence[datetime], *, sample: int = 1000,
     ) -> tuple[ZoneShare, ...]: ...

@@ -11,7 +11,7 @@ from pgrecall.client.driver import Driver
 from pgrecall.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from pgrecall.models import Calibration, JudgedQuery, RelevanceModel, RerankModel
+    from pgrecall.models.calibration import Calibration, JudgedQuery, RelevanceModel, RerankModel
 
 
 class Calibrating(Driver):
@@ -49,7 +49,7 @@ class Calibrating(Driver):
             MissingExtra: pgrecall[calibrate] is not installed.
             EmbedderError, RerankerError: a query could not be embedded, or its candidates not be read.
         """
-        from pgrecall.flows.calibrating import CalibrationRequest, calibrate  # numpy waits until now
+        from pgrecall.workflows.calibration import CalibrationRequest, calibrate
 
         request = CalibrationRequest(
             qrels=Path(qrels) if isinstance(qrels, Path | str) else tuple(qrels),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall import flows, models
+from pgrecall import workflows
 from pgrecall.client.driver import Driver
+from pgrecall.models.context import ContextRequest
+from pgrecall.models.search import SearchRequest
 
 if TYPE_CHECKING:
     from pgrecall.arguments import SearchOptions
-    from pgrecall.models import ContextBlock, Order
+    from pgrecall.models.context import ContextBlock, Order
 
 CANDIDATES = 50
 """From how many memories a block is chosen where k is not given."""
@@ -48,8 +50,8 @@ class Composing(Driver):
         options.setdefault("k", CANDIDATES)
         options.setdefault("explain", False)
         options.setdefault("session_id", self.session_id)
-        request = models.ContextRequest(
+        request = ContextRequest(
             budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, count_tokens
         )
-        question = models.SearchRequest(query, **options)
-        return self._drive(flows.context(question, request, self._abilities))
+        question = SearchRequest(query, **options)
+        return self._drive(workflows.context(question, request, self._abilities))

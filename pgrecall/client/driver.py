@@ -16,17 +16,17 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pgrecall import flows
+from pgrecall import workflows
 from pgrecall.client.ground import Ground
-from pgrecall.database import Database
+from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
 from pgrecall.operations import Operation
-from pgrecall.search.embedding import Embedder
-from pgrecall.search.reranking import Reranker
+from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.rerank.reranker import Reranker
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
-    from pgrecall.embedded import EmbeddedServer
+    from pgrecall.embedded.shared_server import EmbeddedServer
 
 T = TypeVar("T")
 
@@ -121,8 +121,8 @@ class Driver(ABC):
         return self.embedder.name if self.embedder else None
 
     @property
-    def _abilities(self) -> flows.Abilities:
-        return flows.Abilities(
+    def _abilities(self) -> workflows.Abilities:
+        return workflows.Abilities(
             self.embedder is not None,
             self.reranker.name if self.reranker else None,
             self.settings.reranker_pairs,
@@ -142,7 +142,7 @@ class Driver(ABC):
         """What an operation results in, or how to await it."""
 
     @abstractmethod
-    def _drive(self, flow: flows.Flow[T]) -> T:
+    def _drive(self, flow: workflows.Flow[T]) -> T:
         """What a flow results in, or how to await it."""
 
     @abstractmethod
@@ -154,7 +154,7 @@ class Driver(ABC):
         """One attempt at an operation."""
 
     @abstractmethod
-    async def _aside(self, step: flows.LocalStep) -> Any:
+    async def _aside(self, step: workflows.LocalStep) -> Any:
         """The answer to a step that needs no Postgres and may take long."""
 
     @abstractmethod
@@ -185,10 +185,10 @@ class Driver(ABC):
         )
         return await repeating(self._fetched, operation)
 
-    async def _driven(self, flow: flows.Flow[T]) -> T:
+    async def _driven(self, flow: workflows.Flow[T]) -> T:
         """A flow from its first step to its result."""
         with closing(flow):
-            proceed: Callable[[], flows.Step] = partial(next, flow)
+            proceed: Callable[[], workflows.Step] = partial(next, flow)
             while True:
                 try:
                     step = proceed()
@@ -202,7 +202,7 @@ class Driver(ABC):
                 else:
                     proceed = partial(flow.send, answer)
 
-    async def _answered(self, step: flows.Step) -> Any:
+    async def _answered(self, step: workflows.Step) -> Any:
         return await (self._performed(step) if isinstance(step, Operation) else self._aside(step))
 
 

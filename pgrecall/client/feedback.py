@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall import flows, operations
+from pgrecall import operations, workflows
 from pgrecall.client.driver import Driver
 from pgrecall.errors import InvalidInput
 
@@ -65,7 +65,7 @@ class Judging(Driver):
         Raises:
             InvalidInput: the limit is out of its bounds.
         """
-        return self._drive(flows.feedback.feedback(limit=limit, unused=unused, since=since))
+        return self._drive(workflows.feedback.feedback(limit=limit, unused=unused, since=since))
 
     def feedback_qrels(
         self, *, since: datetime | None = None, skipped: bool = True, limit: int = 10_000

@@ -6,14 +6,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pgrecall.errors import DatabaseError, EmbedderMismatch, InvalidInput
-from pgrecall.flows import Tools
 from pgrecall.schema import state as schema
-from pgrecall.search.embedding import Embedder, dimensions_of, make_embedder
-from pgrecall.search.reranking import Reranker, make_reranker
+from pgrecall.search.embed.embedder import Embedder, dimensions_of, make_embedder
+from pgrecall.search.rerank.reranker import Reranker, make_reranker
 from pgrecall.settings import Settings, load_settings
+from pgrecall.workflows import Tools
 
 if TYPE_CHECKING:
-    from pgrecall.embedded import EmbeddedServer
+    from pgrecall.embedded.shared_server import EmbeddedServer
 
 
 class Ground:
@@ -55,7 +55,7 @@ class Ground:
         if address is not None:
             self._require_usable(schema.inspect(address, timeout=self.settings.connect_timeout))
             return address
-        from pgrecall.embedded import EmbeddedServer
+        from pgrecall.embedded.shared_server import EmbeddedServer
 
         self.server = EmbeddedServer.start(self.settings.data_dir)
         try:
@@ -72,7 +72,7 @@ class Ground:
             state = schema.inspect(server.serving_url, timeout=timeout)
             if schema.is_current(state):
                 return state
-        from pgrecall.embedded import SERVING_ROLE
+        from pgrecall.embedded.shared_server import SERVING_ROLE
         from pgrecall.schema import roles
 
         dimensions = dimensions_of(self.tools.embedder)

@@ -9,15 +9,18 @@ from datetime import datetime
 from threading import Event
 from typing import TYPE_CHECKING
 
-from pgrecall import jobs, operations
+from pgrecall import operations
 from pgrecall.client.driver import Driver
-from pgrecall.database import Database
-from pgrecall.flows import Aside, Flow
-from pgrecall.search.embedding import Embedder
+from pgrecall.database.pool import Database
+from pgrecall.jobs.catalogue import job_named
+from pgrecall.jobs.runner import Runner
+from pgrecall.jobs.status import standings
+from pgrecall.search.embed.embedder import Embedder
+from pgrecall.workflows import Aside, Flow
 
 if TYPE_CHECKING:
-    from pgrecall.jobs import Job, Runner
-    from pgrecall.models import JobOutcome, JobRun, JobStatus
+    from pgrecall.jobs.steps import Job
+    from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 
 
 class Working(Driver):
@@ -45,7 +48,7 @@ class Working(Driver):
             InvalidInput: there is no job of this name.
         """
         sweep = _Sweep(
-            jobs.job_named(name),
+            job_named(name),
             None if all_tenants else self.tenant,
             self._job_database,
             self.embedder,
@@ -61,13 +64,11 @@ class Working(Driver):
         Raises:
             InvalidInput: there is no job of this name.
         """
-        return self._run(
-            operations.jobs.job_runs(jobs.job_named(name).name if name is not None else None, limit)
-        )
+        return self._run(operations.jobs.job_runs(job_named(name).name if name is not None else None, limit))
 
     def jobs(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
         """Every job with its interval, its newest run, and where it stands."""
-        return self._drive(jobs.standings(now))
+        return self._drive(standings(now))
 
 
 @dataclass(slots=True)
@@ -89,9 +90,7 @@ class _Sweep:
 
     def _work(self) -> list[JobOutcome]:
         with self.database() as database:
-            self.runner = jobs.Runner(
-                database, embedder=self.embedder, stop=self.stop, progress=self.progress
-            )
+            self.runner = Runner(database, embedder=self.embedder, stop=self.stop, progress=self.progress)
             return self.runner.sweep(self.job, self.runner.targets(self.job, self.tenant), now=self.now)
 
     def _give_up(self) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall import flows, jobs, operations
+from pgrecall import operations, workflows
 from pgrecall.client.driver import Driver
+from pgrecall.jobs.status import full_status
 
 if TYPE_CHECKING:
-    from pgrecall.models import Check, GraphReport, LayerStatus, Status, VitalityTerms
+    from pgrecall.models.maintenance import Check, GraphReport, LayerStatus, Status
+    from pgrecall.models.memories import VitalityTerms
 
 
 class Keeping(Driver):
@@ -28,7 +30,7 @@ class Keeping(Driver):
 
         Imports do it at their end. Protection keeps a memory out of the archived zone; it never ranks.
         """
-        return self._drive(flows.refresh_graph())
+        return self._drive(workflows.refresh_graph())
 
     def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
         """Keeps a memory out of every prune plan, or no longer; True when that is a change.
@@ -36,11 +38,11 @@ class Keeping(Driver):
         Raises:
             MemoryNotFound: there is none in this tenant.
         """
-        return self._run(operations.keeping.pin(memory, pinned, now))
+        return self._run(operations.maintenance.pin(memory, pinned, now))
 
     def fold(self) -> int:
         """Folds what searches have logged into activations, as the worker does; returns how many searches."""
-        return self._drive(flows.fold())
+        return self._drive(workflows.fold())
 
     def rebuild(self, memories: Sequence[int | str] | None = None) -> int:
         """Computes what is kept of these memories, or of all, anew from the log.
@@ -50,11 +52,11 @@ class Keeping(Driver):
         Raises:
             MemoryNotFound: one of them is not in this tenant.
         """
-        return self._run(operations.keeping.rebuild(memories))
+        return self._run(operations.maintenance.rebuild(memories))
 
     def verify(self, *, now: datetime | None = None) -> tuple[Check, ...]:
         """What must hold of this tenant's data; each check counts what breaks it. Changes nothing."""
-        return self._run(operations.keeping.verify(now))
+        return self._run(operations.maintenance.verify(now))
 
     def vitality_as_of(self, memory: int | str, at: datetime) -> VitalityTerms:
         """A memory's vitality at a past instant, from the log, by the rates and settings of today.
@@ -63,12 +65,12 @@ class Keeping(Driver):
             MemoryNotFound: there is none in this tenant.
             InvalidInput: it did not exist then.
         """
-        return self._run(operations.keeping.vitality_as_of(memory, at))
+        return self._run(operations.maintenance.vitality_as_of(memory, at))
 
     def zones_as_of(self, at: datetime) -> tuple[LayerStatus, ...]:
         """How many memories each layer held in each zone at a past instant, those archived then left out."""
-        return self._run(operations.keeping.zones_as_of(at))
+        return self._run(operations.maintenance.zones_as_of(at))
 
     def status(self, *, now: datetime | None = None) -> Status:
         """What this tenant holds and how it fares, where its jobs stand, and the database it lives in."""
-        return self._drive(jobs.full_status(now, self._revision))
+        return self._drive(full_status(now, self._revision))

@@ -21,10 +21,10 @@ from pgrecall.client.surveying import Surveying
 from pgrecall.client.sync_driver import SyncDriver
 from pgrecall.client.tuning import Tuning
 from pgrecall.client.using import Using
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embed.embedder import Embedder
 
 if TYPE_CHECKING:
-    from pgrecall.jobs import Runner
+    from pgrecall.jobs.runner import Runner
 
 
 class Capabilities(
@@ -83,6 +83,6 @@ class Memory(Capabilities, SyncDriver):
 
         It works with threads and blocks, so there is none in :class:`pgrecall.AsyncMemory`.
         """
-        from pgrecall.jobs import Runner
+        from pgrecall.jobs.runner import Runner
 
         return Runner(self._database, embedder=embedder or self.embedder, stop=stop, progress=progress)

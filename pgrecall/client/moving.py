@@ -9,13 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from pgrecall import __version__, flows
+from pgrecall import __version__, workflows
 from pgrecall.client.driver import Driver
-from pgrecall.database import Database
-from pgrecall.flows import Aside, Flow
+from pgrecall.database.pool import Database
+from pgrecall.workflows import Aside, Flow
 
 if TYPE_CHECKING:
-    from pgrecall.models import Export
+    from pgrecall.models.export import Export
 
 
 class Moving(Driver):
@@ -43,12 +43,14 @@ class Moving(Driver):
             InvalidInput: the file cannot be written.
         """
         path = Path(target) if isinstance(target, str) else target
-        transfer = flows.Transfer(self.tenant, embeddings, progress)
+        transfer = workflows.Transfer(self.tenant, embeddings, progress)
         return self._drive(
             _Moved(
                 self._job_database,
                 transfer,
-                lambda database: flows.write_export(database, path, transfer, f"pgrecall {__version__}", now),
+                lambda database: workflows.write_export(
+                    database, path, transfer, f"pgrecall {__version__}", now
+                ),
             ).flow()
         )
 
@@ -75,10 +77,10 @@ class Moving(Driver):
             EmbedderMismatch: its vectors are of another embedder than this database's.
         """
         path = Path(source) if isinstance(source, str) else source
-        transfer = flows.Transfer(self.tenant, embeddings, progress)
+        transfer = workflows.Transfer(self.tenant, embeddings, progress)
         return self._drive(
             _Moved(
-                self._job_database, transfer, lambda database: flows.read_export(database, path, transfer)
+                self._job_database, transfer, lambda database: workflows.read_export(database, path, transfer)
             ).flow()
         )
 
@@ -88,7 +90,7 @@ class _Moved:
     """A transfer in a thread, over connections of its own, whatever the client's colour."""
 
     database: Callable[[], AbstractContextManager[Database]]
-    transfer: flows.Transfer
+    transfer: workflows.Transfer
     move: Callable[[Database], Export]
 
     def flow(self) -> Flow[Export]:
@@ -99,5 +101,5 @@ class _Moved:
         try:
             with self.database() as database:
                 return self.move(database)
-        except flows.BrokenOff:  # and so nobody waits for what became of it
+        except workflows.BrokenOff:  # and so nobody waits for what became of it
             return None

@@ -10,7 +10,7 @@ from pgrecall import operations
 from pgrecall.client.driver import Driver
 
 if TYPE_CHECKING:
-    from pgrecall.models.pictures import AccessRecord, Neighbourhood, VitalityCounts, VitalityPoint
+    from pgrecall.models.charts import AccessRecord, Neighbourhood, VitalityCounts, VitalityPoint
 
 
 class Picturing(Driver):
@@ -23,7 +23,7 @@ class Picturing(Driver):
             MemoryNotFound: there is none in this tenant.
             InvalidInput: the limit is not one of 1 to 10,000.
         """
-        return self._run(operations.pictures.accesses_of(memory, limit))
+        return self._run(operations.charts.accesses_of(memory, limit))
 
     def vitality_histogram(
         self, bins: int = 20, *, now: datetime | None = None
@@ -33,7 +33,7 @@ class Picturing(Driver):
         Raises:
             InvalidInput: there are fewer than 2 or more than 200 bins.
         """
-        return self._run(operations.pictures.vitality_histogram(bins, now))
+        return self._run(operations.charts.vitality_histogram(bins, now))
 
     def vitality_curve(
         self, memory: int | str, instants: Sequence[datetime], *, now: datetime | None = None
@@ -47,7 +47,7 @@ class Picturing(Driver):
             MemoryNotFound: there is none in this tenant.
             InvalidInput: there are more than 2,000 instants.
         """
-        return self._run(operations.pictures.vitality_curve(memory, instants, now))
+        return self._run(operations.charts.vitality_curve(memory, instants, now))
 
     def neighbourhood(
         self, memory: int | str, *, hops: int = 2, limit: int = 60, now: datetime | None = None
@@ -58,4 +58,4 @@ class Picturing(Driver):
             MemoryNotFound: there is none in this tenant.
             InvalidInput: ``hops`` is not one of 1 to 3, or ``limit`` not one of 2 to 500.
         """
-        return self._run(operations.pictures.neighbourhood(memory, hops, limit, now))
+        return self._run(operations.charts.neighbourhood(memory, hops, limit, now))

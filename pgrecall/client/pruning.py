@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall import flows, operations
+from pgrecall import operations, workflows
 from pgrecall.client.driver import Driver
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Pruning(Driver):
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
         request = operations.prune.PruneRequest(max_count, max_share, grace_days, layers, now)
-        return self._drive(flows.planned_prune(request))
+        return self._drive(workflows.planned_prune(request))
 
     def prune_plan(self, plan: int, *, limit: int | None = None) -> PrunePlan:
         """A stored plan with all its items, or the first ``limit`` of them, the least lively first.
@@ -48,7 +48,7 @@ class Pruning(Driver):
         Raises:
             InvalidInput: this tenant has no such plan, or the limit is negative.
         """
-        return self._drive(flows.read_plan(plan, limit))
+        return self._drive(workflows.read_plan(plan, limit))
 
     def prune_plans(self, *, limit: int = 20) -> tuple[PlanSummary, ...]:
         """The newest plans, newest first.
@@ -76,4 +76,4 @@ class Pruning(Driver):
         Raises:
             InvalidInput: there is no such plan, or it is not applied.
         """
-        return self._drive(flows.undo_prune(plan, now))
+        return self._drive(workflows.undo_prune(plan, now))

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall import flows, models, operations
+from pgrecall import operations, workflows
 from pgrecall.client.driver import Driver
+from pgrecall.models.memories import Draft
 
 if TYPE_CHECKING:
     from pgrecall.arguments import DraftFields
-    from pgrecall.models import Draft, ImportReport, Problem, Remembered, StoredMemory
+    from pgrecall.models.maintenance import ImportReport, Problem
+    from pgrecall.models.memories import Draft, Remembered, StoredMemory
 
 
 class Remembering(Driver):
@@ -24,11 +26,11 @@ class Remembering(Driver):
             InvalidInput: a field cannot be stored; nothing was.
             EmbedderError: the text could not be embedded; nothing was stored.
         """
-        return self._drive(flows.remember_one(models.Draft(body, **fields), self._embedder_name))
+        return self._drive(workflows.remember_one(Draft(body, **fields), self._embedder_name))
 
     def remember_many(self, drafts: Iterable[Draft], *, now: datetime | None = None) -> list[Remembered]:
         """Stores drafts in one transaction: all or, with InvalidInput, none."""
-        return self._drive(flows.remember_many(drafts, self._embedder_name, now=now))
+        return self._drive(workflows.remember_many(drafts, self._embedder_name, now=now))
 
     def import_drafts(
         self,
@@ -48,7 +50,7 @@ class Remembering(Driver):
         Raises:
             InvalidInput: with ``strict``, the first problem; earlier batches stay.
         """
-        flow = flows.import_drafts(
+        flow = workflows.import_drafts(
             items, self._embedder_name, source=source, strict=strict, progress=progress
         )
         return self._drive(flow)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall import flows, models
+from pgrecall import workflows
 from pgrecall.client.driver import Driver
+from pgrecall.models.search import SearchRequest
 
 if TYPE_CHECKING:
     from pgrecall.arguments import SearchOptions
-    from pgrecall.models import SearchResult
+    from pgrecall.models.search import SearchResult
 
 
 class Searching(Driver):
@@ -28,5 +29,5 @@ class Searching(Driver):
             MemoryNotFound: a cue is not there.
         """
         options.setdefault("session_id", self.session_id)
-        request = models.SearchRequest(query, **options)
-        return self._drive(flows.search(request, self._abilities))
+        request = SearchRequest(query, **options)
+        return self._drive(workflows.search(request, self._abilities))

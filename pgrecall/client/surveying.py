@@ -10,25 +10,25 @@ from pgrecall import operations
 from pgrecall.client.driver import Driver
 
 if TYPE_CHECKING:
-    from pgrecall.models.landscape import Landscape, LandscapeList, ZoneShare
+    from pgrecall.models.overview import Overview, OverviewList, ZoneShare
 
-LISTS: Sequence[LandscapeList] = ("alive", "leaving", "unused")
+LISTS: Sequence[OverviewList] = ("alive", "leaving", "unused")
 """All there are."""
 
 
 class Surveying(Driver):
     """What a tenant holds, without reading it all."""
 
-    def landscape(
+    def overview(
         self,
-        lists: Sequence[LandscapeList] = LISTS,
+        lists: Sequence[OverviewList] = LISTS,
         *,
         layer: str | None = None,
         limit: int = 10,
         offset: int = 0,
         bins: int = 20,
         now: datetime | None = None,
-    ) -> Landscape:
+    ) -> Overview:
         """How lively the live memories are: zones and a histogram of each layer, and lists of a few of them.
 
         It takes one pass over all of them, some five microseconds each.
@@ -43,8 +43,8 @@ class Surveying(Driver):
         Raises:
             InvalidInput: a list or the layer is unknown, or a number is out of its bounds.
         """
-        request = operations.landscape.LandscapeRequest(lists, layer, limit, offset, bins, now)
-        return self._run(operations.landscape.landscape(request))
+        request = operations.overview.OverviewRequest(lists, layer, limit, offset, bins, now)
+        return self._run(operations.overview.overview(request))
 
     def zones_over_time(self, instants: Sequence[datetime], *, sample: int = 1000) -> tuple[ZoneShare, ...]:
         """How many memories each layer held in each zone at these instants, from ``sample`` memories at most.
@@ -55,4 +55,4 @@ class Surveying(Driver):
         Raises:
             InvalidInput: there are more than 100 instants, or the sample is not one of 100 to 100,000.
         """
-        return self._run(operations.landscape.zones_over_time(instants, sample))
+        return self._run(operations.overview.zones_over_time(instants, sample))

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from pgrecall import flows
+from pgrecall import workflows
 from pgrecall.client.driver import Driver
-from pgrecall.database import Database
+from pgrecall.database.pool import Database
 from pgrecall.operations import Operation
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class SyncDriver(Driver):
     def _run(self, operation: Operation[T]) -> T:
         return _completed(self._performed(operation))
 
-    def _drive(self, flow: flows.Flow[T]) -> T:
+    def _drive(self, flow: workflows.Flow[T]) -> T:
         return _completed(self._driven(flow))
 
     @contextmanager
@@ -54,7 +54,7 @@ class SyncDriver(Driver):
     async def _fetched(self, operation: Operation[T]) -> T:
         return operation.read(self._database.fetch(operation, tenant=self.tenant))
 
-    async def _aside(self, step: flows.LocalStep) -> Any:
+    async def _aside(self, step: workflows.LocalStep) -> Any:
         return self._ground.tools.answer(step)
 
     def _pool_figures(self) -> dict[str, int]:

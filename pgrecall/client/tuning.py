@@ -10,8 +10,8 @@ from pgrecall.client.driver import Driver
 
 if TYPE_CHECKING:
     from pgrecall.arguments import LayerFields
-    from pgrecall.models import Languages, Layer, Setting
-    from pgrecall.vitality import Preset
+    from pgrecall.models.layers import Languages, Layer, Setting
+    from pgrecall.vitality.rates import Preset
 
 
 class Tuning(Driver):

@@ -7,11 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall import models, operations
+from pgrecall import operations
 from pgrecall.client.driver import Driver
+from pgrecall.models.access import Access
 
 if TYPE_CHECKING:
-    from pgrecall.models import Access, AccessKind
+    from pgrecall.models.access import Access, AccessKind
 
 
 class Using(Driver):
@@ -32,7 +33,7 @@ class Using(Driver):
         Raises:
             MemoryNotFound, InvalidInput: no such memory or kind, or a time in the future.
         """
-        access = models.Access(memory, kind, at, session_id, idempotency_key)
+        access = Access(memory, kind, at, session_id, idempotency_key)
         return self._run(operations.record_access(self._in_session(access), now))
 
     def record_accesses(self, accesses: Iterable[Access], *, now: datetime | None = None) -> int:

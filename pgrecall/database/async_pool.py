@@ -12,7 +12,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from pgrecall.database.connections import BoundedAsyncConnection, is_fresh, read_json_quickly
 from pgrecall.database.server import Call, Row
-from pgrecall.database.transactions import Limits
+from pgrecall.database.statements import Limits
 from pgrecall.errors import InvalidInput
 
 Pool = AsyncConnectionPool[BoundedAsyncConnection]

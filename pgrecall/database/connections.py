@@ -19,8 +19,8 @@ from psycopg.pq import Format
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 
+from pgrecall.database.error_translation import first_line, sentence, translated
 from pgrecall.database.server import Call, Row
-from pgrecall.database.translation import first_line, sentence, translated
 from pgrecall.encoding import PackedVector
 from pgrecall.errors import DatabaseUnavailable
 

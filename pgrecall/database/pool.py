@@ -17,9 +17,9 @@ from pgrecall.database.connections import (
     read_json_quickly,
     watch_from_there,
 )
-from pgrecall.database.conversation import Conversation
+from pgrecall.database.long_transaction import Conversation
 from pgrecall.database.server import Call, Row, ServerFacts, server_facts
-from pgrecall.database.transactions import Limits
+from pgrecall.database.statements import Limits
 
 Pool = ConnectionPool[BoundedConnection]
 

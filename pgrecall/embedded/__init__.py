@@ -5,7 +5,3 @@ cluster     the wheel's programs, and the cluster they create
 postmaster  starting, finding and stopping the server
 sharing     which processes use it; the last one stops it
 """
-
-from pgrecall.embedded.sharing import SERVING_ROLE, EmbeddedServer
-
-__all__ = ["SERVING_ROLE", "EmbeddedServer"]

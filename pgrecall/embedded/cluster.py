@@ -10,7 +10,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from pgrecall.embedded.place import WAY_OUT, Place, require_passable, run_as
+from pgrecall.embedded.paths import WAY_OUT, Place, require_passable, run_as
 from pgrecall.errors import DatabaseUnavailable, MissingExtra
 
 logger = logging.getLogger("pgrecall.embedded")

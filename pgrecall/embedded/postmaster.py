@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from pgrecall.embedded import cluster
-from pgrecall.embedded.place import Place, open_beside, run_as, try_lock
+from pgrecall.embedded.paths import Place, open_beside, run_as, try_lock
 from pgrecall.errors import DatabaseUnavailable
 
 if sys.platform != "win32":

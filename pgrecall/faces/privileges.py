@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgrecall.errors import DatabaseUnsuitable
-from pgrecall.faces.cli_base import notes
+from pgrecall.faces.cli.base import notes
 from pgrecall.models.service import Caller
 
 

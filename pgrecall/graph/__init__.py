@@ -3,18 +3,3 @@
 Links come in as ids; nothing here reads a database, a clock or the environment. Plain Python is
 enough; where numba is installed the same functions run compiled.
 """
-
-from pgrecall.graph.articulation import Articulation, articulate
-from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.removal import CutOff, KeptBack, Trim, cut_off, trim
-
-__all__ = [
-    "Articulation",
-    "CutOff",
-    "KeptBack",
-    "LinkGraph",
-    "Trim",
-    "articulate",
-    "cut_off",
-    "trim",
-]

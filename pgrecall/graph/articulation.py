@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import compress
 
 from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.engine import NONE, Engine, Ints, choose_engine
+from pgrecall.graph.kernels import NONE, Engine, Ints, choose_engine
 
 
 @dataclass(frozen=True, slots=True)

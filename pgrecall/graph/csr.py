@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pgrecall.errors import InvalidInput
-from pgrecall.graph.engine import NONE, Engine, Ints, choose_engine
+from pgrecall.graph.kernels import NONE, Engine, Ints, choose_engine
 
 PAIR_BYTES = 16
 NARROW = 4

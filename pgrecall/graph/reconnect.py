@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
+from pgrecall.graph.components import Pieces, find
 from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.engine import NONE, Engine, Ints
-from pgrecall.graph.pieces import Pieces, find
+from pgrecall.graph.kernels import NONE, Engine, Ints
 
 
 class Board(NamedTuple):

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pgrecall.graph.articulation import Forest, grow
+from pgrecall.graph.components import find_pieces
 from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.engine import NONE, Engine, Ints, choose_engine
-from pgrecall.graph.pieces import find_pieces
+from pgrecall.graph.kernels import NONE, Engine, Ints, choose_engine
 from pgrecall.graph.reconnect import give_back
 from pgrecall.graph.superfluous import give_up
 

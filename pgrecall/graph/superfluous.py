@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pgrecall.graph.articulation import grow
+from pgrecall.graph.components import Pieces
 from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.engine import NONE, Engine, Ints
-from pgrecall.graph.pieces import Pieces
+from pgrecall.graph.kernels import NONE, Engine, Ints
 
 SOLVE, ADD, UNDO = 0, 1, 2
 

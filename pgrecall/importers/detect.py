@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.transcript import read_transcript
 from pgrecall.importers.files import read_lines, require_file, require_folder, show
-from pgrecall.importers.folders import is_note, walk
-from pgrecall.importers.hindsight import is_hindsight, read_hindsight
+from pgrecall.importers.hindsight.reader import is_hindsight, read_hindsight
 from pgrecall.importers.json_values import load_json
 from pgrecall.importers.jsonl import read_jsonl
-from pgrecall.importers.markdown import read_markdown, read_note_file
+from pgrecall.importers.markdown.folders import is_note, walk
+from pgrecall.importers.markdown.reader import read_markdown, read_note_file
 from pgrecall.importers.mem0 import is_mem0, read_mem0
-from pgrecall.importers.transcript import read_transcript
-from pgrecall.models import Draft, Problem
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import Draft
 
 SourceKind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight"]
 KnownKind = Literal["markdown", "jsonl", "chat", "mem0", "hindsight"]

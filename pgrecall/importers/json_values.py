@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import decode, read_bytes, show
-from pgrecall.importers.lines import sentence
+from pgrecall.importers.json_lines import sentence
 
 OPEN = ConfigDict(extra="allow", strict=True, frozen=True)
 """The shape of somebody else's record: other versions have other fields besides, which are kept."""

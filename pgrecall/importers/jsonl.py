@@ -9,10 +9,13 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator, model_validator
 
-from pgrecall.importers.checks import INDEXED_BYTES, checked, finite
+from pgrecall.importers.draft_checks import INDEXED_BYTES, checked, finite
 from pgrecall.importers.files import require_file, show
-from pgrecall.importers.lines import STRICT, Moment, validated_lines
-from pgrecall.models import Access, AccessKind, Draft, DraftLink, Problem, Role
+from pgrecall.importers.json_lines import STRICT, Moment, validated_lines
+from pgrecall.models.access import Access, AccessKind
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.models.role import Role
 
 
 def _link(value: object) -> object:

@@ -10,8 +10,10 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.checks import checked
+from pgrecall.importers.chat.turns import role_of
+from pgrecall.importers.draft_checks import checked
 from pgrecall.importers.files import require_file, show
+from pgrecall.importers.json_lines import Moment
 from pgrecall.importers.json_values import (
     OPEN,
     Name,
@@ -21,10 +23,9 @@ from pgrecall.importers.json_values import (
     validated,
     without_nothing,
 )
-from pgrecall.importers.lines import Moment
 from pgrecall.importers.text import unique
-from pgrecall.importers.turns import role_of
-from pgrecall.models import Draft, Problem
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import Draft
 
 _LISTS = ("results", "memories")
 _HINT = "Save what Memory.get_all() or MemoryClient.get_all() returns, with json.dump."

@@ -10,11 +10,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.checks import INDEXED_BYTES, bad_character
 from pgrecall.importers.dates import parse_time, parse_until
+from pgrecall.importers.draft_checks import INDEXED_BYTES, bad_character
 from pgrecall.importers.files import require_file, show
-from pgrecall.importers.lines import STRICT, Moment, validated_lines
-from pgrecall.models import JudgedQuery, Judgement, Problem, Role, SearchRequest
+from pgrecall.importers.json_lines import STRICT, Moment, validated_lines
+from pgrecall.models.calibration import JudgedQuery, Judgement
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.role import Role
+from pgrecall.models.search import SearchRequest
 
 PROBLEMS_TOLD = 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pgrecall.models import Hit, SearchResult
+from pgrecall.models.search import Hit, SearchResult
 
 
 def facts(hit: Hit, result: SearchResult) -> dict[str, Any]:

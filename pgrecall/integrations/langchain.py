@@ -16,7 +16,7 @@ from pgrecall.arguments import SearchOptions
 from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.integrations.hits import facts
-from pgrecall.models import SearchResult
+from pgrecall.models.search import SearchResult
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun

@@ -30,7 +30,7 @@ from pgrecall.integrations.langgraph_items import (
     tag_of,
     text_of,
 )
-from pgrecall.models import StoredMemory
+from pgrecall.models.memories import StoredMemory
 
 try:
     from langgraph.store.base import (

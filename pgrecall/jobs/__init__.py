@@ -9,39 +9,3 @@ runner     a job for many tenants, with retries
 standing   where each job stands
 worker     every job at its interval
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from pgrecall.later import found_later
-
-if TYPE_CHECKING:
-    from pgrecall.jobs.catalogue import JOBS, job_named
-    from pgrecall.jobs.runner import Runner, line_of
-    from pgrecall.jobs.standing import full_status, standings
-    from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
-
-__all__ = [
-    "JOBS",
-    "Job",
-    "JobFlow",
-    "Progress",
-    "Runner",
-    "Task",
-    "full_status",
-    "job_named",
-    "line_of",
-    "standings",
-]
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = found_later(
-        __name__,
-        {
-            "catalogue": ("JOBS", "job_named"),
-            "runner": ("Runner", "line_of"),
-            "standing": ("full_status", "standings"),
-            "steps": ("Job", "JobFlow", "Progress", "Task"),
-        },
-    )

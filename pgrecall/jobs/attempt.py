@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any, Literal, TypeVar
 
-from pgrecall.database import Session
+from pgrecall.database.connections import Session
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnsuitable,
@@ -23,12 +23,12 @@ from pgrecall.errors import (
     RecallError,
     SchemaMismatch,
 )
-from pgrecall.flows import LocalStep, Tools
 from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
 from pgrecall.models.jobs import JobOutcome
 from pgrecall.operations import Operation
 from pgrecall.operations.jobs import begin_job, end_job, report_job
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embed.embedder import Embedder
+from pgrecall.workflows import LocalStep, Tools
 
 T = TypeVar("T")
 Ending = Literal["done", "failed", "stopped", "skipped"]

@@ -2,66 +2,66 @@
 
 from __future__ import annotations
 
-from pgrecall import flows
+from pgrecall import workflows
 from pgrecall.errors import InvalidInput
-from pgrecall.flows.keeping import FOLD_ROWS
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
-from pgrecall.operations import keeping, prune, upkeep
+from pgrecall.operations import job_steps, maintenance, prune
+from pgrecall.workflows.maintenance import FOLD_ROWS
 
 VITALITY_ROWS, EXPIRE_ROWS = 50_000, 1000
 
 
 def _fold(task: Task) -> JobFlow:
-    while folded := (yield upkeep.fold_accesses(task.rows(FOLD_ROWS))):
+    while folded := (yield job_steps.fold_accesses(task.rows(FOLD_ROWS))):
         yield Progress(folded, {"folded": folded})
 
 
 def _expire(task: Task) -> JobFlow:
-    while archived := (yield upkeep.expire_memories(task.rows(EXPIRE_ROWS), task.now)):
+    while archived := (yield job_steps.expire_memories(task.rows(EXPIRE_ROWS), task.now)):
         yield Progress(archived, {"archived": archived})
-    while dropped := (yield upkeep.expire_searches(task.rows(EXPIRE_ROWS), task.now)):
+    while dropped := (yield job_steps.expire_searches(task.rows(EXPIRE_ROWS), task.now)):
         yield Progress(dropped, {"searches": dropped})
 
 
 def _vitality(task: Task) -> JobFlow:
     last: int | None = 0
     while last is not None:
-        last = yield upkeep.refresh_vitality(last, task.rows(VITALITY_ROWS), task.now)
+        last = yield job_steps.refresh_vitality(last, task.rows(VITALITY_ROWS), task.now)
         if last is not None:
             yield Progress(1, {"batches": 1})
-    yield upkeep.refresh_medians(task.now)
+    yield job_steps.refresh_medians(task.now)
 
 
 def _graph(task: Task) -> JobFlow:
-    report = yield from flows.refresh_graph(task.now)
+    report = yield from workflows.refresh_graph(task.now)
     yield Progress(report.memories, {"memories": report.memories, "protected": report.protected})
 
 
 def _statistics(_: Task) -> JobFlow:
-    counted = yield upkeep.refresh_lexemes()
+    counted = yield job_steps.refresh_lexemes()
     yield Progress(counted, {"memories": counted})
 
 
 def _vectors(task: Task) -> JobFlow:
-    moved = yield upkeep.house_vectors(task.rows(upkeep.FEW_VECTORS))
+    moved = yield job_steps.house_vectors(task.rows(job_steps.FEW_VECTORS))
     yield Progress(moved, {"moved": moved})
 
 
 def _prune(task: Task) -> JobFlow:
-    plan = yield from flows.plan_prune(prune.PruneRequest(now=task.now))
+    plan = yield from workflows.plan_prune(prune.PruneRequest(now=task.now))
     [summary] = yield prune.prune_plans(1, plan)
     yield Progress(summary.planned, {"planned": summary.planned})
 
 
 def _verify(task: Task) -> JobFlow:
-    checks = yield keeping.verify(task.now)
+    checks = yield maintenance.verify(task.now)
     problems = sum(check.problems for check in checks)
     yield Progress(len(checks), {"checks": len(checks), "problems": problems})
 
 
 def _partitions(task: Task) -> JobFlow:
-    made = yield upkeep.make_access_partitions(task.now)
+    made = yield job_steps.make_access_partitions(task.now)
     yield Progress(made, {"made": made})
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from pgrecall.encoding import Vector
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.flows import Embed, Step
 from pgrecall.jobs.steps import JobFlow, Progress, Task
 from pgrecall.operations.jobs import Unembedded, begin_reembedding, store_embeddings, unembedded
-from pgrecall.search.embedding import embedding_text
+from pgrecall.search.embed.embedder import embedding_text
+from pgrecall.workflows import Embed, Step
 
 BATCH = 64
 """Texts embedded and stored at a time."""

@@ -11,15 +11,15 @@ from datetime import datetime
 from threading import Event
 from typing import TypeVar
 
-from pgrecall.database import Database
+from pgrecall.database.pool import Database
 from pgrecall.errors import RecallError
 from pgrecall.jobs.attempt import LASTING, Attempt, Surroundings
-from pgrecall.jobs.lines import Line, Lines
+from pgrecall.jobs.connections import Line, Lines
 from pgrecall.jobs.steps import Job, Task
 from pgrecall.models.jobs import WHOLE_DATABASE, JobOutcome
 from pgrecall.operations import Operation
 from pgrecall.operations.jobs import due_tenants, tenants
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embed.embedder import Embedder
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pgrecall.flows import Step
+from pgrecall.workflows import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,23 +27,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pgrecall.later import found_later
+from pgrecall.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from pgrecall.operations import (
         calibration,
+        charts,
         feedback,
         jobs,
-        keeping,
         keys,
-        landscape,
         layers,
-        pictures,
+        maintenance,
+        overview,
         prune,
         service,
         settings,
     )
-    from pgrecall.operations.base import Operation, Row
+    from pgrecall.operations.access import record_access, record_accesses
     from pgrecall.operations.graph import link_graph, settle_links, store_cut_sizes
     from pgrecall.operations.links import link, pending_count, supersede
     from pgrecall.operations.memories import (
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
         keys_of_source,
         remember_many,
     )
-    from pgrecall.operations.reading import refresh_statistics, server_version, status
-    from pgrecall.operations.searching import find, questions_without_names, search_and_log
-    from pgrecall.operations.use import record_access, record_accesses
+    from pgrecall.operations.operation import Operation, Row
+    from pgrecall.operations.search import find, questions_without_names, search_and_log
+    from pgrecall.operations.status import refresh_statistics, server_version, status
 
 __all__ = [
     "KnownContent",
@@ -65,21 +65,21 @@ __all__ = [
     "Rejected",
     "Row",
     "calibration",
+    "charts",
     "content_hashes",
     "feedback",
     "find",
     "forget",
     "get",
     "jobs",
-    "keeping",
     "keys",
     "keys_of_source",
-    "landscape",
     "layers",
     "link",
     "link_graph",
+    "maintenance",
+    "overview",
     "pending_count",
-    "pictures",
     "prune",
     "questions_without_names",
     "record_access",
@@ -97,10 +97,10 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = found_later(
+    __getattr__, __dir__ = lazy_attributes(
         __name__,
         {
-            "base": ("Operation", "Row"),
+            "operation": ("Operation", "Row"),
             "graph": ("link_graph", "settle_links", "store_cut_sizes"),
             "links": ("link", "pending_count", "supersede"),
             "memories": (
@@ -112,19 +112,19 @@ if not TYPE_CHECKING:
                 "keys_of_source",
                 "remember_many",
             ),
-            "reading": ("refresh_statistics", "server_version", "status"),
-            "searching": ("find", "questions_without_names", "search_and_log"),
-            "use": ("record_access", "record_accesses"),
+            "status": ("refresh_statistics", "server_version", "status"),
+            "search": ("find", "questions_without_names", "search_and_log"),
+            "access": ("record_access", "record_accesses"),
         },
         (
             "calibration",
             "feedback",
             "jobs",
-            "keeping",
+            "maintenance",
             "keys",
-            "landscape",
+            "overview",
             "layers",
-            "pictures",
+            "charts",
             "prune",
             "service",
             "settings",

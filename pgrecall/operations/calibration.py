@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pgrecall.encoding import require_text, to_json
-from pgrecall.models import RelevanceModel, RerankModel
-from pgrecall.operations.base import Operation
+from pgrecall.models.calibration import RelevanceModel, RerankModel
+from pgrecall.operations.operation import Operation
 
 
 def relevance_models(profile: str | None = None) -> Operation[tuple[RelevanceModel, ...]]:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pgrecall.errors import InvalidInput
 from pgrecall.models.feedback import JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-from pgrecall.operations.base import NOW, Operation, Row, id_of
+from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 _MOST_SHOWN = 1000
 _LARGEST_ID = 2**63 - 1

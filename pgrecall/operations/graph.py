@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from pgrecall.operations.base import NOW, Operation
+from pgrecall.operations.operation import NOW, Operation
 
 
 def settle_links() -> Operation[int]:

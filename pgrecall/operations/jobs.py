@@ -9,7 +9,7 @@ from typing import Any
 
 from pgrecall.encoding import Vector, require_text, to_json, vector_text
 from pgrecall.models.jobs import JobRun
-from pgrecall.operations.base import NOW, Operation, Row
+from pgrecall.operations.operation import NOW, Operation, Row
 
 
 @dataclass(frozen=True, slots=True)

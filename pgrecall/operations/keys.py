@@ -9,7 +9,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
-from pgrecall.operations.base import NOW, Operation
+from pgrecall.operations.operation import NOW, Operation
 
 PREFIX = "pgr_"
 _LARGEST = 2**63 - 1

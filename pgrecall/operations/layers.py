@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from pgrecall.encoding import require_text
-from pgrecall.models import Layer
-from pgrecall.operations.base import NOW, Operation, Row
-from pgrecall.vitality import LayerRates, ZoneThresholds
+from pgrecall.models.layers import Layer
+from pgrecall.operations.operation import NOW, Operation, Row
+from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.zones import ZoneThresholds
 
 _FIELDS = ("metabolic_rate", "reading", "base_decay", "birth_weight", "active", "stale", "fading", "profile")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pgrecall.operations.base import NOW, Operation, id_of
+from pgrecall.operations.operation import NOW, Operation, id_of
 
 
 def link(

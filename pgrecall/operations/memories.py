@@ -8,8 +8,8 @@ from datetime import datetime
 
 from pgrecall.encoding import Vector, to_json, vector_text
 from pgrecall.errors import MemoryNotFound
-from pgrecall.models import Draft, Link, Outcome, Remembered, StoredMemory, VitalityTerms
-from pgrecall.operations.base import NOW, Operation, Row, id_of
+from pgrecall.models.memories import Draft, Link, Outcome, Remembered, StoredMemory, VitalityTerms
+from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 
 @dataclass(frozen=True, slots=True)

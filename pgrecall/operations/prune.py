@@ -9,7 +9,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneResult
-from pgrecall.operations.base import NOW, Operation
+from pgrecall.operations.operation import NOW, Operation
 
 PAGE = 10_000
 """Items of a plan that are read at a time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgrecall.models.service import Caller, Census, JobCount, SchemaStamp, ZoneCount
-from pgrecall.operations.base import Operation, Row
+from pgrecall.operations.operation import Operation, Row
 
 
 def schema_state() -> Operation[SchemaStamp]:

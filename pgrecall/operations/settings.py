@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pgrecall.encoding import require_text
-from pgrecall.models import Languages, Setting
-from pgrecall.operations.base import Operation, Row
+from pgrecall.models.layers import Languages, Setting
+from pgrecall.operations.operation import Operation, Row
 
 
 def settings() -> Operation[tuple[Setting, ...]]:

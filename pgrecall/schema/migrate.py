@@ -19,17 +19,13 @@ from alembic.script import ScriptDirectory
 from psycopg.rows import dict_row
 from sqlalchemy import Connection, create_engine, exc, pool, text
 
-from pgrecall.database import ServerFacts, connect, require_suitable, server_facts, translated
+from pgrecall.database.connections import connect
+from pgrecall.database.error_translation import translated
+from pgrecall.database.server import ServerFacts, require_suitable, server_facts
 from pgrecall.errors import InvalidInput
 from pgrecall.schema import state
-from pgrecall.schema.ownership import (
-    AccessProblem,
-    access_problems,
-    act_as_oneself,
-    act_as_owner,
-    run_file,
-)
-from pgrecall.schema.patience import Patience
+from pgrecall.schema.lock_retry import Patience
+from pgrecall.schema.ownership import AccessProblem, access_problems, act_as_oneself, act_as_owner, run_file
 from pgrecall.schema.state import (
     SchemaState,
     ensure_current,

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
-from pgrecall.database import translated
+from pgrecall.database.error_translation import translated
 from pgrecall.errors import DatabaseUnsuitable
 
 

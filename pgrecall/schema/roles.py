@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
-from pgrecall.database import connect
+from pgrecall.database.connections import connect
 from pgrecall.errors import InvalidInput
 from pgrecall.schema.ownership import act_as_owner
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import psycopg
 
-from pgrecall.database import Row, connect
+from pgrecall.database.connections import connect
+from pgrecall.database.server import Row
 from pgrecall.errors import SchemaMismatch
 
 
@@ -71,7 +72,7 @@ def ensure_current(url: str, *, dimensions: int, timeout: float = 10.0) -> Schem
     state = inspect(url, timeout=timeout)
     if is_current(state):
         return state
-    from pgrecall.schema.migrate import upgrade  # draws in SQLAlchemy and Alembic
+    from pgrecall.schema.migrate import upgrade
 
     return upgrade(url, dimensions=None if state.dimensions else dimensions, timeout=timeout).after
 

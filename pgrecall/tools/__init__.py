@@ -11,7 +11,7 @@ Faces serve them (MCP) and integrations hand them to a model (OpenAI style): one
 behaviour.
 """
 
-from pgrecall.tools.base import Tool, call, call_async
 from pgrecall.tools.catalogue import INSTRUCTIONS, TOOLS, tool_named
+from pgrecall.tools.tool import Tool, call, call_async
 
 __all__ = ["INSTRUCTIONS", "TOOLS", "Tool", "call", "call_async", "tool_named"]

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from pgrecall.encoding import memory_reference
-from pgrecall.models import RELATIONS, Order, Role
+from pgrecall.models.context import Order
+from pgrecall.models.memories import RELATIONS
+from pgrecall.models.role import Role
 
 _LARGEST = 2**63 - 1
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pgrecall.errors import InvalidInput
-from pgrecall.tools.base import Tool
-from pgrecall.tools.changing import FORGET, LINK, PRUNE_PLAN, REMEMBER, SUPERSEDE, USED
-from pgrecall.tools.finding import CONTEXT, GET, SEARCH, STATUS
+from pgrecall.tools.read_tools import CONTEXT, GET, SEARCH, STATUS
+from pgrecall.tools.tool import Tool
+from pgrecall.tools.write_tools import FORGET, LINK, PRUNE_PLAN, REMEMBER, SUPERSEDE, USED
 
 INSTRUCTIONS = (
     "pgrecall is your memory across conversations. At the start of a task call `context`; before you answer "

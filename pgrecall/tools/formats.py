@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pgrecall.tools.catalogue import TOOLS
-from pgrecall.tools.schema import input_schema, output_schema
+from pgrecall.tools.json_schema import input_schema, output_schema
 
 Document = dict[str, Any]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from pgrecall.vitality.bounds import Bounds, complaints
-from pgrecall.vitality.structure import SEED_REVIVAL_DAYS
+from pgrecall.vitality.link_terms import SEED_REVIVAL_DAYS
+from pgrecall.vitality.number_bounds import Bounds, complaints
 from pgrecall.vitality.weights import DEFAULT_WEIGHTS, VitalityWeights
 from pgrecall.vitality.zones import DEFAULT_ZONES, ZoneThresholds
 

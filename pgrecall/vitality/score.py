@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from pgrecall.vitality.activation import MIN_AGE_DAYS
+from pgrecall.vitality.link_terms import revival, spread_now, stretch
 from pgrecall.vitality.rates import LayerRates
-from pgrecall.vitality.structure import revival, spread_now, stretch
 from pgrecall.vitality.summary import SECONDS_PER_DAY, AccessSummary
 from pgrecall.vitality.weights import DEFAULT_WEIGHTS, VitalityWeights
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pgrecall.vitality.structure import SPREAD_CAP, halved
+from pgrecall.vitality.link_terms import SPREAD_CAP, halved
 from pgrecall.vitality.summary import SECONDS_PER_DAY
 from pgrecall.vitality.weights import DEFAULT_WEIGHTS
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
-from pgrecall.vitality.bounds import Bounds, complaints
+from pgrecall.vitality.number_bounds import Bounds, complaints
 
 WEIGHT_BOUNDS: Mapping[str, Bounds] = MappingProxyType(
     {

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.settings import load_settings
 from scripts.reference.pages import TARGET, pages, stale

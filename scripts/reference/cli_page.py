@@ -10,8 +10,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 import click
 
-from pgrecall.faces.cli import app
-from pgrecall.faces.command_line import declared
+from pgrecall.faces.cli.command_line import declared
+from pgrecall.faces.cli.main import app
 from scripts.reference.markdown import anchor, code, one_line, page, table
 
 ABOUT = """

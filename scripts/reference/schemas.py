@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pgrecall.faces.http.shapes import LONGEST_TEXT
+from pgrecall.faces.http.schemas import LONGEST_TEXT
 from scripts.reference.markdown import anchor, code, table
 
 Schema = dict[str, Any]

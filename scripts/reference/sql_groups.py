@@ -14,7 +14,7 @@ GROUPS: dict[str, str] = {
     "feedback_by_rank feedback_qrels",
     "Links": "link supersede successors associates neighbourhood pending_count",
     "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of "
-    "zones_over_time landscape",
+    "zones_over_time overview",
     "Layers": "layers set_layer drop_layer presets use_preset",
     "Settings": "settings configure",
     "Relevance and rerankers": "relevance_models store_relevance_model reset_relevance_model rerank_models "

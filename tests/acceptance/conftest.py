@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from pgrecall.embedded import EmbeddedServer
-from pgrecall.faces.cli import main
-from tests.acceptance.command_tools import Command, Ended, command_line, environment, without_progress
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.faces.cli.main import main
+from tests.acceptance.cli.command_tools import Command, Ended, command_line, environment, without_progress
 from tests.waiting import PATIENCE, until
 
 

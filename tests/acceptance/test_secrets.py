@@ -22,14 +22,14 @@ from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
 from pgrecall.client import Memory
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import RecallError
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import make_embedder
-from pgrecall.search.reranking import make_reranker
+from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.rerank.reranker import make_reranker
 from pgrecall.settings import Settings, load_settings
-from tests.acceptance.command_tools import DIMENSIONS, Command
-from tests.acceptance.http_tools import Served, member, serving
+from tests.acceptance.cli.command_tools import DIMENSIONS, Command
+from tests.acceptance.http.http_tools import Served, member, serving
 from tests.http_endpoint import Endpoint, Reply
 
 CANARY = "sekrit9canary"
@@ -205,7 +205,7 @@ def _requests(wrong: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
         "/v1/status",
         "/v1/memories/harbour",
         "/",
-        "/landscape",
+        "/overview",
         "/mcp/",
         "/healthz",
         "/metrics",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall.schema.migrate import head_revision
-from tests.acceptance.command_tools import environment
+from tests.acceptance.cli.command_tools import environment
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.conftest import bare_pgrecall
 from tests.attack.world import World, attackers, fill, vanish
 from tests.conftest import _database

@@ -16,11 +16,11 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import Memory, RecallError
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.acceptance.command_tools import Command
-from tests.acceptance.http_tools import Served, serving
-from tests.acceptance.mcp_tools import connected, over_stdio, run, text_of
+from tests.acceptance.cli.command_tools import Command
+from tests.acceptance.http.http_tools import Served, serving
+from tests.acceptance.mcp.mcp_tools import connected, over_stdio, run, text_of
 from tests.attack.world import GUESSED, KEY, UNKNOWN, World
 from tests.conftest import DIMENSIONS
 

@@ -22,7 +22,7 @@ from tests.concurrency.crowd import (
     together,
 )
 from tests.conftest import NOW, Query
-from tests.integration.prune_tools import LONG_AGO, note, notes, plan
+from tests.integration.prune.prune_tools import LONG_AGO, note, notes, plan
 from tests.scale import SCALE
 from tests.waiting import blocked
 

@@ -12,11 +12,11 @@ from datetime import timedelta
 
 import pytest
 
-from pgrecall.vitality import LoggedAccess, fold
+from pgrecall.vitality.access_log import LoggedAccess, fold
 from tests.concurrency.client import BIRTH, GROUP, MEMORIES, REPLACED, Told, run
 from tests.concurrency.crowd import connected, deadlocks, in_processes
 from tests.conftest import NOW, Query
-from tests.integration.use_tools import KIND_WEIGHTS, states, summary_of
+from tests.integration.access.use_tools import KIND_WEIGHTS, states, summary_of
 from tests.scale import SCALE, tell
 
 THREADS, PROCESSES = 13, 3

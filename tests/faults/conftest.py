@@ -16,9 +16,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import Memory
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
 from tests.faults.victim import Victim

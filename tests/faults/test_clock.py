@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from pgrecall import Draft, Memory
-from pgrecall.database import Database
+from pgrecall.database.pool import Database
 from pgrecall.errors import InvalidInput
-from pgrecall.jobs import JOBS, Runner, worker
+from pgrecall.jobs import worker
+from pgrecall.jobs.catalogue import JOBS
+from pgrecall.jobs.runner import Runner
 from pgrecall.jobs.worker import Worker
 from tests.conftest import NOW, Query
 from tests.faults.conftest import Inject

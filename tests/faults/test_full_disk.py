@@ -16,10 +16,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import Draft, Memory
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, alone, dropped
 from tests.faults.conftest import Inject

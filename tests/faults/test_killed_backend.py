@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from pgrecall import Memory
-from pgrecall.database import Database
+from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseUnavailable
-from pgrecall.jobs import Runner, job_named
-from pgrecall.models import JobOutcome
+from pgrecall.jobs.catalogue import job_named
+from pgrecall.jobs.runner import Runner
+from pgrecall.models.jobs import JobOutcome
 from tests.faults.conftest import Inject
 from tests.faults.deeds import DEEDS, LONG_AGO, NOW, Deed, drafts
 from tests.faults.judging import sound

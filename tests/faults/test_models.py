@@ -15,9 +15,9 @@ import pytest
 
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import EmbedderError
-from pgrecall.search import endpoint as endpoints
-from pgrecall.search.embedding import HashEmbedder, HttpEmbedder
-from pgrecall.search.reranking import CallableReranker, HttpReranker
+from pgrecall.search import http_endpoint as endpoints
+from pgrecall.search.embed.embedder import HashEmbedder, HttpEmbedder
+from pgrecall.search.rerank.reranker import CallableReranker, HttpReranker
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.faults.conftest import Inject

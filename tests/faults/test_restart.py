@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from pgrecall import Memory
-from tests.acceptance.command_tools import command_line, environment
-from tests.acceptance.http_tools import Served, serving
+from tests.acceptance.cli.command_tools import command_line, environment
+from tests.acceptance.http.http_tools import Served, serving
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim

@@ -12,16 +12,16 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall import Access, Draft, Memory
-from pgrecall.database import Database
+from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseBusy, DatabaseError
 from pgrecall.operations import Operation
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.acceptance.http_tools import serving
+from tests.acceptance.http.http_tools import serving
 from tests.conftest import DIMENSIONS, Query
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
-from tests.integration.blocking import memories_locked
+from tests.integration.client.blocking import memories_locked
 from tests.scale import SCALE
 from tests.waiting import BLOCKED, PATIENCE, blocked, gone, until
 

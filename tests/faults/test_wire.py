@@ -14,15 +14,17 @@ import psycopg
 import pytest
 
 from pgrecall import AsyncMemory, Memory
-from pgrecall.database import AsyncDatabase, Database, connections
+from pgrecall.database import connections
+from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.database.connections import FRESH, KEPT_ALIVE, connect
+from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseTimeout, DatabaseUnavailable
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.faults.conftest import Inject
 from tests.faults.wire import QUICKLY, Wire, wire
-from tests.integration.blocking import memories_locked, waiting
+from tests.integration.client.blocking import memories_locked, waiting
 from tests.waiting import BLOCKED, PATIENCE, until
 
 pytestmark = pytest.mark.fault

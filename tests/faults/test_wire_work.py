@@ -10,11 +10,12 @@ from functools import partial
 import pytest
 
 from pgrecall import Memory
-from pgrecall.database import Database
-from pgrecall.jobs import Runner, job_named
-from pgrecall.models import JobOutcome
-from tests.acceptance.command_tools import command_line, environment
-from tests.acceptance.http_tools import serving
+from pgrecall.database.pool import Database
+from pgrecall.jobs.catalogue import job_named
+from pgrecall.jobs.runner import Runner
+from pgrecall.models.jobs import JobOutcome
+from tests.acceptance.cli.command_tools import command_line, environment
+from tests.acceptance.http.http_tools import serving
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import WAITING, Victim

@@ -13,7 +13,7 @@ import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.waiting import gone, until
 
 ACTIVE = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.attack.world import World, _tenant
 from tests.conftest import _database
 from tests.fuzz.outcomes import STATEMENT_SECONDS

@@ -10,20 +10,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers import (
-    known_kind,
-    read_accesses,
-    read_hindsight,
-    read_jsonl,
-    read_mem0,
-    read_note_file,
-    read_qrels,
-    read_transcript,
-)
+from pgrecall.importers.chat.transcript import read_transcript
 from pgrecall.importers.dates import parse_since, parse_spoken, parse_time, parse_until
-from pgrecall.importers.sections import outline, pieces, scan, sections_of
-from pgrecall.importers.wikilinks import read_inline
-from pgrecall.models import Access, Draft, JudgedQuery, Problem
+from pgrecall.importers.detect import known_kind
+from pgrecall.importers.hindsight.reader import read_hindsight
+from pgrecall.importers.jsonl import read_accesses, read_jsonl
+from pgrecall.importers.markdown.reader import read_note_file
+from pgrecall.importers.markdown.sections import outline, pieces, scan, sections_of
+from pgrecall.importers.markdown.wikilinks import read_inline
+from pgrecall.importers.mem0 import read_mem0
+from pgrecall.importers.qrels import read_qrels
+from pgrecall.models.access import Access
+from pgrecall.models.calibration import JudgedQuery
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import Draft
 from pgrecall.operations.memories import remember_many
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

@@ -7,7 +7,8 @@ from pathlib import Path
 import psycopg
 from alembic import command
 
-from pgrecall.database import connect, server_facts
+from pgrecall.database.connections import connect
+from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")

@@ -17,9 +17,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import DatabaseUnavailable, Memory
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, _leave_alone
 from tests.migration.catalogue import DEFINITIONS, catalogue, fetch

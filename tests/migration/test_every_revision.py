@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from tests.conftest import _database
 from tests.migration.catalogue import DEFINITIONS, fetch

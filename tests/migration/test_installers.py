@@ -15,7 +15,7 @@ from alembic import command
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import DatabaseUnsuitable, InvalidInput, Memory
-from pgrecall.embedded import SERVING_ROLE, EmbeddedServer
+from pgrecall.embedded.shared_server import SERVING_ROLE, EmbeddedServer
 from pgrecall.schema import migrate, roles, state
 from pgrecall.settings import Settings
 from tests.conftest import dropped

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from pgrecall import DatabaseError, DatabaseUnavailable
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.schema.migrate import Patience
 from tests.conftest import _database

@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, pool
 
 from pgrecall.schema import migrate
-from pgrecall.schema.tables import SCHEMA, describe
+from pgrecall.schema.tables.metadata import SCHEMA, describe
 from tests.migration.catalogue import DEFINITIONS, fetch
 
 

@@ -13,7 +13,8 @@ from alembic import command
 from psycopg.rows import dict_row
 from sqlalchemy import text
 
-from pgrecall.database import connect, server_facts
+from pgrecall.database.connections import connect
+from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate, state
 from tests.conftest import Query
 

@@ -12,10 +12,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import DatabaseUnsuitable, Memory
-from pgrecall.database import Extension, ServerFacts, require_suitable
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.database.server import Extension, ServerFacts, require_suitable
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import HashEmbedder
+from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.migration.catalogue import fetch
 

@@ -12,10 +12,11 @@ from alembic import command
 from psycopg.rows import dict_row
 from sqlalchemy import text
 
-from pgrecall.database import connect, server_facts
+from pgrecall.database.connections import connect
+from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
 from tests.conftest import Query
-from tests.integration.use_tools import fold_all, fold_of_log, folded, rebuild, record, states
+from tests.integration.access.use_tools import fold_all, fold_of_log, folded, rebuild, record, states
 
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

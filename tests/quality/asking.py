@@ -14,9 +14,9 @@ from psycopg.conninfo import make_conninfo
 from benchmarks.answers import Answer, quality
 from benchmarks.judged import CORPORA, Judged, ask, fill, read_judged
 from pgrecall.client import Memory, SearchOptions
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
-from pgrecall.search.embedding import Embedder
+from pgrecall.search.embed.embedder import Embedder
 from pgrecall.settings import Settings
 from tests.conftest import alone, dropped
 

@@ -13,8 +13,8 @@ import pytest
 from benchmarks.answers import Answer, by_kind, quality, silence
 from benchmarks.judged import MIN_RELEVANCE, NOTES, NOW, read_links
 from benchmarks.locomo_data import RememberedVectors
-from pgrecall.embedded import EmbeddedServer
-from pgrecall.search.embedding import LocalEmbedder
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.search.embed.embedder import LocalEmbedder
 from tests.quality.asking import Examples, Floors, assert_floor, examples, without
 
 pytestmark = [

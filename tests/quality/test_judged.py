@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from benchmarks.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links
-from pgrecall.importers import open_source
-from pgrecall.models import Draft
+from pgrecall.importers.detect import open_source
+from pgrecall.models.memories import Draft
 
 JUDGED = read_judged()
 LEAST = {

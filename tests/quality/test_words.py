@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.answers import Answer, by_kind
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.quality.asking import Examples, Floors, assert_floor, examples
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pgrecall.vitality import (
-    ActivationTerms,
-    FoldedLog,
-    LayerRates,
-    LoggedAccess,
-    VitalityWeights,
-    activation_terms,
-    add_spread,
-    fold,
-)
+from pgrecall.vitality.access_log import FoldedLog, LoggedAccess, fold
+from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.score import ActivationTerms, activation_terms
+from pgrecall.vitality.spreading import add_spread
+from pgrecall.vitality.weights import VitalityWeights
 
 REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
 SPREADING = REFERENCES | {"next", "part_of"}

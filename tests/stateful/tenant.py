@@ -8,24 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from pgrecall.vitality import (
-    PRESETS,
-    ActivationTerms,
-    LayerRates,
-    Preset,
-    VitalityWeights,
-    spread_targets,
-)
+from pgrecall.vitality.rates import PRESETS, LayerRates, Preset
+from pgrecall.vitality.score import ActivationTerms
+from pgrecall.vitality.spreading import spread_targets
+from pgrecall.vitality.weights import VitalityWeights
 from tests.stateful.association import Associations, first_uses
 from tests.stateful.links import Links, cut_sizes
-from tests.stateful.remembered import (
-    USES,
-    Archived,
-    Received,
-    Remembered,
-    Surroundings,
-    terms_of,
-)
+from tests.stateful.remembered import USES, Archived, Received, Remembered, Surroundings, terms_of
 
 SETTINGS = {
     "access.burst_minutes": 10.0, "access.weight_read": 1.0, "access.weight_reference": 1.0,

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from pgrecall.graph import LinkGraph, articulate
-from tests.integration.prune_tools import cut_off
+from pgrecall.graph.articulation import articulate
+from pgrecall.graph.csr import LinkGraph
+from tests.integration.prune.prune_tools import cut_off
 from tests.stateful.base import Ground, picks, whose
 from tests.stateful.remembered import REFERENCES
 from tests.stateful.tenant import Tenant

@@ -11,10 +11,10 @@ import click
 import pytest
 import yaml
 
-from pgrecall.faces.cli import app
+from pgrecall.faces.cli.main import app
 from pgrecall.settings import Settings
 
-pytest.importorskip("pgrecall.faces.cli_serve", reason="the service is not part of this checkout yet")
+pytest.importorskip("pgrecall.faces.cli.serve", reason="the service is not part of this checkout yet")
 
 ROOT = Path(__file__).resolve().parents[2]
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}

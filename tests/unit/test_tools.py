@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 from pgrecall.errors import InvalidInput
 from pgrecall.tools import TOOLS, tool_named
-from pgrecall.tools.base import Tool
 from pgrecall.tools.formats import mcp_tools, openai_tools
-from pgrecall.tools.moments import end, moment
-from pgrecall.tools.schema import input_schema, output_schema
+from pgrecall.tools.json_schema import input_schema, output_schema
+from pgrecall.tools.times import end, moment
+from pgrecall.tools.tool import Tool
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 NAMES = [tool.name for tool in TOOLS]

@@ -14,22 +14,22 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from pgrecall import __version__
-from pgrecall.faces.http import (
-    probes,
-    routes_feedback,
-    routes_memories,
-    routes_models,
-    routes_prune,
-    routes_search,
-    routes_status,
-    routes_tuning,
-)
-from pgrecall.faces.http.bearer import memory_of
-from pgrecall.faces.http.beside import Beside
-from pgrecall.faces.http.contract import Application
-from pgrecall.faces.http.local import LocalOnly
-from pgrecall.faces.http.observed import Observed
+from pgrecall.faces.http import probes
+from pgrecall.faces.http.authentication import memory_of
+from pgrecall.faces.http.local_requests import LocalOnly
+from pgrecall.faces.http.mounts import Beside
+from pgrecall.faces.http.openapi import Application
 from pgrecall.faces.http.problems import add_problems
+from pgrecall.faces.http.request_middleware import Observed
+from pgrecall.faces.http.routes import (
+    feedback,
+    memories,
+    models,
+    prune,
+    search,
+    settings,
+    status,
+)
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ AGENTS = "/mcp"
 """Where agents that speak the Model Context Protocol ask."""
 
 PARTS = (
-    routes_memories,
-    routes_search,
-    routes_feedback,
-    routes_prune,
-    routes_tuning,
-    routes_status,
-    routes_models,
+    memories,
+    search,
+    feedback,
+    prune,
+    settings,
+    status,
+    models,
     probes,
 )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from pgrecall.models import Access, Draft
-from pgrecall.search.reranking import Scale
+from pgrecall.models.access import Access
+from pgrecall.models.memories import Draft
+from pgrecall.search.rerank.reranker import Scale
 
 Reference = int | str
 """A memory: a number is an id, a text a key."""

@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from pgrecall.faces.http.admission import Admission
-from pgrecall.models import SearchResult
+from pgrecall.models.search import SearchResult
 from pgrecall.models.service import Census
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -14,7 +14,7 @@ from pgrecall.faces.http.logs import Log, whereabouts
 from pgrecall.faces.http.metrics import Metrics
 from pgrecall.faces.http.tracing import Tracing
 from pgrecall.schema import state as schema
-from pgrecall.search.reranking import warm_up
+from pgrecall.search.rerank.reranker import warm_up
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory

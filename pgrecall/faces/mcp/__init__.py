@@ -6,5 +6,5 @@ opening    a client opened while the first requests are under way
 stdio      one client over standard input and output
 http       many clients over streamable HTTP, in another application or alone
 
-It needs the extra ``mcp``; :mod:`pgrecall.faces.cli_mcp` says so where it is missing.
+It needs the extra ``mcp``; :mod:`pgrecall.faces.cli.mcp` says so where it is missing.
 """

@@ -11,7 +11,7 @@ from mcp.types import Resource, ResourceTemplate
 from pgrecall.client import AsyncMemory
 from pgrecall.errors import InvalidInput
 from pgrecall.tools import call_async
-from pgrecall.tools.finding import GET, STATUS
+from pgrecall.tools.read_tools import GET, STATUS
 
 MIME_TYPE = "application/json"
 HEALTH = "pgrecall://health"

@@ -17,7 +17,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from pgrecall.client import AsyncMemory
-from pgrecall.faces.mcp.opening import Opening
+from pgrecall.faces.mcp.lazy_client import Opening
 from pgrecall.faces.mcp.server import Request, make_server
 
 

@@ -6,7 +6,7 @@ door        who may look: sessions opened with a key, and what a form must prove
 visits      what every view goes through, and how its answer is drawn
 fields      what addresses and forms hold, as values
 search      questions, and why each answer stands where it does
-landscape   all memories at a glance
+overview   all memories at a glance
 memory      one memory: its life
 links       what lies around it
 prune       plans made, reviewed, applied and undone

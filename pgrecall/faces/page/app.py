@@ -20,10 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.problems import RETRY_AFTER, kind_of
-from pgrecall.faces.page import landscape, links, memory, prune, search, signing, upkeep
-from pgrecall.faces.page.door import PageDoor, SignInNeeded
-from pgrecall.faces.page.drawing import drawn
-from pgrecall.faces.page.visits import frame, looking, sending
+from pgrecall.faces.page import links, maintenance, memory, prune, search, sign_in
+from pgrecall.faces.page import overview as overview
+from pgrecall.faces.page.request_handling import frame, looking, sending
+from pgrecall.faces.page.sessions import PageDoor, SignInNeeded
+from pgrecall.faces.page.templating import drawn
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
@@ -51,8 +52,8 @@ def create_page(service: Service) -> ASGIApp:
     routes: Sequence[BaseRoute] = (
         look("/", search.search),
         send("/feedback", search.feedback),
-        look("/landscape", landscape.overview),
-        look("/landscape/{listed}", landscape.one_list),
+        look("/overview", overview.overview),
+        look("/overview/{listed}", overview.one_list),
         look("/memory/{memory:path}", memory.life),
         look("/links/{memory:path}", links.around),
         look("/prune", prune.plans),
@@ -60,9 +61,9 @@ def create_page(service: Service) -> ASGIApp:
         look("/prune/{plan}", prune.review),
         send("/prune/{plan}/apply", prune.apply),
         send("/prune/{plan}/undo", prune.undo),
-        look("/upkeep", upkeep.upkeep),
-        send("/upkeep/verify", upkeep.verify),
-        *signing.routes(service, door),
+        look("/upkeep", maintenance.upkeep),
+        send("/upkeep/verify", maintenance.verify),
+        *sign_in.routes(service, door),
         Mount(FILES, StaticFiles(directory=Path(__file__).parent / "static"), name="files"),
     )
     return Starlette(
@@ -92,7 +93,7 @@ class _Guarding:
 
 def _handlers(door: PageDoor) -> dict[Any, Any]:
     async def on_stranger(request: Request, error: SignInNeeded) -> Response:
-        return signing.form(request, door, said=error.detail, status=401, following=_asked(request))
+        return sign_in.form(request, door, said=error.detail, status=401, following=_asked(request))
 
     async def on_refusal(request: Request, error: HTTPException) -> Response:
         phrase = HTTPStatus(error.status_code).phrase

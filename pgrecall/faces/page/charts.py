@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from pgrecall.faces.plots_style import ZONES
-from pgrecall.models import ZoneShare
-from pgrecall.models.landscape import LandscapeLayer
+from pgrecall.faces.charts.plots_style import ZONES
+from pgrecall.models.overview import OverviewLayer, ZoneShare
 from pgrecall.vitality.zones import ZoneThresholds
 
 WIDE, FLOOR = 960.0, 200.0
@@ -92,13 +91,13 @@ class OverTime:
     days: tuple[Rule, ...]
 
 
-def zone_bars(layers: Sequence[LandscapeLayer]) -> tuple[tuple[Piece, ...], ...]:
+def zone_bars(layers: Sequence[OverviewLayer]) -> tuple[tuple[Piece, ...], ...]:
     """A bar for each layer, as long as the layer is large, parted by zones."""
     unit = BAR / max((layer.memories for layer in layers), default=1)
     return tuple(tuple(_pieces(layer, unit)) for layer in layers)
 
 
-def columns(layers: Sequence[LandscapeLayer], zones: ZoneThresholds | None) -> Distribution:
+def columns(layers: Sequence[OverviewLayer], zones: ZoneThresholds | None) -> Distribution:
     """How many memories of all these layers have which vitality."""
     counts = [sum(each) for each in zip(*(layer.counts for layer in layers), strict=True)]
     top = _round_up(max(counts, default=0))
@@ -172,7 +171,7 @@ def _bands(places: Sequence[float], held: Sequence[Mapping[str, float]], top: fl
         beneath = above
 
 
-def _pieces(layer: LandscapeLayer, unit: float) -> Iterator[Piece]:
+def _pieces(layer: OverviewLayer, unit: float) -> Iterator[Piece]:
     start = 0.0
     for zone in ZONES:
         memories = layer.zones.get(zone, 0)

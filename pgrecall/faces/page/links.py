@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from pgrecall.faces.page.fields import whole
-from pgrecall.faces.page.visits import Visit
-from pgrecall.faces.plots_graph import by_weight, node_name, subgraph_of
-from pgrecall.faces.report_labels import Label, place_labels, reach
-from pgrecall.faces.report_layout import Point, lay_out
-from pgrecall.faces.report_svg import between
-from pgrecall.faces.report_words import relation_words
-from pgrecall.faces.values import parse_reference
-from pgrecall.models import GraphLink, GraphNode, Neighbourhood
+from pgrecall.faces.charts.plots_graph import by_weight, node_name, subgraph_of
+from pgrecall.faces.charts.report_labels import Label, place_labels, reach
+from pgrecall.faces.charts.report_layout import Point, lay_out
+from pgrecall.faces.charts.report_svg import between
+from pgrecall.faces.charts.report_words import relation_words
+from pgrecall.faces.cli.values import parse_reference
+from pgrecall.faces.page.form_fields import whole
+from pgrecall.faces.page.request_handling import Visit
+from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 
 HOPS, MOST_HOPS = 2, 3
 NODES, MOST_NODES = 60, 120

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from pgrecall.faces.page.lifeline import Life, lifeline
-from pgrecall.faces.page.visits import Visit
-from pgrecall.faces.plots_memory import future_instants, past_instants
-from pgrecall.faces.values import parse_reference
-from pgrecall.models import AccessRecord, StoredMemory
-from pgrecall.search.explain import activation_terms
+from pgrecall.faces.charts.plots_memory import future_instants, past_instants
+from pgrecall.faces.cli.values import parse_reference
+from pgrecall.faces.page.memory_chart import Life, lifeline
+from pgrecall.faces.page.request_handling import Visit
+from pgrecall.models.charts import AccessRecord
+from pgrecall.models.memories import StoredMemory
+from pgrecall.search.explanation import activation_terms
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory

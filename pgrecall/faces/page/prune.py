@@ -9,11 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.charts.report_html import plan_values
 from pgrecall.faces.http.problems import kind_of
-from pgrecall.faces.page.fields import number, number_in_path, ticked, whole, word
-from pgrecall.faces.page.visits import Visit, elsewhere
-from pgrecall.faces.report_html import plan_values
-from pgrecall.models import PrunePlan
+from pgrecall.faces.page.form_fields import number, number_in_path, ticked, whole, word
+from pgrecall.faces.page.request_handling import Visit, elsewhere
+from pgrecall.models.prune import PrunePlan
 
 PLANS, ITEMS = 20, 50
 MOST_ITEMS = 2000

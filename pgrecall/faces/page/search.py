@@ -10,14 +10,14 @@ from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, Response
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.rendering.snippets import snippet
 from pgrecall.faces.http.problems import kind_of
-from pgrecall.faces.page.door import asked_from_here
-from pgrecall.faces.page.drawing import address
-from pgrecall.faces.page.fields import LARGEST_ID, Fields, moment, ticked, whole, word
-from pgrecall.faces.page.visits import Visit, elsewhere
-from pgrecall.faces.page.why import Why, reasons
-from pgrecall.faces.snippets import snippet
-from pgrecall.models import Hit, SearchResult
+from pgrecall.faces.page.form_fields import LARGEST_ID, Fields, moment, ticked, whole, word
+from pgrecall.faces.page.request_handling import Visit, elsewhere
+from pgrecall.faces.page.score_steps import Why, reasons
+from pgrecall.faces.page.sessions import asked_from_here
+from pgrecall.faces.page.templating import address
+from pgrecall.models.search import Hit, SearchResult
 
 PLACES = (10, 20, 50)
 _ASKED = ("q", "layer", "as_of", "archived", "superseded", "profile", "rerank", "k")

@@ -10,7 +10,7 @@ SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
         'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
         'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
-        'health_report', 'id_of', 'ids_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'landscape',
+        'health_report', 'id_of', 'ids_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
         'languages', 'layers', 'link_graph', 'neighbourhood', 'pending_count', 'presets', 'prune_candidates', 'prune_plan_of',
         'prune_plans', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
         'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'verify',

@@ -1,4 +1,4 @@
--- What the page shows of a whole tenant: its landscape of vitality, in one pass over the narrow rows; titles are read
+-- What the page shows of a whole tenant: its overview of vitality, in one pass over the narrow rows; titles are read
 -- of those memories alone that are listed.
 
 -- falls_at: when an activation left alone falls below p_level, to a thousandth of the time until then; NULL where a
@@ -28,10 +28,10 @@ BEGIN
     RETURN p_now + make_interval(secs => exp(v_high));
 END $$;
 
--- landscape_place: the value by which a list of the landscape is ordered, least first; NULL where it does
+-- overview_place: the value by which a list of the overview is ordered, least first; NULL where it does
 -- not list the memory. `alive`: the liveliest; `leaving`: nearest to the lower bound of their zone, in log-odds;
 -- `unused`: never used, the oldest first.
-CREATE OR REPLACE FUNCTION recall.landscape_place(
+CREATE OR REPLACE FUNCTION recall.overview_place(
     p_list text, p_activation double precision, p_leaving double precision, p_unused boolean, p_born double precision
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -41,8 +41,8 @@ RETURN CASE p_list
     WHEN 'unused' THEN CASE WHEN p_unused THEN p_born END
 END;
 
--- check_landscape: an error for a list that a landscape does not know, or a layer that the tenant has not.
-CREATE OR REPLACE FUNCTION recall.check_landscape(p_tenant text, p_lists text[], p_layer text) RETURNS void
+-- check_overview: an error for a list that a overview does not know, or a layer that the tenant has not.
+CREATE OR REPLACE FUNCTION recall.check_overview(p_tenant text, p_lists text[], p_layer text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -57,12 +57,12 @@ BEGIN
     END IF;
 END $$;
 
--- landscape: how lively this tenant's live memories (those of p_layer alone, where it is given) are at p_now, as one
+-- overview: how lively this tenant's live memories (those of p_layer alone, where it is given) are at p_now, as one
 -- document. `layers`, by name: `memories`, how many are `unused`, how many in each of `zones`, and `counts` of those
 -- with a vitality in each of p_bins (2 to 200) equal parts of 0 to 1. `lists` has each of p_lists (see
--- landscape_place): how many `memories` it lists, and `items`: p_limit of them (1 to 200) after the first p_offset (at
+-- overview_place): how many `memories` it lists, and `items`: p_limit of them (1 to 200) after the first p_offset (at
 -- most 100,000). `leaves_at` is when an item leaves its zone if it is not used: NULL for one that does not.
-CREATE OR REPLACE FUNCTION recall.landscape(
+CREATE OR REPLACE FUNCTION recall.overview(
     p_lists text[] DEFAULT ARRAY['alive', 'leaving', 'unused'], p_layer text DEFAULT NULL, p_limit int DEFAULT 10,
     p_offset int DEFAULT 0, p_bins int DEFAULT 20, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb
@@ -73,7 +73,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall.weights_of(v_tenant);
 BEGIN
-    PERFORM recall.check_landscape(v_tenant, p_lists, p_layer), recall.bounded(p_limit, 1, 200, 'p_limit'),
+    PERFORM recall.check_overview(v_tenant, p_lists, p_layer), recall.bounded(p_limit, 1, 200, 'p_limit'),
             recall.bounded(p_offset, 0, 100000, 'p_offset'), recall.bounded(p_bins, 2, 200, 'p_bins'),
             recall.finite(p_now);
     RETURN (
@@ -98,10 +98,10 @@ BEGIN
                 'memories', (SELECT coalesce(sum(CASE n.list WHEN 'alive' THEN g.memories WHEN 'unused' THEN g.unused
                                                  ELSE g.leaving END), 0) FROM grouped g),
                 'items', (
-                    SELECT coalesce(jsonb_agg(recall.landscape_item(v_tenant, v_weights, p_now, o.memory_id, o.activation,
+                    SELECT coalesce(jsonb_agg(recall.overview_item(v_tenant, v_weights, p_now, o.memory_id, o.activation,
                                                                     o.zone, o.leaving) ORDER BY o.place, o.memory_id), '[]')
                     FROM (SELECT k.*, p.place FROM known k
-                          CROSS JOIN LATERAL (SELECT recall.landscape_place(
+                          CROSS JOIN LATERAL (SELECT recall.overview_place(
                               n.list, k.activation, k.leaving, k.unused, k.born) AS place) p
                           WHERE p.place IS NOT NULL
                           ORDER BY p.place, k.memory_id LIMIT p_limit OFFSET p_offset) o)) AS told
@@ -112,8 +112,8 @@ BEGIN
             'lists', (SELECT coalesce(jsonb_object_agg(d.list, d.told), '{}') FROM listed d)));
 END $$;
 
--- landscape_item: what a landscape tells of a memory it lists; one without a title goes by the first words of its body.
-CREATE OR REPLACE FUNCTION recall.landscape_item(
+-- overview_item: what a overview tells of a memory it lists; one without a title goes by the first words of its body.
+CREATE OR REPLACE FUNCTION recall.overview_item(
     p_tenant text, w recall.weights, p_now timestamptz, p_memory_id bigint, p_activation double precision,
     p_zone text, p_leaving double precision
 ) RETURNS jsonb

@@ -2,8 +2,8 @@
 
 from alembic import context
 
-from pgrecall.schema.columns import SCHEMA
-from pgrecall.schema.tables import describe
+from pgrecall.schema.tables.columns import SCHEMA
+from pgrecall.schema.tables.metadata import describe
 
 connection = context.config.attributes["connection"]
 dimensions = context.config.attributes["dimensions"]

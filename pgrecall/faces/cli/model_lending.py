@@ -1,0 +1,109 @@
+"""Whose models a command uses: those of a running service that are the same, else its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pgrecall import __version__
+from pgrecall.errors import InvalidInput
+from pgrecall.search.lending.matching import (
+    Offer,
+    embedder_identity,
+    fits_embedder,
+    fits_reranker,
+    offer_of,
+    reranker_identity,
+)
+from pgrecall.search.lending.service_client import Lender, NotLent
+from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.search.embed.embedder import Embedder
+    from pgrecall.search.lending.borrowed_models import Tell
+    from pgrecall.search.rerank.reranker import Reranker
+
+OFF = "off"
+
+FOUND_PATIENCE = 0.5
+"""Seconds for a service that was found to tell of its models: one that is busier is no help."""
+
+NAMED_PATIENCE = 3.0
+
+
+@dataclass(slots=True)
+class Lent:
+    """The models that are borrowed; None where the command makes its own.
+
+    ``said`` has a sentence for each thing somebody who asks to know would be told.
+    """
+
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    said: list[str] = field(default_factory=list)
+
+
+def borrowed_models(settings: Settings, warn: Tell) -> Lent:
+    """What can be borrowed as these settings stand. ``warn`` hears what went wrong with a service that the
+    settings name; of one that was only found nothing is said unless somebody asks.
+
+    Raises:
+        InvalidInput: the setting is no address.
+    """
+    lent = Lent()
+    if settings.server == OFF or not (embedder_identity(settings) or reranker_identity(settings)):
+        return lent
+    named = bool(settings.server)
+
+    def tell(sentence: str) -> None:
+        lent.said.append(sentence)
+        if named:
+            warn(sentence)
+
+    for lender in _lenders(settings):
+        try:
+            offer = offer_of(lender, NAMED_PATIENCE if named else FOUND_PATIENCE)
+            _require_usable(offer)
+        except NotLent as error:
+            tell(f"The service at {lender.shown} {error}; models are loaded here instead.")
+            continue
+        _borrow(settings, lender, offer, lent, tell)
+        if lent.embedder or lent.reranker:
+            break
+        tell(f"The service at {lender.shown} has other models; these are loaded here instead.")
+    return lent
+
+
+def _borrow(settings: Settings, lender: Lender, offer: Offer, lent: Lent, tell: Tell) -> None:
+    from pgrecall.search.lending.borrowed_models import BorrowedEmbedder, BorrowedReranker
+
+    if offer.embedder is not None and fits_embedder(settings, offer):
+        lent.embedder = BorrowedEmbedder(lender, offer.embedder, settings, tell)
+        lent.said.append(f"The embedder {lent.embedder.name} is that of the service at {lender.shown}.")
+    if offer.reranker is not None and fits_reranker(settings, offer):
+        lent.reranker = BorrowedReranker(lender, offer.reranker, settings, tell)
+        lent.said.append(f"The reranker {lent.reranker.name} is that of the service at {lender.shown}.")
+
+
+def _require_usable(offer: Offer) -> None:
+    if offer.version != __version__:
+        raise NotLent(f"is pgrecall {offer.version}, this is {__version__}")
+    if offer.ready is not True:
+        raise NotLent("is still loading its models")
+
+
+def _lenders(settings: Settings) -> Iterator[Lender]:
+    if settings.server:
+        key = settings.server_key.get_secret_value().strip() if settings.server_key else None
+        yield Lender(settings.server.strip(), key or None)
+        return
+    from pgrecall.faces.service_announcement import announcements
+
+    mine = embedder_identity(settings), reranker_identity(settings)
+    for found in announcements(settings.data_dir):
+        same = any(one is not None and one in (found.embedder, found.reranker) for one in mine)
+        if found.version == __version__ and same:
+            with suppress(InvalidInput):  # no address: nothing that a service of ours has written
+                yield Lender(found.url, found.token)

@@ -1,0 +1,1 @@
+"""Findings about an installation, each with the command that mends it."""

@@ -1,0 +1,1 @@
+"""Routes of the HTTP API, a module for each noun."""

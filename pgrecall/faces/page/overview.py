@@ -1,0 +1,122 @@
+"""All memories at a glance: the zones of each layer, now and before, how vitality is distributed, and the few
+memories that are worth a look. It takes one pass over narrow rows, whatever the memories hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from pgrecall.client.surveying import LISTS
+from pgrecall.faces.page.charts import columns, over_time, zone_bars
+from pgrecall.faces.page.form_fields import moment, whole, word
+from pgrecall.faces.page.request_handling import Visit
+from pgrecall.models.layers import Layer
+from pgrecall.models.overview import Overview, OverviewList, ZoneShare
+from pgrecall.vitality.zones import ZoneThresholds
+
+SHOWN, PAGE = 8, 50
+BINS, INSTANTS, SAMPLE = 25, 13, 500
+DRAWN_AT_ONCE = 2000
+"""Live memories up to which the past is drawn without being asked for."""
+
+PAST_DAYS = (30, 90, 365, 1826)
+_DEFAULT_DAYS = 365
+_FURTHEST = 100_000
+
+NAMES: dict[OverviewList, tuple[str, str]] = {
+    "alive": ("Most alive", "What is used most, and was used last."),
+    "leaving": (
+        "Fading",
+        "What will leave its zone next if nothing uses it, by how little keeps it there.",
+    ),
+    "unused": ("Never used", "Stored and never used since, the oldest first."),
+}
+"""What a list is called, and what it holds."""
+
+
+async def overview(visit: Visit) -> Response:
+    """Zones, the past where it is asked for or cheap, the distribution, and the head of each list."""
+    layer = word(visit.query, "layer")
+    days = whole(visit.query, "days", 0, low=0, high=36_525)
+    known = await visit.memory.layers()
+    if layer is not None and layer not in {each.name for each in known}:
+        raise HTTPException(404, f"There is no layer {layer!r:.60}.")
+    found = await visit.memory.overview(layer=layer, limit=SHOWN, bins=BINS, now=visit.now)
+    memories = sum(each.memories for each in found.layers)
+    past = None
+    if memories and (days or memories <= DRAWN_AT_ONCE):
+        past = await _past(visit, layer, days or _DEFAULT_DAYS)
+    return await visit.page(
+        "overview.html.j2",
+        layer=layer,
+        found=found,
+        memories=memories,
+        totals=_totals(found),
+        zone_bars=zone_bars(found.layers),
+        distribution=columns(found.layers, _common_zones(found, known)),
+        past=past,
+        past_days=PAST_DAYS,
+        days=days or _DEFAULT_DAYS,
+        names=NAMES,
+        sampled=memories > SAMPLE,
+        sample=SAMPLE,
+    )
+
+
+async def one_list(visit: Visit) -> Response:
+    """A list, page by page; the moment it was made for stays that of its first page."""
+    name = next((known for known in LISTS if known == visit.request.path_params["listed"]), None)
+    if name is None:
+        raise HTTPException(404)
+    layer, at = word(visit.query, "layer"), moment(visit.query, "at") or visit.now
+    first = whole(visit.query, "after", 0, low=0, high=_FURTHEST)
+    found = await visit.memory.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
+    listed = found.lists[name]
+    return await visit.page(
+        "list.html.j2",
+        name=name,
+        words=NAMES[name],
+        layer=layer,
+        at=at,
+        first=first,
+        listed=listed,
+        before=max(first - PAGE, 0) if first else None,
+        after=first + PAGE if first + PAGE < min(listed.memories, _FURTHEST + 1) else None,
+    )
+
+
+async def _past(visit: Visit, layer: str | None, days: int) -> Any:
+    """The zones at instants up to now; where the tenant is younger, from its beginning on."""
+    begin = visit.now - timedelta(days=days)
+    shares = await visit.memory.zones_over_time(_instants(begin, visit.now), sample=SAMPLE)
+    first = min((share.at for share in shares), default=visit.now)
+    step = (visit.now - begin) / (INSTANTS - 1)
+    if first - begin > 2 * step and visit.now - first > timedelta(hours=1):
+        shares = await visit.memory.zones_over_time(_instants(first - step, visit.now), sample=SAMPLE)
+    return over_time(_of_layer(shares, layer), visit.now)
+
+
+def _of_layer(shares: Sequence[ZoneShare], layer: str | None) -> list[ZoneShare]:
+    return [share for share in shares if layer in (None, share.layer)]
+
+
+def _instants(begin: datetime, end: datetime) -> list[datetime]:
+    return [begin + (end - begin) * step / (INSTANTS - 1) for step in range(INSTANTS)]
+
+
+def _totals(found: Overview) -> dict[str, int]:
+    return {
+        zone: sum(layer.zones.get(zone, 0) for layer in found.layers)
+        for zone in ("active", "stale", "fading", "archived")
+    }
+
+
+def _common_zones(found: Overview, known: Sequence[Layer]) -> ZoneThresholds | None:
+    """The bounds of the zones, where all layers that are shown have the same."""
+    shown = {layer.layer for layer in found.layers}
+    bounds = {layer.rates.zones for layer in known if layer.name in shown}
+    return bounds.pop() if len(bounds) == 1 else None

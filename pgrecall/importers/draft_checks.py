@@ -1,0 +1,116 @@
+"""What the database cannot store is found here, so that one bad record never spoils a batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import RELATIONS, Draft, DraftLink
+
+LONGEST_TITLE = 1_000
+LONGEST_BODY = 1_000_000
+LONGEST_TARGET = 1_000
+INDEXED_BYTES = 2_000
+_INDEXED = ("key", "author", "source", "session_id", "layer")
+
+
+def checked(draft: Draft, where: str, place: str = "") -> Draft | Problem:
+    """The draft itself, or the Problem that keeps it out; ``place`` says where in the file it stands."""
+    fault = _fault(draft)
+    if fault is None:
+        return draft
+    return Problem(where, f"{place}: {fault}." if place else f"{fault[0].upper()}{fault[1:]}.")
+
+
+def _fault(draft: Draft) -> str | None:
+    return _bad_characters(draft) or _bad_sizes(draft) or _bad_links(draft) or _bad_times(draft)
+
+
+def _bad_characters(draft: Draft) -> str | None:
+    for name, text in _texts(draft):
+        if fault := bad_character(text):
+            return f"{name} {fault}"
+    return None if finite(draft.metadata) else "metadata holds NaN or Infinity, which are not JSON"
+
+
+def finite(value: Any) -> bool:
+    """Whether a value is JSON through and through: NaN and Infinity, which Python reads, are not."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(finite(item) for item in value.values())
+    return all(finite(item) for item in value) if isinstance(value, list) else True
+
+
+def bad_character(text: str) -> str | None:
+    """What keeps Postgres from storing the text; None when nothing does."""
+    if "\0" in text:
+        return "holds a NUL character"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "holds half of a character (a lone surrogate)"
+    return None
+
+
+def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
+    for name in ("body", "title", "context", *_INDEXED):
+        yield name, getattr(draft, name) or ""
+    for name in ("tags", "aliases"):
+        for text in getattr(draft, name):
+            yield name, text
+    for link in draft.links:
+        yield "a link's target", link.target
+    for text in _texts_within(draft.metadata):
+        yield "metadata", text
+
+
+def _texts_within(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, names of members included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts_within(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts_within(item)
+
+
+def _bad_sizes(draft: Draft) -> str | None:
+    if not draft.body.strip() and not draft.title.strip():
+        return "it has no text"
+    if len(draft.title) > LONGEST_TITLE:
+        return f"the title has {len(draft.title):,} characters; {LONGEST_TITLE:,} is the most"
+    if len(draft.body) > LONGEST_BODY:
+        return f"the body has {len(draft.body):,} characters; {LONGEST_BODY:,} is the most"
+    if draft.key == "":
+        return "the key is empty"
+    for name in _INDEXED:
+        size = len((getattr(draft, name) or "").encode())
+        if size > INDEXED_BYTES:
+            return f"{name} has {size:,} bytes; {INDEXED_BYTES:,} is the most"
+    return None
+
+
+def _bad_links(draft: Draft) -> str | None:
+    return next((fault for link in draft.links if (fault := _bad_link(link))), None)
+
+
+def _bad_link(link: DraftLink) -> str | None:
+    if not 1 <= len(link.target) <= LONGEST_TARGET:
+        return f"a link's target has {len(link.target):,} characters; 1 to {LONGEST_TARGET:,} can be stored"
+    if link.relation not in RELATIONS:
+        return f"relation {link.relation[:60]!r} is none of {', '.join(RELATIONS)}"
+    if not 0 < link.weight <= 100:
+        return f"a link's weight is {link.weight}; it must be above 0 and at most 100"
+    return None
+
+
+def _bad_times(draft: Draft) -> str | None:
+    if draft.valid_from and draft.valid_until and draft.valid_from > draft.valid_until:
+        return "valid_until is before valid_from"
+    return None

@@ -1,0 +1,155 @@
+"""Hindsight's transfer archive: a ZIP with a manifest, a file for each document, and the observations."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from pydantic import BaseModel, Field
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.files import decode, reason, show
+from pgrecall.importers.hindsight.facts import Fact, Placed
+from pgrecall.importers.json_values import OPEN, Name, parsed, validated
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import DraftLink
+
+LARGEST_ENTRY = 256_000_000
+_VERSION = 1
+_DOCUMENT = re.compile(r"documents/[0-9]+\.json")
+_FAULTS = (BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error)
+_HINT = "Export the bank again, and give the file as it came, unpacked by nobody."
+
+
+class _Document(BaseModel):
+    """One document of the archive with what was learnt from it."""
+
+    model_config = OPEN
+
+    id: Name = Field(min_length=1)
+    facts: list[Any] = []
+
+
+def read_archive(path: Path) -> Iterator[Placed | Problem]:
+    """The facts and the observations of the archive. Raises InvalidInput at once for another file."""
+    try:
+        with ZipFile(path) as archive:
+            manifest = _entry(archive, "manifest.json")
+    except _FAULTS as error:
+        raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_HINT) from error
+    except (KeyError, ValueError) as error:
+        raise InvalidInput(
+            f"{show(path)} is no archive of Hindsight: {_words(error)}.", hint=_HINT
+        ) from error
+    if not isinstance(manifest, dict) or manifest.get("schema_version") != _VERSION:
+        raise InvalidInput(
+            f"{show(path)} is no archive of Hindsight whose form is known.",
+            hint=f"Its manifest.json should say schema_version {_VERSION}.",
+        )
+    bank = manifest.get("source_bank_id")
+    return _read(path, bank if isinstance(bank, str) else None)
+
+
+def _read(path: Path, bank: str | None) -> Iterator[Placed | Problem]:
+    try:
+        with ZipFile(path) as archive:
+            observations, problems = _observations(archive, path)
+            yield from problems
+            names: dict[tuple[str, int], list[str]] = {}
+            for number, (observation, sources) in enumerate(observations):
+                name = observation.id or f"observation/{number + 1}"
+                for fact in sources:
+                    names.setdefault(fact, []).append(name)
+                yield Placed(observation, name, f"observation {number + 1}", bank)
+            for entry in sorted(filter(_DOCUMENT.fullmatch, archive.namelist())):
+                yield from _facts(archive, entry, path, bank, names)
+    except _FAULTS as error:
+        raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_HINT) from error
+
+
+def _facts(
+    archive: ZipFile, entry: str, path: Path, bank: str | None, names: dict[tuple[str, int], list[str]]
+) -> Iterator[Placed | Problem]:
+    try:
+        document = validated(_entry(archive, entry), _Document)
+    except ValueError as error:
+        yield Problem(show(path), f"{entry}: {error}.")
+        return
+    called = [_called(fact, document.id, index) for index, fact in enumerate(document.facts)]
+    for index, value in enumerate(document.facts):
+        place = f"{entry}, fact {index + 1}"
+        try:
+            fact = validated(value, Fact).model_copy(update={"document_id": document.id})
+        except ValueError as error:
+            yield Problem(show(path), f"{place}: {error}.")
+            continue
+        supports = (DraftLink(name, "supports") for name in names.get((document.id, index), ()))
+        causes = (DraftLink(called[cause]) for cause in _causes(value, len(called)) if cause != index)
+        yield Placed(fact, called[index], place, bank, (*supports, *causes))
+
+
+def _called(fact: object, document: str, index: int) -> str:
+    own = fact.get("source_id") if isinstance(fact, dict) else None
+    return own if isinstance(own, str) and own else f"{document}/{index + 1}"
+
+
+def _causes(fact: dict[str, Any], count: int) -> list[int]:
+    """The positions of the facts that this one was caused by, as far as there are such facts."""
+    relations = fact.get("causal_relations")
+    found = set()
+    for relation in relations if isinstance(relations, list) else ():
+        index = relation.get("target_fact_index") if isinstance(relation, dict) else None
+        if type(index) is int and 0 <= index < count:
+            found.add(index)
+    return sorted(found)
+
+
+def _observations(
+    archive: ZipFile, path: Path
+) -> tuple[list[tuple[Fact, list[tuple[str, int]]]], list[Problem]]:
+    """The observations, each with the document and position of every fact it rests on."""
+    if "observations.json" not in archive.namelist():
+        return [], []
+    try:
+        value = _entry(archive, "observations.json")
+        if not isinstance(value, list):
+            raise ValueError("should be a list")
+    except ValueError as error:
+        return [], [Problem(show(path), f"observations.json: {error}.")]
+    found, problems = [], []
+    for number, record in enumerate(value, start=1):
+        try:
+            fact = validated(record, Fact).model_copy(update={"fact_type": "observation"})
+        except ValueError as error:
+            problems.append(Problem(show(path), f"observation {number}: {error}."))
+        else:
+            found.append((fact, _sources(record)))
+    return found, problems
+
+
+def _sources(record: dict[str, Any]) -> list[tuple[str, int]]:
+    sources = record.get("sources")
+    pairs = [
+        (each.get("document_id"), each.get("fact_index"))
+        for each in (sources if isinstance(sources, list) else ())
+        if isinstance(each, dict)
+    ]
+    return [(name, index) for name, index in pairs if isinstance(name, str) and type(index) is int]
+
+
+def _entry(archive: ZipFile, name: str) -> Any:
+    """The JSON value of an entry. Raises KeyError when there is none, ValueError when it cannot be used."""
+    if archive.getinfo(name).file_size > LARGEST_ENTRY:
+        raise ValueError(f"{name} is larger than {LARGEST_ENTRY // 1_000_000} MB")
+    try:
+        return parsed(decode(archive.read(name)))
+    except RecursionError as error:
+        raise ValueError("its JSON is nested too deep") from error
+
+
+def _words(error: Exception) -> str:
+    return str(error.args[0]).rstrip(".") if isinstance(error, KeyError) else str(error)

@@ -1,0 +1,98 @@
+"""What a bank of Hindsight holds: its list of memories as JSON, and its transfer archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.draft_checks import checked
+from pgrecall.importers.files import require_file, show
+from pgrecall.importers.hindsight.archive import read_archive
+from pgrecall.importers.hindsight.facts import TYPES, Fact, Placed
+from pgrecall.importers.json_values import first_record, load_json, records, validated
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import Draft, DraftLink
+
+_LISTS = ("items", "results")
+_HINT = "Save the answer of GET /v1/default/banks/BANK/memories/list, or give the transfer archive (.zip)."
+
+
+def is_hindsight(value: object) -> bool:
+    """Whether a JSON value looks like memories of Hindsight."""
+    first = first_record(value, _LISTS)
+    kind = first.get("fact_type") or first.get("type")
+    return isinstance(first.get("text"), str) and isinstance(kind, str) and kind in TYPES
+
+
+def read_hindsight(
+    path: Path, *, source: str, prefix: str = "", layer: str | None = None
+) -> Iterator[Draft | Problem]:
+    """Each fact as a draft. The file is a page of the memory list, a list of pages or facts, or a ``.zip``.
+
+    World facts, opinions and observations go to ``knowledge``, experiences to ``episodic``, all to
+    ``layer`` when it is given. Keys are ``hindsight/ID``; facts of an archive that has no ids are
+    called ``hindsight/DOCUMENT/NUMBER``. Causes become links, and facts support their observations.
+    Raises InvalidInput at once for a file that is neither form.
+    """
+    require_file(path)
+    if path.suffix.lower() == ".zip":
+        facts = read_archive(path)
+    else:
+        value = load_json(path, "an export of Hindsight", _HINT)
+        if not is_hindsight(value) and any(True for _ in records(value, _LISTS)):
+            raise InvalidInput(f"{show(path)} holds no memories of Hindsight.", hint=_HINT)
+        facts = _listed(value, path)
+    return _drafts(facts, path, source, prefix, layer)
+
+
+def _listed(value: object, path: Path) -> Iterator[Placed | Problem]:
+    supports = _observations_of(value)
+    for place, record in records(value, _LISTS):
+        try:
+            fact = validated(record, Fact)
+            if not fact.id:
+                raise ValueError("id is required")
+        except ValueError as error:
+            yield Problem(show(path), f"{place}: {error}.")
+        else:
+            links = tuple(DraftLink(target, "supports") for target in supports.get(fact.id, ()))
+            yield Placed(fact, fact.id, place, links=links)
+
+
+def _observations_of(value: object) -> dict[str, list[str]]:
+    """The ids of the observations that rest on each fact, by the fact's id."""
+    supports: dict[str, list[str]] = {}
+    for _, record in records(value, _LISTS):
+        if isinstance(record, dict) and isinstance(name := record.get("id"), str) and name:
+            sources: Any = record.get("source_memory_ids")
+            for fact in sources if isinstance(sources, list) else ():
+                if isinstance(fact, str):
+                    supports.setdefault(fact, []).append(name)
+    return supports
+
+
+def _drafts(
+    facts: Iterator[Placed | Problem], path: Path, source: str, prefix: str, layer: str | None
+) -> Iterator[Draft | Problem]:
+    places: dict[str, str] = {}
+    before = f"{prefix}hindsight/"
+    for placed in facts:
+        if isinstance(placed, Problem):
+            yield placed
+            continue
+        first = places.setdefault(placed.name, placed.place)
+        if first != placed.place:
+            yield Problem(
+                show(path), f"{placed.place}: id {placed.name[:60]!r} was already given by {first}."
+            )
+            continue
+        links = tuple(replace(link, target=before + link.target) for link in placed.links)
+        try:
+            draft = placed.draft(before + placed.name, source, layer, links)
+        except ValueError as error:
+            yield Problem(show(path), f"{placed.place}: {error}.")
+        else:
+            yield checked(draft, show(path), placed.place)

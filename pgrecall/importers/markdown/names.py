@@ -1,0 +1,100 @@
+"""The names of a folder's notes, so that links can carry keys: paths, file stems, titles and aliases."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pgrecall.importers.markdown.wikilinks import RawLink, note_name
+from pgrecall.importers.text import fold, slugify
+
+LONGEST_TARGET = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One note as links see it. ``relative`` is its path in the folder without suffix, posix slashes.
+
+    ``parts`` gives, for the slug of a heading, the slug of the part it became; empty for a whole note.
+    """
+
+    relative: str
+    key: str
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        return posixpath.dirname(self.relative)
+
+
+class NameIndex:
+    """Finds a note by what a link calls it, without regard to case; a few hundred bytes a note."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._by_path: dict[str, Named] = {}
+        self._by_stem: dict[str, list[Named]] = {}
+        self._by_title: dict[str, list[Named]] = {}
+        self._by_alias: dict[str, list[Named]] = {}
+
+    def add(self, note: Named) -> None:
+        """Make the note known by all its names."""
+        path = fold(note.relative)
+        self._by_path.setdefault(path, note)
+        self._by_stem.setdefault(posixpath.basename(path), []).append(note)
+        if note.title:
+            self._by_title.setdefault(fold(note.title), []).append(note)
+        for alias in note.aliases:
+            self._by_alias.setdefault(fold(alias), []).append(note)
+
+    def target(self, link: RawLink, origin: Named) -> str | None:
+        """The key the link leads to, or its text when no note has that name; None if it leads nowhere.
+
+        A heading that became a part gives the part's key, any other heading its note's.
+        """
+        note = origin if not link.target else self._find(link, origin.folder)
+        if note is not None:
+            part = note.parts.get(slugify(link.heading)) if link.heading else None
+            return f"{note.key}#{part}" if part else note.key
+        text = self._absent(link, origin.folder)
+        return text if 0 < len(text) <= LONGEST_TARGET and "\0" not in text else None
+
+    def _absent(self, link: RawLink, folder: str) -> str:
+        """A path leads to the key its note would have; a name stays a name."""
+        if link.relative and not (path := _from(folder, link.target)).startswith(".."):
+            return self._prefix + path
+        return link.target
+
+    def _find(self, link: RawLink, folder: str) -> Named | None:
+        if link.relative or link.target.startswith(("./", "../")):
+            return self._by_path.get(fold(_from(folder, link.target)))
+        name = fold(note_name(link.target)).strip("/")
+        if "/" in name and (note := self._by_partial_path(name, folder)):
+            return note
+        for names in (self._by_stem, self._by_title, self._by_alias):
+            if notes := names.get(name):
+                return _nearest(notes, folder)
+        return None
+
+    def _by_partial_path(self, name: str, folder: str) -> Named | None:
+        whole = self._by_path.get(name) or self._by_path.get(fold(_from(folder, name)))
+        if whole is not None:
+            return whole
+        stems = self._by_stem.get(posixpath.basename(name), [])
+        return _nearest([note for note in stems if fold(note.relative).endswith(f"/{name}")], folder)
+
+
+def _nearest(notes: list[Named], folder: str) -> Named | None:
+    """The one in the same folder, else the one with the shortest path, else the first by name."""
+    return min(
+        notes, key=lambda note: (note.folder != folder, len(note.relative), note.relative), default=None
+    )
+
+
+def _from(folder: str, path: str) -> str:
+    """The path from the top for one given from ``folder``, or from the top when it begins with a slash."""
+    joined = path.lstrip("/") if path.startswith("/") else posixpath.join(folder, path)
+    return posixpath.normpath(joined)

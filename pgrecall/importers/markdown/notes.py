@@ -1,0 +1,83 @@
+"""One Markdown note: its bytes read, checked and taken apart; not yet a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from pgrecall.importers.files import LARGEST_BYTES, decode, reason
+from pgrecall.importers.markdown.folders import NoteFile
+from pgrecall.importers.markdown.front_matter import FrontMatter, read_front_matter
+from pgrecall.importers.markdown.names import Named
+from pgrecall.importers.markdown.sections import Line, Section, heading_words, scan, sections_of
+from pgrecall.importers.markdown.wikilinks import RawLink
+from pgrecall.importers.text import slugify, unique, words
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note read whole. ``sections`` is empty for a note short enough to stay in one piece."""
+
+    file: NoteFile
+    front: FrontMatter
+    title: str
+    text: str
+    lines: tuple[Line, ...]
+    sections: tuple[Section, ...]
+    changed_at: datetime | None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Those of the front matter, then those in the text."""
+        return unique([*self.front.tags, *(tag for line in self.lines for tag in line.tags)])
+
+    @property
+    def links(self) -> Iterator[RawLink]:
+        return (link for line in self.lines for link in line.links)
+
+    def named(self) -> Named:
+        """The note as links see it; of two headings with the same words the first is meant."""
+        parts: dict[str, str] = {}
+        for section in self.sections[1:]:
+            parts.setdefault(slugify(section.heading), section.slug)
+        return Named(self.file.relative, self.file.key, self.title, self.front.aliases, parts)
+
+
+def read_note(file: NoteFile, split_at: int) -> Note:
+    """Read and take apart one note. Raises ValueError, with a sentence, when it cannot be used."""
+    data, changed_at = _read(file.path)
+    text = decode(data)
+    if not text.strip():
+        raise ValueError("the file is empty")
+    try:
+        front, body = read_front_matter(text)
+    except ValueError as error:
+        raise ValueError(f"front matter, {error}") from error
+    lines = tuple(scan(body))
+    title = front.title or _first_heading(lines) or words(PurePosixPath(file.relative).name)
+    shown = "\n".join(line.text for line in lines).strip("\n").rstrip()
+    if not shown and front == FrontMatter():
+        raise ValueError("the file holds no text")
+    sections = tuple(sections_of(lines, title)) if len(shown) > split_at else ()
+    return Note(file, front, title, shown or title, lines, sections, changed_at)
+
+
+def _read(path: Path) -> tuple[bytes, datetime | None]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_BYTES + 1)
+        changed = path.stat().st_mtime
+    except OSError as error:
+        raise ValueError(f"the file cannot be read: {reason(error)}") from error
+    if len(data) > LARGEST_BYTES:
+        raise ValueError(f"the file is larger than {LARGEST_BYTES // 1_000_000} MB")
+    try:
+        return data, datetime.fromtimestamp(changed, UTC)
+    except (ValueError, OverflowError, OSError):
+        return data, None
+
+
+def _first_heading(lines: tuple[Line, ...]) -> str:
+    return next((heading_words(line) for line in lines if line.level == 1), "")

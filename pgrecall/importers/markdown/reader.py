@@ -1,0 +1,181 @@
+"""A folder of Markdown notes, Obsidian style: front matter, [[wikilinks]], tags, long notes in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.draft_checks import LONGEST_BODY, checked
+from pgrecall.importers.files import require_file, require_folder, show
+from pgrecall.importers.markdown.folders import NoteFile, is_note, note_file, walk
+from pgrecall.importers.markdown.names import Named, NameIndex
+from pgrecall.importers.markdown.notes import Note, read_note
+from pgrecall.importers.markdown.sections import outline, pieces
+from pgrecall.importers.markdown.wikilinks import RawLink
+from pgrecall.importers.text import Slugs, words
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import Draft, DraftLink
+
+SPLIT_AT = 1_500
+
+
+def read_markdown(
+    folder: Path, *, source: str, prefix: str = "", layer: str = "knowledge", split_at: int = SPLIT_AT
+) -> Iterator[Draft | Problem]:
+    """Every ``*.md`` and ``*.markdown`` file below ``folder`` as drafts, in sorted order.
+
+    A note's key is ``prefix`` and its path without suffix. A note of more than ``split_at``
+    characters also becomes one draft for each heading, ``key#heading``, ``part_of`` the note.
+    Files are read twice, first for their names, so memory holds names but never all texts. A file
+    that cannot be used gives one Problem and nothing else. Raises InvalidInput at once when
+    ``folder`` is not a folder.
+    """
+    require_folder(folder)
+    _require_limit(split_at)
+    return _Vault(folder, source, prefix, layer, split_at).read(walk(folder), None)
+
+
+def read_note_file(
+    path: Path, *, source: str, prefix: str = "", layer: str = "knowledge", split_at: int = SPLIT_AT
+) -> Iterator[Draft | Problem]:
+    """One Markdown file as drafts; its links find the notes beside it, which are not imported."""
+    require_file(path)
+    _require_limit(split_at)
+    if not is_note(path):
+        raise InvalidInput(
+            f"{show(path)} is not a Markdown file.", hint="Its name should end in .md or .markdown."
+        )
+    beside = sorted(other for other in path.parent.iterdir() if is_note(other) and other.is_file())
+    return _Vault(path.parent, source, prefix, layer, split_at).read(beside, path)
+
+
+def _require_limit(split_at: int) -> None:
+    if not 1 <= split_at <= LONGEST_BODY:
+        raise InvalidInput(f"split_at is {split_at}; it must lie between 1 and {LONGEST_BODY:,} characters.")
+
+
+class _Vault:
+    """One reading of a folder: the options, and the names found in the first pass."""
+
+    def __init__(self, folder: Path, source: str, prefix: str, layer: str, split_at: int) -> None:
+        self._folder = folder
+        self._source = source
+        self._prefix = prefix
+        self._layer = layer
+        self._split_at = split_at
+        self._names = NameIndex(prefix)
+
+    def read(self, paths: Iterable[Path | Problem], only: Path | None) -> Iterator[Draft | Problem]:
+        """Drafts and problems of all paths, or of ``only`` one of them."""
+        files: list[NoteFile] = []
+        keys: dict[str, Path] = {}
+        for path in paths:
+            found = self._file(path, keys) if isinstance(path, Path) else path
+            if isinstance(found, NoteFile):
+                self._names.add(self._named(found))
+                files.append(found)
+            elif only is None or path == only:
+                yield found
+        for file in files:
+            if only is None or file.path == only:
+                yield from self._drafts(file)
+
+    def _file(self, path: Path, keys: dict[str, Path]) -> NoteFile | Problem:
+        try:
+            file = note_file(path, self._folder, self._prefix)
+        except ValueError as error:
+            return _problem(path, error)
+        first = keys.setdefault(file.key, path)
+        if first != path:
+            return Problem(show(path), f"Its key {file.key!r} is also that of {show(first)}; rename one.")
+        return file
+
+    def _named(self, file: NoteFile) -> Named:
+        try:
+            return read_note(file, self._split_at).named()
+        except ValueError:
+            # The second pass reports it; links to it by path still find the key it will have once mended.
+            return Named(file.relative, file.key)
+
+    def _drafts(self, file: NoteFile) -> list[Draft] | list[Problem]:
+        try:
+            note = read_note(file, self._split_at)
+        except ValueError as error:
+            return [_problem(file.path, error)]
+        drafts: list[Draft] = []
+        for draft in self._split(note) if note.sections else [self._whole(note)]:
+            result = checked(draft, show(file.path))
+            if isinstance(result, Problem):
+                return [result]
+            drafts.append(result)
+        return drafts
+
+    def _whole(self, note: Note) -> Draft:
+        front = note.front
+        named = note.named()
+        return Draft(
+            body=note.text,
+            title=note.title,
+            key=note.file.key,
+            layer=front.layer or self._layer,
+            role=front.role,
+            author=front.author,
+            context=" / ".join(_folders(note)),
+            source=self._source,
+            session_id=front.session_id,
+            tags=note.tags,
+            aliases=front.aliases,
+            metadata=front.metadata,
+            occurred_at=front.occurred_at or note.changed_at,
+            valid_from=front.valid_from,
+            valid_until=front.valid_until,
+            expires_at=front.expires_at,
+            pinned=front.pinned,
+            links=self._links(note.links, named, named.key),
+        )
+
+    def _split(self, note: Note) -> Iterator[Draft]:
+        whole = self._whole(note)
+        named = note.named()
+        slugs = Slugs(section.slug for section in note.sections)
+        for section in note.sections:
+            name = f"{note.title}: {section.heading}" if section.heading else note.title
+            context = " / ".join((*_folders(note), note.title, *section.trail))
+            parts = list(pieces(section.lines, self._split_at))
+            if not section.heading and not parts:
+                links = self._links((link for line in section.lines for link in line.links), named, named.key)
+                yield replace(whole, body=outline(note.lines, self._split_at) or note.title, links=links)
+            for number, part in enumerate(parts, start=1):
+                stem = (
+                    section.slug if number == 1 else slugs.take(f"{section.slug}-part-{number}".lstrip("-"))
+                )
+                key = f"{named.key}#{stem}" if stem else named.key
+                links = self._links(part.links, named, key)
+                if key == named.key:
+                    yield replace(whole, body=part.text, links=links)
+                else:
+                    yield replace(
+                        whole,
+                        key=key,
+                        title=name if number == 1 else f"{name} (part {number})",
+                        body=part.text,
+                        context=context,
+                        aliases=(),
+                        links=(DraftLink(named.key, "part_of"), *links),
+                    )
+
+    def _links(self, links: Iterable[RawLink], origin: Named, key: str) -> tuple[DraftLink, ...]:
+        """Each target once, without the draft itself and the note it is part of."""
+        targets = dict.fromkeys(self._names.target(link, origin) for link in links)
+        return tuple(DraftLink(target) for target in targets if target and target not in (key, origin.key))
+
+
+def _folders(note: Note) -> list[str]:
+    return [words(part) for part in PurePosixPath(note.file.relative).parent.parts]
+
+
+def _problem(path: Path, error: ValueError) -> Problem:
+    sentence = str(error)
+    return Problem(show(path), f"{sentence[:1].upper()}{sentence[1:]}.")

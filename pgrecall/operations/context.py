@@ -1,0 +1,60 @@
+"""What a block of context is composed with, and what it has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pgrecall.operations.operation import NOW, Operation, Row
+
+
+def similarities(ids: Sequence[int]) -> Operation[dict[tuple[int, int], float]]:
+    """The cosines between these memories, at most 200, by pairs of ids, the smaller first."""
+    return Operation(
+        "SELECT * FROM recall.similarities(%(ids)s)",
+        {"ids": list(ids)},
+        lambda rows: {(row["a"], row["b"]): row["similarity"] for row in rows},
+        repeatable=True,
+    )
+
+
+def successors(ids: Sequence[int]) -> Operation[dict[int, tuple[int, ...]]]:
+    """The memories that replace each of these, at most 200, at any remove, the newest last."""
+    return Operation("SELECT * FROM recall.successors(%(ids)s)", {"ids": list(ids)}, _chains, repeatable=True)
+
+
+def log_shown(
+    ids: Sequence[int],
+    session_id: str | None,
+    query: str,
+    *,
+    queries: Sequence[str] | None = None,
+    profile: str | None = None,
+    now: datetime | None = None,
+) -> Operation[int | None]:
+    """Logs a search and that it showed these; the result is its id, None where searches are not kept.
+
+    Repeated after a lost connection it may log them twice.
+    """
+    return Operation(
+        "SELECT recall.log_shown(%(ids)s, %(session_id)s, "
+        f"{NOW}, %(query)s, %(profile)s, %(queries)s) AS search_id",
+        {
+            "ids": list(ids),
+            "session_id": session_id,
+            "query": query,
+            "queries": None if queries is None else list(queries),
+            "profile": profile,
+            "now": now,
+        },
+        lambda rows: rows[0]["search_id"],
+        repeatable=True,
+        durable=False,
+    )
+
+
+def _chains(rows: Sequence[Row]) -> dict[int, tuple[int, ...]]:
+    chains: dict[int, tuple[int, ...]] = {}
+    for row in rows:  # by id and step
+        chains[row["id"]] = (*chains.get(row["id"], ()), row["successor"])
+    return chains

@@ -1,0 +1,1 @@
+"""The tables of schema ``recall``, described once for revisions and checks."""

@@ -1,0 +1,207 @@
+"""The tables of schema ``recall``: the one description that revisions are checked against.
+
+Every key leads with ``tenant``, so that the tables can later be partitioned or distributed by it.
+``memory`` is wide and never updated for ranking; ``activation`` is narrow and changes with use.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    Constraint,
+    DateTime,
+    Double,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+
+from pgrecall.schema.tables import access, jobs, links, vectors
+from pgrecall.schema.tables import search as search_tables
+from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+
+HIDEABLE = (
+    "superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL"
+)
+SEARCH_TEXT = (
+    "setweight(to_tsvector(recall.configuration(language), title || ' ' || recall.joined(aliases)), 'A') || "
+    "setweight(to_tsvector(recall.configuration(language), "
+    "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
+    # Who and what, as it is written, where the language stems it or takes it for a stop word.
+    "setweight(ts_delete("
+    "to_tsvector('recall.simple'::regconfig, "
+    "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
+    "tsvector_to_array(to_tsvector(recall.configuration(language), "
+    "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "
+    "setweight(to_tsvector(recall.configuration(language), left(body, 100000)), 'C') || "
+    "setweight(to_tsvector(recall.configuration(language), left(context, 10000)), 'D')"
+    # No text can hold this lexeme. Up to revision 0007 the text index told tenants apart by it.
+    " || array_to_tsvector(ARRAY[chr(1) || tenant])"
+)
+
+
+def _memory(metadata: MetaData) -> Table:
+    return Table(
+        "memory",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("id", BigInteger, Identity(always=True), nullable=False),
+        Column("key", Text),
+        Column("layer", Text, nullable=False),
+        Column("title", Text, nullable=False, server_default=text("''")),
+        Column("body", Text, nullable=False),
+        Column("role", Text),
+        Column("author", Text),
+        Column("context", Text, nullable=False, server_default=text("''")),
+        Column("source", Text),
+        Column("session_id", Text),
+        Column("tags", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+        Column("aliases", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+        Column("metadata", JSONB, nullable=False, server_default=text("'{}'")),
+        moment("occurred_at"),
+        moment("valid_from"),
+        moment("valid_until"),
+        Column("superseded_by", BigInteger),
+        moment("expires_at"),
+        Column("pinned", Boolean, nullable=False, server_default=text("false")),
+        moment("archived_at"),
+        moment("created_at", nullable=False, default=True),
+        moment("updated_at", nullable=False, default=True),
+        Column(
+            "happened_at",
+            DateTime(timezone=True),
+            Computed("coalesce(occurred_at, created_at)", persisted=True),
+            nullable=False,
+        ),
+        Column(
+            "content_hash", Text, Computed("md5(title || chr(31) || body)", persisted=True), nullable=False
+        ),
+        # Which model made its vector, which is kept apart; NULL while there is none of this text.
+        Column("embedded_with", Text),
+        # By name, for pg_upgrade refuses a database that has a column of type regconfig.
+        Column("language", Text, nullable=False, server_default=text("'english'")),
+        Column("search_text", TSVECTOR, Computed(SEARCH_TEXT, persisted=True), nullable=False),
+        *_memory_rules(),
+        *_memory_indexes(),
+        schema=SCHEMA,
+    )
+
+
+def _memory_rules() -> tuple[Constraint, ...]:
+    return (
+        PrimaryKeyConstraint("tenant", "id", name="memory_pkey"),
+        UniqueConstraint("tenant", "key", name="memory_key_unique"),
+        ForeignKeyConstraint(
+            ["tenant", "superseded_by"],
+            ["recall.memory.tenant", "recall.memory.id"],
+            name="memory_superseded_by_fkey",
+            ondelete="SET NULL (superseded_by)",
+        ),
+        CheckConstraint("tenant <> '' AND tenant <> '*'", name="memory_tenant_check"),
+        CheckConstraint("title <> '' OR body <> ''", name="memory_text_check"),
+        CheckConstraint("length(title) <= 1000 AND length(body) <= 1000000", name="memory_length_check"),
+        CheckConstraint("role IN ('user', 'assistant', 'system', 'tool')", name="memory_role_check"),
+        CheckConstraint("valid_from <= valid_until", name="memory_validity_check"),
+        CheckConstraint("superseded_by <> id", name="memory_supersession_check"),
+    )
+
+
+def _memory_indexes() -> tuple[Index, ...]:
+    return (
+        Index("memory_words_idx", text("recall.tenant_words(tenant, search_text)"), postgresql_using="gin"),
+        Index("memory_happened_at_idx", "tenant", "happened_at"),
+        Index(
+            "memory_author_idx",
+            "tenant",
+            text('recall.plain(lower(author)) COLLATE "C"'),
+            postgresql_where=text("author IS NOT NULL"),
+        ),
+        # Reports and refreshes read these of every memory and leave the wide rows alone.
+        Index("memory_state_idx", "tenant", "id", postgresql_include=["layer", "pinned", "archived_at"]),
+        Index(
+            "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
+        ),
+        Index("memory_unembedded_idx", "tenant", "id", postgresql_where=text("embedded_with IS NULL")),
+        Index(
+            "memory_superseded_by_idx",
+            "tenant",
+            "superseded_by",
+            postgresql_where=text("superseded_by IS NOT NULL"),
+        ),
+        # The graph leaves these out, and they are few.
+        Index("memory_archived_idx", "tenant", "id", postgresql_where=text("archived_at IS NOT NULL")),
+        # A default search may hide these; looking here alone tells it of the others that they pass.
+        Index("memory_hideable_idx", "tenant", "id", postgresql_where=text(HIDEABLE)),
+        Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
+    )
+
+
+def _activation(metadata: MetaData) -> Table:
+    """Times are epoch seconds, so that the hot expression is plain float arithmetic."""
+    return Table(
+        "activation",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("memory_id", BigInteger, nullable=False),
+        Column("n", BigInteger, nullable=False),
+        Column("first_at", Double, nullable=False),
+        Column("t1", Double, nullable=False),
+        *(Column(f"t{rank}", Double) for rank in range(2, 9)),
+        Column("credit", Double, nullable=False, server_default=text("0")),
+        moment("folded_until", nullable=False),
+        Column("decay", Double, nullable=False),
+        Column("clock", Double, nullable=False),
+        Column("in_degree", Integer, nullable=False, server_default=text("0")),
+        Column("spread", Double, nullable=False, server_default=text("0")),
+        Column("spread_at", Double),
+        Column("last_linked_at", Double),
+        Column("sessions", Double, nullable=False, server_default=text("0")),
+        Column("sessions_at", Double),
+        Column("cut_size", Integer, nullable=False, server_default=text("0")),
+        Column("protected", Boolean, nullable=False, server_default=text("false")),
+        Column("vitality", Double),
+        moment("computed_at"),
+        PrimaryKeyConstraint("tenant", "memory_id", name="activation_pkey"),
+        owned_by_memory("activation_memory_fkey"),
+        CheckConstraint("n >= 1", name="activation_count_check"),
+        CheckConstraint("decay BETWEEN 0.0001 AND 10", name="activation_decay_check"),
+        CheckConstraint("clock BETWEEN 0.001 AND 1000", name="activation_clock_check"),
+        CheckConstraint("spread BETWEEN 0 AND 1", name="activation_spread_check"),
+        CheckConstraint("credit >= 0 AND credit < 1", name="activation_credit_check"),
+        # What the graph job stored last; it changes little from one time to the next.
+        Index(
+            "activation_cut_idx",
+            "tenant",
+            "memory_id",
+            postgresql_include=["cut_size", "protected"],
+            postgresql_where=text("cut_size <> 0 OR protected"),
+        ),
+        schema=SCHEMA,
+        # Half-empty pages keep every update of these rows heap-only (measured: 100 % at 45).
+        postgresql_with={"fillfactor": "45"},
+    )
+
+
+def describe(dimensions: int) -> MetaData:
+    """The metadata of schema ``recall`` for embeddings of so many dimensions."""
+    metadata = MetaData()
+    _memory(metadata)
+    _activation(metadata)
+    vectors.add(metadata, dimensions)
+    access.add(metadata)
+    links.add(metadata)
+    jobs.add(metadata)
+    search_tables.add(metadata)
+    return metadata

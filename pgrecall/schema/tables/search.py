@@ -1,0 +1,124 @@
+"""The tables around search and service: what was shown and judged, how rerankers are read, keys, roles."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
+
+
+def add(metadata: MetaData) -> None:
+    """Adds these tables to the metadata that holds ``memory``."""
+    _rerank_model(metadata)
+    _search_log(metadata)
+    _judgement(metadata)
+    _api_key(metadata)
+    _tenant_role(metadata)
+
+
+def _rerank_model(metadata: MetaData) -> Table:
+    """How a reranker's score becomes a probability: intercept + rerank * score + fused * logit(p_fused)."""
+    return Table(
+        "rerank_model",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("reranker", Text, nullable=False),
+        Column("intercept", Double, nullable=False),
+        Column("rerank", Double, nullable=False),
+        Column("fused", Double, nullable=False),
+        Column("fitted_on", Text, nullable=False),
+        PrimaryKeyConstraint("tenant", "reranker", name="rerank_model_pkey"),
+        schema=SCHEMA,
+    )
+
+
+def _search_log(metadata: MetaData) -> Table:
+    """One row for each search that was logged, with the memories it showed in their order."""
+    return Table(
+        "search_log",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("id", BigInteger, Identity(always=True), nullable=False),
+        moment("at", nullable=False),
+        Column("session_id", Text),
+        Column("query", Text, nullable=False),
+        Column("queries", ARRAY(Text)),
+        Column("profile", Text, nullable=False),
+        Column("shown", ARRAY(BigInteger), nullable=False),
+        PrimaryKeyConstraint("tenant", "id", name="search_log_pkey"),
+        Index("search_log_at_idx", "tenant", "at"),
+        schema=SCHEMA,
+    )
+
+
+def _judgement(metadata: MetaData) -> Table:
+    """What became of a memory that a search showed: it was used, or rejected."""
+    return Table(
+        "judgement",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("search_id", BigInteger, nullable=False),
+        Column("memory_id", BigInteger, nullable=False),
+        Column("verdict", Text, nullable=False),
+        moment("at", nullable=False),
+        PrimaryKeyConstraint("tenant", "search_id", "memory_id", name="judgement_pkey"),
+        ForeignKeyConstraint(
+            ["tenant", "search_id"],
+            ["recall.search_log.tenant", "recall.search_log.id"],
+            name="judgement_search_fkey",
+            ondelete="CASCADE",
+        ),
+        owned_by_memory("judgement_memory_fkey"),
+        CheckConstraint("verdict IN ('used', 'rejected')", name="judgement_verdict_check"),
+        Index("judgement_memory_idx", "tenant", "memory_id"),
+        schema=SCHEMA,
+    )
+
+
+def _api_key(metadata: MetaData) -> Table:
+    """Bearer keys of the service, each bound to a tenant; only a hash of the key is kept."""
+    return Table(
+        "api_key",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("id", BigInteger, Identity(always=True), nullable=False),
+        Column("name", Text, nullable=False),
+        Column("hash", LargeBinary, nullable=False),
+        moment("created_at", nullable=False),
+        moment("last_used_at"),
+        moment("revoked_at"),
+        PrimaryKeyConstraint("tenant", "id", name="api_key_pkey"),
+        # Not led by the tenant, for the hash is what tells whose the key is.
+        Index("api_key_hash_idx", "hash", unique=True),
+        schema=SCHEMA,
+    )
+
+
+def _tenant_role(metadata: MetaData) -> Table:
+    """The tenant that a login role of the server acts for; ``*``: any that it names."""
+    return Table(
+        "tenant_role",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("role", Text, nullable=False),
+        moment("bound_at", nullable=False, default=True),
+        PrimaryKeyConstraint("tenant", "role", name="tenant_role_pkey"),
+        CheckConstraint("tenant <> ''", name="tenant_role_tenant_check"),
+        # Not led by the tenant, for the role is what tells whose it is.
+        Index("tenant_role_role_idx", "role", unique=True),
+        schema=SCHEMA,
+    )

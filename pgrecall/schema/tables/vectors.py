@@ -1,0 +1,60 @@
+"""The tables of vectors: one that small tenants share; large ones have tables like it (38_vector_homes.sql).
+
+No key to ``memory``: it would be checked in each of those tables. A trigger takes the vector with its memory.
+"""
+
+from __future__ import annotations
+
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Identity,
+    Index,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    text,
+)
+
+from pgrecall.schema.tables.columns import SCHEMA
+
+MAX_COVERED = 1250
+"""Dimensions of half precision that fit into an entry of a B-tree, with the tenant's name."""
+
+
+def add(metadata: MetaData, dimensions: int) -> None:
+    """Adds these tables to the metadata that holds ``memory``."""
+    _vector_shared(metadata, dimensions)
+    _vector_home(metadata)
+
+
+def _vector_shared(metadata: MetaData, dimensions: int) -> Table:
+    # A tenant's rows lie scattered over the table, and side by side in this index, all that a search reads.
+    held = ["embedding"] if dimensions <= MAX_COVERED else []
+    return Table(
+        "vector_shared",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("memory_id", BigInteger, nullable=False),
+        Column("archived", Boolean, nullable=False, server_default=text("false")),
+        Column("embedding", HALFVEC(dimensions), nullable=False),
+        PrimaryKeyConstraint("tenant", "memory_id", name="vector_shared_pkey"),
+        Index("vector_shared_idx", "tenant", "archived", "memory_id", postgresql_include=held),
+        schema=SCHEMA,
+    )
+
+
+def _vector_home(metadata: MetaData) -> Table:
+    """Which tenants have a table of their own: ``vector_`` and the number, which tells nobody whose it is."""
+    return Table(
+        "vector_home",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("number", BigInteger, Identity(always=True), nullable=False),
+        PrimaryKeyConstraint("tenant", name="vector_home_pkey"),
+        Index("vector_home_number_idx", "number", unique=True),
+        schema=SCHEMA,
+    )

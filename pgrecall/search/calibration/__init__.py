@@ -1,0 +1,1 @@
+"""Fitting relevance coefficients to judged queries."""

@@ -1,0 +1,244 @@
+"""Coefficients that make a relevance a probability, fitted to judged candidates; pure, arrays in and out.
+
+A logistic model, log-odds = design @ coefficients, by maximum a posteriori: the weighted log loss plus a
+ridge that pulls each coefficient towards a prior, so what the judgements say nothing about stays where it
+was. What must not count against a memory is bounded below by zero (projected quasi-Newton, L-BFGS-B: R. H.
+Byrd, P. Lu, J. Nocedal and C. Zhu, SIAM J. Sci. Comput. 16, 1995), for a word that matches must never harm.
+
+One term may lend instead of add, as the links of a memory do: with odds o of its own and l = coefficient
+times what is lent, its probability is 1 - (1 - o / (1 + o)) (1 - l), which is odds of (o + l) / (1 - l).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models.calibration import FEATURES
+from pgrecall.search.model_loading import require_package
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FOLDS = 5
+FEWEST_QUERIES = 30
+FEWEST_RELEVANT = 30
+LARGEST_WEIGHT = 20.0
+"""A judgement of what was hardly ever shown counts as so many: one such line must not decide a fit."""
+RIDGE = 0.5
+"""Half of it times the square of a coefficient's distance from its prior is added to the summed loss: a prior
+with a standard deviation of 1.4 log-odds a unit."""
+MOST_LENT = 1 - 1e-9
+"""Beyond it, log-odds would not be finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Judged candidates, a row each: ``design`` (rows, terms), ``relevant``, ``weight`` > 0, ``query``.
+
+    ``query`` numbers the questions from 0; rows of one question stay together in cross-validation.
+    """
+
+    design: Floats
+    relevant: Bools
+    weight: Floats
+    query: Ints
+
+    def __len__(self) -> int:
+        return len(self.relevant)
+
+    def of(self, rows: Ints | Bools) -> Examples:
+        """Those rows alone."""
+        return Examples(self.design[rows], self.relevant[rows], self.weight[rows], self.query[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the columns of a design are: by name the ``prior``, its ``ridge``, and a coefficient's bounds.
+
+    ``lending`` is the column that lends, if one does.
+    """
+
+    names: tuple[str, ...]
+    prior: Floats
+    ridge: Floats
+    least: Floats
+    most: Floats
+    lending: int | None = None
+
+    def named(self, coefficients: Floats) -> dict[str, float]:
+        return {name: float(value) for name, value in zip(self.names, coefficients, strict=True)}
+
+    def values(self, coefficients: Mapping[str, float]) -> Floats:
+        return np.array([coefficients[name] for name in self.names])
+
+    def at_zero(self, coefficients: Floats) -> tuple[str, ...]:
+        """The names of those that are kept from falling below zero."""
+        kept = (coefficients <= self.least) & (self.least < self.most)
+        return tuple(name for name, at in zip(self.names, kept, strict=True) if at)
+
+    def fixed(self, coefficients: Mapping[str, float]) -> Self:
+        """The same with these coefficients given."""
+        given = np.array([name in coefficients for name in self.names])
+        value = np.array([coefficients.get(name, 0.0) for name in self.names])
+        prior, least, most = (np.where(given, value, bound) for bound in (self.prior, self.least, self.most))
+        return replace(self, prior=prior, least=least, most=most)
+
+    def log_odds(self, design: Floats, coefficients: Floats) -> Floats:
+        """What these coefficients say of the rows of a design."""
+        return _log_odds(design, coefficients, self.lending)[0]
+
+
+Fitter = Callable[["Examples", "Terms"], Floats]
+
+
+def require_calibration() -> None:
+    """Raises MissingExtra without the libraries that fitting needs."""
+    require_package("sklearn", "calibrate")
+
+
+def relevance_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
+    """The terms of a relevance; intercept and no_similarity are free, no feature counts against a memory."""
+    names = ("intercept", "no_similarity", *FEATURES)
+    ridges = np.array([0.0] + [ridge] * (len(names) - 1))
+    least = np.array([-math.inf] * 2 + [0.0] * len(FEATURES))
+    values = np.array([prior[name] for name in names])
+    return Terms(names, values, ridges, least, np.full(len(names), math.inf), names.index("graph"))
+
+
+def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.0) -> list[float]:
+    """A candidate's row of the design, from ``explanation["relevance"]``.
+
+    Args:
+        graph: the coefficient in force: with it, what is lent is recovered from what it came to.
+        author: the setting ``search.author_weight``, by which the author's coefficient is multiplied.
+    """
+    features = relevance["features"]
+    similarity = features["similarity"]
+    known = [1.0, float(similarity is None), 0.0 if similarity is None else float(similarity)]
+    middle = [float(features[name]) * (author if name == "author" else 1.0) for name in FEATURES[1:-1]]
+    own = relevance["logit"] - relevance["graph"]
+    lent = -math.expm1(np.logaddexp(0.0, own) - np.logaddexp(0.0, relevance["logit"]))
+    return [*known, *middle, max(0.0, lent / graph) if graph > 0 else 0.0]
+
+
+def rerank_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
+    """The terms of a reranked probability: intercept, the reranker's logit, the fused one."""
+    names = ("intercept", "rerank", "fused")
+    least = np.array([-math.inf, 0.0, 0.0])
+    values = np.array([prior[name] for name in names])
+    return Terms(names, values, np.array([0.0, ridge, ridge]), least, np.full(3, math.inf))
+
+
+def require_enough(examples: Examples, missed: int) -> None:
+    """Refuses what no coefficients can be fitted to.
+
+    Raises:
+        InvalidInput: fewer than 30 queries or 30 relevant candidates, or candidates of one kind only.
+    """
+    queries, relevant = len(np.unique(examples.query)), int(examples.relevant.sum())
+    lost = f" ({missed} more are judged relevant, and search did not find them)" if missed else ""
+    found = f"{queries} judged queries have candidates, {relevant} of them relevant{lost}"
+    if queries < FEWEST_QUERIES or relevant < FEWEST_RELEVANT:
+        raise InvalidInput(
+            f"Too little to calibrate with: {found}.",
+            hint=f"Give at least {FEWEST_QUERIES} queries with {FEWEST_RELEVANT} relevant candidates.",
+        )
+    if relevant == len(examples):
+        raise InvalidInput(
+            f"Nothing to tell apart: {found}, and no candidate is judged as not answering.",
+            hint="Judge some that do not answer too.",
+        )
+
+
+def fit(examples: Examples, terms: Terms) -> Floats:
+    """The coefficients with the highest posterior."""
+    from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
+
+    signs = np.where(examples.relevant, 1.0, -1.0)
+
+    def loss(coefficients: Floats) -> tuple[float, Floats]:
+        log_odds, slopes = _log_odds(examples.design, coefficients, terms.lending)
+        distance = coefficients - terms.prior
+        value = examples.weight @ np.logaddexp(0.0, -signs * log_odds) + 0.5 * terms.ridge @ distance**2
+        pull = examples.weight * signs * logistic(-signs * log_odds)
+        return float(value), terms.ridge * distance - slopes.T @ pull
+
+    bounds = [
+        (low if math.isfinite(low) else None, high if math.isfinite(high) else None)
+        for low, high in zip(terms.least, terms.most, strict=True)
+    ]
+    start = np.clip(terms.prior, terms.least, terms.most)
+    with threadpool_limits(1, "blas"):  # threads only wait for each other over ten coefficients
+        done: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=_EXACT)
+    return np.asarray(done.x, dtype=np.float64)
+
+
+_EXACT = {"ftol": 1e-13, "gtol": 1e-6, "maxiter": 10_000, "maxfun": 100_000, "maxcor": 30}
+
+
+def _log_odds(design: Floats, coefficients: Floats, lending: int | None) -> tuple[Floats, Floats]:
+    """Log-odds of each row, and their slopes by each coefficient."""
+    if lending is None:
+        return design @ coefficients, design
+    slopes = design.copy()
+    slopes[:, lending] = 0.0
+    own = slopes @ coefficients
+    lends = np.flatnonzero(design[:, lending] > 0)
+    offered = coefficients[lending] * design[lends, lending]
+    lent = np.minimum(offered, MOST_LENT)
+    with np.errstate(divide="ignore"):  # nothing lent has a logarithm of minus infinity, which is meant
+        sum_of_odds = np.logaddexp(own[lends], np.log(lent))
+    log_odds = own.copy()
+    log_odds[lends] = sum_of_odds - np.log1p(-lent)
+    slopes[lends] *= np.exp(own[lends] - sum_of_odds)[:, None]
+    rise = np.exp(-sum_of_odds) + 1.0 / (1.0 - lent)
+    slopes[lends, lending] = np.where(offered < MOST_LENT, rise * design[lends, lending], 0.0)
+    return log_odds, slopes
+
+
+def fit_relevance(examples: Examples, terms: Terms) -> Floats:
+    """As ``fit``; where similarities are there, ``no_similarity`` is pulled towards what stands in for them.
+
+    That is the intercept at which the other features alone are right on the whole, less the intercept: what
+    a relevance needs when the embedder is down, even if it was up for every judged query.
+    """
+    coefficients = fit(examples, terms)
+    missing = terms.names.index("no_similarity")
+    known = examples.of(examples.design[:, missing] == 0)
+    if not len(known):
+        return coefficients
+    rest = {name: value for name, value in terms.named(coefficients).items() if name != "intercept"}
+    bare = fit(known, terms.fixed(rest | {"similarity": 0.0}))
+    prior = terms.prior.copy()
+    prior[missing] = bare[0] - coefficients[0]
+    return fit(examples, replace(terms, prior=prior))
+
+
+def held_out(examples: Examples, terms: Terms, fitter: Fitter, folds: int = FOLDS) -> Floats:
+    """Log-odds of each row by coefficients that were fitted without its question."""
+    from sklearn.model_selection import GroupKFold
+
+    logits = np.empty(len(examples))
+    splits = GroupKFold(folds).split(examples.design, examples.relevant, examples.query)
+    for train, test in splits:
+        logits[test] = terms.log_odds(examples.design[test], fitter(examples.of(train), terms))
+    return logits
+
+
+def weights_of(propensities: Sequence[float]) -> Floats:
+    """How much each judgement counts: the inverse of its propensity, capped (inverse propensity scoring)."""
+    return np.minimum(1.0 / np.asarray(propensities, dtype=np.float64), LARGEST_WEIGHT)
+
+
+def logistic(logits: Floats) -> Floats:
+    """Probabilities of log-odds, without overflow."""
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)))

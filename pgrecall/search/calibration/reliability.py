@@ -1,0 +1,95 @@
+"""How well probabilities agree with judgements: log loss, Brier score, calibration error, ranks. Pure."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pgrecall.models.calibration import Agreement, ReliabilityBin
+from pgrecall.search.calibration.fitting import Examples, Floats, logistic
+
+BINS = 10
+Z = 1.959963984540054
+"""The 97.5 % point of the normal distribution."""
+RESAMPLES = 2000
+
+
+def agreement_of(examples: Examples, logits: Floats) -> Agreement:
+    """The figures of these log-odds, each candidate counting by its weight, each query's rank once."""
+    from sklearn.metrics import brier_score_loss, log_loss
+
+    probabilities = logistic(logits)
+    return Agreement(
+        log_loss=float(
+            log_loss(examples.relevant, probabilities, sample_weight=examples.weight, labels=[False, True])
+        ),
+        brier=float(brier_score_loss(examples.relevant, probabilities, sample_weight=examples.weight)),
+        ece=_calibration_error(examples, probabilities),
+        mrr=_mean_reciprocal_rank(examples, logits),
+    )
+
+
+def reliability(examples: Examples, logits: Floats) -> tuple[ReliabilityBin, ...]:
+    """Predicted and observed by tenths of the predicted probability; empty tenths are left out."""
+    probabilities = logistic(logits)
+    tenth = _tenths(probabilities)
+    return tuple(
+        _bin(probabilities[inside], examples.relevant[inside], examples.weight[inside])
+        for inside in (tenth == number for number in np.unique(tenth))
+    )
+
+
+def gain(examples: Examples, before: Floats, after: Floats, seed: int = 1) -> tuple[float, float, float]:
+    """By how much the mean log loss falls from ``before`` to ``after``, and its 95 % interval.
+
+    The interval is a bootstrap over queries: candidates of one question stand or fall together.
+    """
+    signs = np.where(examples.relevant, 1.0, -1.0)
+    fallen = examples.weight * (np.logaddexp(0.0, -signs * before) - np.logaddexp(0.0, -signs * after))
+    _, query = np.unique(examples.query, return_inverse=True)
+    sums, weights = np.bincount(query, fallen), np.bincount(query, examples.weight)
+    drawn = np.random.default_rng(seed).integers(0, len(sums), size=(RESAMPLES, len(sums)))
+    means = sums[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(sums.sum() / weights.sum()), float(low), float(high)
+
+
+def wilson(observed: float, count: float) -> tuple[float, float]:
+    """The 95 % interval of a share observed ``count`` times (E. B. Wilson, JASA 22, 1927)."""
+    centre = observed + Z**2 / (2 * count)
+    spread = Z * math.sqrt(observed * (1 - observed) / count + Z**2 / (4 * count**2))
+    scale = 1 + Z**2 / count
+    # At a share of 0 or 1 a bound is that share, but for rounding: it must not pass it.
+    low, high = (centre - spread) / scale, (centre + spread) / scale
+    return max(0.0, min(low, observed)), min(1.0, max(high, observed))
+
+
+def _bin(probabilities: Floats, relevant: Floats, weight: Floats) -> ReliabilityBin:
+    observed = float(np.average(relevant, weights=weight))
+    # Unequal weights tell as much as fewer equal ones would (Kish's effective sample size).
+    effective = float(weight.sum() ** 2 / (weight**2).sum())
+    low, high = wilson(observed, effective)
+    predicted = float(np.average(probabilities, weights=weight))
+    return ReliabilityBin(len(weight), predicted, observed, low, high)
+
+
+def _calibration_error(examples: Examples, probabilities: Floats) -> float:
+    tenth = _tenths(probabilities)
+    surplus = np.bincount(tenth, examples.weight * (probabilities - examples.relevant), BINS)
+    return float(np.abs(surplus).sum() / examples.weight.sum())
+
+
+def _tenths(probabilities: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.minimum((probabilities * BINS).astype(np.int64), BINS - 1)
+
+
+def _mean_reciprocal_rank(examples: Examples, logits: Floats) -> float:
+    """Over the queries that have something relevant; equals count as ranked behind, so ties never flatter."""
+    ranks = []
+    for query in np.unique(examples.query[examples.relevant]):
+        mine = examples.query == query
+        best = logits[mine & examples.relevant].max()
+        others = mine & ~examples.relevant
+        ranks.append(1 / (1 + int((logits[others] >= best).sum())))
+    return float(np.mean(ranks)) if ranks else 0.0

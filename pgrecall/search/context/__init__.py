@@ -1,0 +1,1 @@
+"""Context blocks: hits as text for a prompt, within a token budget."""

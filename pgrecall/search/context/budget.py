@@ -1,0 +1,75 @@
+"""A block of context as it grows, never over its budget."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models.context import ContextRequest
+from pgrecall.models.search import Hit
+from pgrecall.search.context.text import Entry, estimate_tokens, render, sentence_ends, word_ends
+
+
+class Room:
+    """What is shown so far, its text and its tokens.
+
+    The whole text is counted anew for each memory that is tried, so that the budget holds for any counter,
+    also one that does not add up.
+    """
+
+    def __init__(self, request: ContextRequest, newest: Mapping[int, int]) -> None:
+        self._request = request
+        self._newest = newest
+        self._count = request.count_tokens or estimate_tokens
+        self.shown: tuple[Entry, ...] = ()
+        self.text = ""
+        self.tokens = 0
+
+    @property
+    def left(self) -> int:
+        """Tokens still free."""
+        return self._request.budget_tokens - self.tokens
+
+    def take(self, hit: Hit) -> int:
+        """Shows a memory whole if there is room for it; the tokens it needs."""
+        shown, text, tokens = self._with(hit, None)
+        needed = tokens - self.tokens
+        if needed <= self.left:
+            self.shown, self.text, self.tokens = shown, text, tokens
+        return needed
+
+    def take_beginning(self, hit: Hit) -> str:
+        """Shows as much of a memory as there is room for; the unit it is cut after, empty if none fits."""
+        body = Entry(hit).body
+        for unit, ends in (("sentence", sentence_ends(body)), ("word", word_ends(body))):
+            fitting = bisect_right(ends, 0, key=lambda end: int(self._with(hit, end)[2] > self.left))
+            if fitting:
+                self.shown, self.text, self.tokens = self._with(hit, ends[fitting - 1])
+                return unit
+        return ""
+
+    def _with(self, hit: Hit, cut: int | None) -> tuple[tuple[Entry, ...], str, int]:
+        entry = Entry(hit, self._newest.get(hit.id), cut)
+        shown = tuple(sorted((*self.shown, entry), key=self._place))
+        text = render(shown)
+        return shown, text, counted(self._count, text)
+
+    def _place(self, entry: Entry) -> tuple[float, int]:
+        hit = entry.hit
+        return (-hit.score if self._request.order == "score" else hit.happened_at.timestamp()), hit.id
+
+
+def counted(count: Callable[[str], int], text: str) -> int:
+    """What a token counter says of a text.
+
+    Raises:
+        InvalidInput: it is no whole number, or below 0.
+    """
+    tokens: object = count(text)
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+        raise InvalidInput(
+            f"The token counter gave {tokens!r} for a text of {len(text):,} characters.",
+            hint="It must give a whole number of tokens, 0 or more.",
+        )
+    return tokens

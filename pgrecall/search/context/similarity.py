@@ -1,0 +1,87 @@
+"""How alike memories are: cosines from the database, and their letters where there is no vector."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from pgrecall.models.search import Hit
+
+Pairs = Mapping[tuple[int, int], float]
+"""Similarity of two memories by their ids, the smaller first."""
+
+READ = 4000
+"""Characters of a memory that are compared."""
+
+_WORD = re.compile(r"\w+")
+# With what ends a sentence or a line before it, where there is any.
+_PLACED_WORD = re.compile(r"((?:^|[.!?…:\n])[^\w.!?…:\n]*)?(\w+)")
+
+
+def pair(a: int, b: int) -> tuple[int, int]:
+    """The key of two memories in :data:`Pairs`."""
+    return (a, b) if a <= b else (b, a)
+
+
+def completed(known: Pairs, hits: Sequence[Hit]) -> tuple[dict[tuple[int, int], float], int]:
+    """The known similarities and, for every other pair of hits, that of their letters.
+
+    The number counts the hits that are in no known pair, as those without a vector are.
+    """
+    ordered = sorted(hits, key=lambda hit: hit.id)
+    missing = [(a, b) for a, b in combinations(ordered, 2) if (a.id, b.id) not in known]
+    concerned = {hit.id: hit for both in missing for hit in both}
+    signs = _signs({number: trigrams(_text(hit)) for number, hit in concerned.items()})
+    lettered = {(a.id, b.id): _overlap(signs[a.id], signs[b.id]) for a, b in missing}
+    compared = {one for both in known for one in both}
+    return {**known, **lettered}, len(concerned.keys() - compared)
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """The runs of three characters in a text's words, each word with two blanks before it and one behind.
+
+    >>> sorted(trigrams("Tea!"))
+    ['  t', ' te', 'ea ', 'tea']
+    """
+    words = (f"  {word} " for word in _WORD.findall(text.casefold()))
+    return frozenset(word[place : place + 3] for word in words for place in range(len(word) - 2))
+
+
+def adds_particulars(hit: Hit, known: Hit) -> bool:
+    """Whether a memory holds a number or a name that another one lacks, and so is no mere repeat of it.
+
+    Two vectors hardly tell ``on Friday`` from ``on Monday``, or one telephone number from another. A name is
+    a word with a capital that does not begin a sentence.
+    """
+    return not _particulars(_text(hit)) <= {word.casefold() for word in _WORD.findall(_text(known))}
+
+
+def _particulars(text: str) -> set[str]:
+    found = set()
+    for begin, word in (placed.groups() for placed in _PLACED_WORD.finditer(text)):
+        named = begin is None and len(word) > 1 and word[0].isupper()
+        if named or any(map(str.isdigit, word)):
+            found.add(word.casefold())
+    return found
+
+
+def _signs(sets: Mapping[int, frozenset[str]]) -> dict[int, int]:
+    """Each set as a number with one bit for each of its members: those compare many times quicker."""
+    places: dict[str, int] = {}
+    signs = {}
+    for number, members in sets.items():
+        flags = bytearray(b"0") * (len(places) + len(members) + 1)
+        for member in members:
+            flags[places.setdefault(member, len(places))] = ord("1")
+        signs[number] = int(flags[::-1], 2)
+    return signs
+
+
+def _overlap(a: int, b: int) -> float:
+    """The share of what two sets hold together that both hold, as pg_trgm's ``similarity``; 0 for nothing."""
+    return (a & b).bit_count() / max((a | b).bit_count(), 1)
+
+
+def _text(hit: Hit) -> str:
+    return f"{hit.title}\n{hit.body}"[:READ]

@@ -1,0 +1,123 @@
+"""The HTTP embedder: any endpoint that speaks OpenAI's ``POST /v1/embeddings``."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any, Self
+
+import httpx
+
+from pgrecall.errors import EmbedderError, InvalidInput
+from pgrecall.search.embed.vectors import Vectors, check_vectors
+from pgrecall.search.http_endpoint import Endpoint, Wording, address_of
+from pgrecall.setting_rules import Secret
+
+_VERSIONED = re.compile(r"/v\d+$")
+_PREFIX = "PGRECALL_EMBEDDER"
+_WORDING = Wording(
+    noun="embedder",
+    prefix=_PREFIX,
+    error=EmbedderError,
+    slow=f"Raise {_PREFIX}_TIMEOUT or lower {_PREFIX}_BATCH.",
+    refused=f"Check {_PREFIX}_URL, {_PREFIX}_MODEL and the length of the texts.",
+)
+
+
+class HttpEmbedder:
+    """Embeds over HTTP; connections are kept until ``close()``, and threads may share one.
+
+    ``url`` is a base URL, with or without ``/v1``, or the whole address ending in ``/embeddings``.
+    Without ``dimensions`` they are learned from the first answer. Lost connections, timeouts, 429
+    and 5xx are tried again, ``attempts`` times in all; ``timeout`` is in seconds, for each attempt.
+
+        with HttpEmbedder("http://localhost:11434", "nomic-embed-text") as embedder:
+            embedder.embed(["a note"])
+
+    Raises:
+        InvalidInput: the URL, the key or a number cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        dimensions: int | None = None,
+        key: Secret | None = None,
+        timeout: float = 30.0,
+        batch: int = 64,
+        attempts: int = 3,
+    ) -> None:
+        if batch < 1 or attempts < 1 or timeout <= 0:
+            raise InvalidInput(
+                f"An embedder cannot work with batch {batch}, attempts {attempts} and timeout {timeout}.",
+                hint="Give at least 1, 1 and more than 0 seconds.",
+            )
+        self.name = model
+        self._dimensions = dimensions
+        self._batch = batch
+        self._learning = threading.Lock()
+        address = _address(address_of(url, _PREFIX))
+        self._endpoint = Endpoint(address, _WORDING, key=key, timeout=timeout, attempts=attempts)
+
+    def __repr__(self) -> str:
+        return f"HttpEmbedder({self._endpoint.shown!r}, {self.name!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its connections; it embeds no more."""
+        self._endpoint.close()
+
+    @property
+    def dimensions(self) -> int:
+        if self._dimensions is not None:
+            return self._dimensions
+        return len(self.embed(["dimensions"])[0])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors: Vectors = []
+        for start in range(0, len(texts), self._batch):
+            part = texts[start : start + self._batch]
+            answer = self._endpoint.ask({"model": self.name, "input": list(part)})
+            answered = self._in_order(answer, len(part))
+            vectors += check_vectors(answered, len(part), self._dimensions or len(answered[0]), self.name)
+            with self._learning:
+                self._dimensions = self._dimensions or len(answered[0])
+        return vectors
+
+    def _in_order(self, answer: Any, count: int) -> Vectors:
+        """The vectors as answered, one for each text and in their order; not yet checked further."""
+        items = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(items, list) or not all(_is_embedding(item) for item in items):
+            raise EmbedderError(
+                f"The embedder at {self._endpoint.shown} answered with something "
+                "that is not a list of embeddings.",
+                hint="Check that PGRECALL_EMBEDDER_URL speaks the OpenAI embeddings API.",
+            )
+        if sorted(item["index"] for item in items) != list(range(count)):
+            raise EmbedderError(
+                f"The embedder at {self._endpoint.shown} returned {len(items)} embeddings for {count} texts, "
+                f"or numbered them other than 0 to {count - 1}.",
+                hint="Check that it embeds lists of texts, or set PGRECALL_EMBEDDER_BATCH to 1.",
+            )
+        return [item["embedding"] for item in sorted(items, key=lambda item: item["index"])]
+
+
+def _address(address: httpx.URL) -> httpx.URL:
+    path = address.path.rstrip("/")
+    if not path.endswith("/embeddings"):
+        path += "/embeddings" if _VERSIONED.search(path) else "/v1/embeddings"
+    return address.copy_with(path=path)
+
+
+def _is_embedding(item: object) -> bool:
+    return (
+        isinstance(item, dict) and type(item.get("index")) is int and isinstance(item.get("embedding"), list)
+    )

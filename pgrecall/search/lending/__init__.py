@@ -1,0 +1,1 @@
+"""Models lent by a running service."""

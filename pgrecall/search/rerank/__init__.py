@@ -1,0 +1,1 @@
+"""Rerankers: a model reads the question beside each candidate."""

@@ -1,0 +1,113 @@
+"""What a reranker read and what was gathered, made one relevance, and weighed by vitality again.
+
+Pure. The formulas of the score are those of ``recall.find``; a test holds the two against each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pgrecall.models.search import Candidate, Hit, Reranked, Weighing
+from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
+
+LARGEST_LOGIT = 500.0
+
+
+def most_relevant(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, ...]:
+    """The candidates of the highest fused relevance, ties by id: what a reranker reads."""
+    ordered = sorted(candidates, key=lambda candidate: (-candidate.logit, candidate.hit.id))
+    return tuple(ordered[:count])
+
+
+def text_to_read(hit: Hit) -> str:
+    """What a reranker reads of a memory: who said it, where known, its title and its body."""
+    text = f"{hit.title}\n{hit.body}" if hit.title else hit.body
+    return f"{hit.author}: {text}" if hit.author else text
+
+
+def blended(
+    candidates: Sequence[Candidate],
+    outcome: RerankOutcome,
+    weighing: Weighing,
+    *,
+    k: int,
+    min_relevance: float,
+    reranker: str,
+) -> tuple[Hit, ...]:
+    """The best ``k`` hits by the blended relevance and vitality; what was not read keeps its fused relevance.
+
+    A memory that is superseded by another of them ranks behind it.
+    """
+    read = {score.id: score for score in outcome.scores}
+    judged = [_judged(candidate, read.get(candidate.hit.id), weighing, reranker) for candidate in candidates]
+    good = [hit for hit in judged if hit.relevance >= min_relevance]
+    best = sorted(good, key=_order(good))[:k]
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(best, 1))
+
+
+def _judged(candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str) -> Hit:
+    logit = candidate.logit
+    if score is not None:
+        logit = weighing.intercept + weighing.rerank * score.score + weighing.fused * candidate.logit
+    odds = log_odds(logit, candidate, weighing)
+    hit = replace(candidate.hit, relevance=logistic(logit), score=logistic(odds))
+    if score is None:
+        return hit
+    explanation = hit.explanation
+    if explanation:
+        explanation = {
+            **explanation,
+            "rerank": {
+                "reranker": reranker,
+                "score": score.score,
+                "original_rank": score.original_rank,
+                "new_rank": score.new_rank,
+                "logit": logit,
+                "probability": hit.relevance,
+            },
+            "score": {**explanation.get("score", {}), "log_odds": odds, "vitality": odds - logit},
+        }
+    return replace(hit, explanation=explanation, reranked=Reranked(score.original_rank, score.score))
+
+
+def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
+    """The log-odds of the score: those of the relevance, weighed by vitality as the mode says."""
+    if weighing.mode == "off" or candidate.exempt:
+        return logit
+    if weighing.mode == "odds":
+        return logit + weighing.weight * candidate.liveliness
+    vitality = candidate.hit.vitality
+    if weighing.mode == "bounded":
+        vitality = 1 - weighing.weight + weighing.weight * vitality
+    return logit_of(logistic(logit) * vitality)
+
+
+def logistic(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-min(max(log_odds, -LARGEST_LOGIT), LARGEST_LOGIT)))
+
+
+def logit_of(probability: float) -> float:
+    inside = min(max(probability, 1e-12), 1 - 1e-12)
+    return math.log(inside / (1 - inside))
+
+
+def _order(hits: Sequence[Hit]) -> _Order:
+    return _Order({hit.id: hit for hit in hits})
+
+
+class _Order:
+    """Sorts by score, each superseded memory behind its successors among the hits, ties by id."""
+
+    def __init__(self, hits: Mapping[int, Hit]) -> None:
+        self._hits = hits
+
+    def __call__(self, hit: Hit) -> tuple[float, int, int]:
+        least, steps, later = hit.score, 0, self._successor(hit)
+        while later is not None and steps < len(self._hits):  # a circle ends as well
+            least, steps, later = min(least, later.score), steps + 1, self._successor(later)
+        return -least, steps, hit.id
+
+    def _successor(self, hit: Hit) -> Hit | None:
+        return None if hit.superseded_by is None else self._hits.get(hit.superseded_by)

@@ -1,0 +1,83 @@
+"""The last layer of a cross-encoder computes only what its score is read from: the first token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pgrecall.search.model_loading import places
+
+SAMPLES = (
+    ("who signs the contract?", "Mira signs the harbour contract on Friday."),
+    ("who signs the contract?", "The ferry was late, so we missed half of the concert."),
+    ("how do I rotate the keys", "Rotate them on the first Monday; the old ones stay valid for a day."),
+    ("rain", "It rained."),
+    ("What did Ana plan for May 2023?", "Ana: I can't wait! We leave on 12 May :) [image: a tent by a lake]"),
+    ("which version does the build need", "## Build\n- Python >= 3.11, 2 GB of disk\n- run `make all` (C11)"),
+)
+"""Pairs of several kinds and lengths, on which a changed model is held against the one it was made of."""
+
+CLOSE = 1e-3
+"""How far a changed model may be on a logit of a sample: one that reads something else is off by ones."""
+
+
+def encoded_samples(model: Any, tokenizer: Any) -> dict[str, Any]:
+    """The samples as padded tensors on the model's device, cut at what it can place."""
+    limit = places(model.config.to_dict())
+    encoded = tokenizer(list(SAMPLES), padding=True, truncation=True, max_length=limit, return_tensors="pt")
+    return {name: tensor.to(model.device) for name, tensor in encoded.items()}
+
+
+def read_first_token_only(model: Any, tokenizer: Any) -> bool:
+    """Whether the last layer could be narrowed to the first token; else ``model`` is as it was.
+
+    A BERT's head reads the first token alone, and what the last layer makes of the others is thrown
+    away: of six layers, a seventh of all multiplications. The logits of the samples must stay the same.
+    """
+    import torch
+
+    layer = _last_layer(model)
+    if layer is None:
+        return False
+    samples, outputs = encoded_samples(model, tokenizer), []
+    watch = layer.register_forward_hook(lambda _layer, _given, output: outputs.append(output))
+    with torch.inference_mode():
+        expected = model(**samples).logits
+    watch.remove()
+    layer.forward = _narrowed(layer, in_tuple=isinstance(outputs[0], tuple))
+    try:
+        with torch.inference_mode():
+            same = bool(torch.allclose(model(**samples).logits, expected, rtol=0, atol=CLOSE))
+    except (AttributeError, IndexError, RuntimeError, TypeError):  # a layer of another make
+        same = False
+    if not same:
+        del layer.forward  # that of its class is back
+    return same
+
+
+def _last_layer(model: Any) -> Any:
+    """The last layer of a model that is built as BERT is, or None."""
+    inner = getattr(model, model.base_model_prefix, None)
+    layers = getattr(getattr(inner, "encoder", None), "layer", None)
+    return layers[-1] if layers and hasattr(layers[-1], "feed_forward_chunk") else None
+
+
+def _narrowed(layer: Any, *, in_tuple: bool) -> Callable[..., Any]:
+    """What ``layer`` computes for the first token, which attends to all of them."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    attention = layer.attention.self
+
+    def forward(hidden: Any, attention_mask: Any = None, *_: Any, **__: Any) -> Any:
+        first = hidden[:, :1]
+        query, key, value = (
+            part.unflatten(-1, (-1, attention.attention_head_size)).transpose(1, 2)
+            for part in (attention.query(first), attention.key(hidden), attention.value(hidden))
+        )
+        row = None if attention_mask is None else attention_mask[:, :, :1]
+        heads = scaled_dot_product_attention(query, key, value, attn_mask=row)
+        narrow = layer.attention.output(heads.transpose(1, 2).flatten(2), first)
+        output = layer.feed_forward_chunk(narrow)
+        return (output,) if in_tuple else output
+
+    return forward

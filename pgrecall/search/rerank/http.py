@@ -1,0 +1,152 @@
+"""The HTTP reranker: Cohere's ``/v2/rerank``, which many speak, or ``/rerank`` of TEI."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import Any, Literal, Self, assert_never, get_args
+
+import httpx
+
+from pgrecall.errors import InvalidInput, RerankerError
+from pgrecall.search.http_endpoint import Endpoint, Wording, address_of
+from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, require_positive, rerank_in_batches
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
+from pgrecall.setting_rules import Secret
+
+Form = Literal["cohere", "tei"]
+
+_VERSIONED = re.compile(r"/v\d+$")
+_PREFIX = "PGRECALL_RERANKER"
+_WORDING = Wording(
+    noun="reranker",
+    prefix=_PREFIX,
+    error=RerankerError,
+    slow=f"Raise {_PREFIX}_DEADLINE or lower {_PREFIX}_PAIRS.",
+    refused=f"Check {_PREFIX}_URL, {_PREFIX}_FORM and {_PREFIX}_MODEL.",
+)
+# TEI refuses more than 32 texts a request, unless it was started with another limit.
+_TEI_BATCH = 25
+_COHERE_BATCH = 1_000
+
+
+class HttpReranker:
+    """Reranks over HTTP; connections are kept until ``close()``, and threads may share one.
+
+    ``form`` cohere posts ``{"model", "query", "documents", "top_n"}`` and reads ``results`` of
+    ``index`` and ``relevance_score``: Cohere's version 2, and its version 1 as others speak it. ``tei``
+    posts ``{"query", "texts", "raw_scores", "truncate"}`` and reads a list of ``index`` and ``score``.
+    ``url`` is a base URL or the whole address ending in ``/rerank``. ``scale`` None is probability for
+    cohere and logit for tei, which is asked for the scale declared. Lost connections, timeouts, 429 and
+    5xx are tried again while the deadline allows it.
+
+        with HttpReranker("http://localhost:8080", form="tei") as reranker:
+            reranker.rerank("who signs?", [RerankCandidate(1, "Mira signs on Friday")], top_n=1)
+
+    Raises:
+        InvalidInput: the URL, the key or a number cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str | None = None,
+        *,
+        form: Form = "cohere",
+        key: Secret | None = None,
+        scale: Scale | None = None,
+        pairs: int = MOST_PAIRS,
+        timeout: float = 30.0,
+        attempts: int = 3,
+    ) -> None:
+        if form not in get_args(Form):
+            raise InvalidInput(f"The form {form!r} is unknown.", hint="Give cohere or tei.")
+        self._form: Form = form
+        self._model = model
+        self._batch = min(require_positive("pairs", pairs), _COHERE_BATCH if form == "cohere" else _TEI_BATCH)
+        declared: Scale = scale or ("probability" if form == "cohere" else "logit")
+        self._rules = Rules(model or form, declared, pairs=pairs, group=self._batch)
+        address = _address(address_of(url, _PREFIX), form)
+        self._endpoint = Endpoint(address, _WORDING, key=key, timeout=timeout, attempts=attempts)
+
+    def __repr__(self) -> str:
+        return f"HttpReranker({self._endpoint.shown!r}, {self.name!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its connections; it reranks no more."""
+        self._endpoint.close()
+
+    @property
+    def name(self) -> str:
+        return self._rules.name
+
+    @property
+    def scale(self) -> Scale:
+        return self._rules.scale
+
+    def rerank(
+        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
+    ) -> RerankOutcome:
+        until = None if deadline is None else time.monotonic() + deadline
+
+        def prepare() -> Scorer:
+            return Scorer(lambda question, texts: self._ask(question, texts, until), self._batch)
+
+        return rerank_in_batches(self._rules, prepare, query, candidates, top_n=top_n, deadline=deadline)
+
+    def _ask(self, query: str, texts: Sequence[str], until: float | None) -> list[object]:
+        """The scores as answered, one for each text and in their order; not yet checked further."""
+        answer = self._endpoint.ask(self._body(query, texts), until)
+        items, named = _items(answer, self._form)
+        if items is None:
+            raise RerankerError(
+                f"The reranker at {self._endpoint.shown} answered with something other than scores.",
+                hint=f"Check that {_PREFIX}_URL speaks the form {self._form}.",
+            )
+        if sorted(item["index"] for item in items) != list(range(len(texts))):
+            raise RerankerError(
+                f"The reranker at {self._endpoint.shown} returned {len(items)} scores for {len(texts)} "
+                f"texts, or numbered them other than 0 to {len(texts) - 1}.",
+                hint=f"Check that it answers for every text, or lower {_PREFIX}_PAIRS.",
+            )
+        return [item[named] for item in sorted(items, key=lambda item: item["index"])]
+
+    def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
+        model = {"model": self._model} if self._model else {}
+        match self._form:
+            case "cohere":
+                return {**model, "query": query, "documents": list(texts), "top_n": len(texts)}
+            case "tei":
+                raw = self.scale == "logit"
+                return {"query": query, "texts": list(texts), "raw_scores": raw, "truncate": True}
+        assert_never(self._form)
+
+
+def _address(address: httpx.URL, form: Form) -> httpx.URL:
+    path = address.path.rstrip("/")
+    if not path.endswith("/rerank"):
+        path += "/rerank" if form == "tei" or _VERSIONED.search(path) else "/v2/rerank"
+    return address.copy_with(path=path)
+
+
+def _items(answer: Any, form: Form) -> tuple[list[dict[str, Any]] | None, str]:
+    """The answered items and the name of their score; None where the answer has another form."""
+    match form:
+        case "cohere":
+            items, named = answer.get("results") if isinstance(answer, dict) else None, "relevance_score"
+        case "tei":
+            items, named = answer, "score"
+    if not isinstance(items, list) or not all(_is_score(item, named) for item in items):
+        return None, named
+    return items, named
+
+
+def _is_score(item: object, named: str) -> bool:
+    return isinstance(item, dict) and type(item.get("index")) is int and named in item

@@ -1,0 +1,228 @@
+"""The local reranker: a cross-encoder of sentence-transformers in this process.
+
+torch and sentence-transformers are imported when a model is first needed, never before.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pgrecall.errors import InvalidInput, RerankerError
+from pgrecall.search.model_loading import HUB_NAME, first_line, places, quiet, readable, require_package
+from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, rerank_in_batches
+from pgrecall.search.rerank.first_token import read_first_token_only
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
+
+DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
+MOST_TOKENS = 512
+CHARACTERS_PER_TOKEN = 16
+"""What is read of a text for each token: no language's words are so long, and a tokenizer would walk
+all of it, a megabyte in a second."""
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+CPU_BATCH = 13
+"""Half a group. Of 50 chat turns on one idle core, 13 of like length at a time cost .68 of one padded batch
+and 4 cost .61; but torch's threads wait for each other at every step, and on busy cores batches of 4 took
+nearly three times as long as the padded one."""
+
+_WAY_OUT = "Give the name or the folder of a cross-encoder with one score as PGRECALL_RERANKER_MODEL."
+
+
+class LocalReranker:
+    """A cross-encoder on this machine: a folder, or a name on the Hugging Face hub.
+
+    ``tokens`` bounds what is read of a pair, the question included; the model's own limit holds too.
+    Scores are the model's bare logits, whatever activation its folder names; declare ``scale`` where
+    the graph itself ends in a probability. ``precision`` auto is bfloat16 where the device multiplies
+    it in hardware, which changes logits in the third digit, else float32. A name is downloaded only
+    with ``local_files_only=False``. The model is loaded once a process, on first use or by
+    ``warm_up()``, and shared by every LocalReranker that names it.
+
+    Raises:
+        InvalidInput: a number cannot be used.
+        MissingExtra: pgrecall[local] is not installed.
+        RerankerError: ``model`` is neither the folder of a model nor a possible hub name.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        pairs: int = MOST_PAIRS,
+        tokens: int = MOST_TOKENS,
+        scale: Scale = "logit",
+        precision: Precision = "auto",
+        local_files_only: bool = True,
+    ) -> None:
+        require_package("sentence_transformers", "local")
+        require_package("torch", "local")
+        source = model or DEFAULT_MODEL
+        self.name = source
+        if not HUB_NAME.fullmatch(source) or Path(source).is_dir():
+            folder = _model_folder(source)
+            source, self.name = str(folder), folder.name
+        self._recipe = _Recipe(source, require_tokens(tokens), precision, local_files_only)
+        self._rules = Rules(self.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
+
+    def __repr__(self) -> str:
+        return f"LocalReranker({self.name!r})"
+
+    @property
+    def scale(self) -> Scale:
+        return self._rules.scale
+
+    def rerank(
+        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
+    ) -> RerankOutcome:
+        return rerank_in_batches(self._rules, self._scorer, query, candidates, top_n=top_n, deadline=deadline)
+
+    def warm_up(self) -> None:
+        """Load the model and read one pair, so that the first search does neither."""
+        self._scorer().score("question", ["answer"])
+
+    def _scorer(self) -> Scorer:
+        model = _shared_model(self._recipe)
+        return Scorer(model.score, model.batch)
+
+
+def require_tokens(tokens: int) -> int:
+    """The same number, once it leaves room for a question and some of a text."""
+    if tokens < 16:
+        raise InvalidInput(f"A reranker cannot read pairs of {tokens} tokens.", hint="Give at least 16.")
+    return tokens
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """All that decides which model is loaded, and how."""
+
+    source: str
+    tokens: int
+    precision: Precision
+    local_files_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A loaded model. One thread at a time: tokenizers fail when two threads borrow them."""
+
+    source: str
+    batch: int
+    run: Callable[[list[tuple[str, str]]], list[float]]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        question = readable(query)
+        try:
+            with self.lock:
+                return self.run([(question, readable(text)) for text in texts])
+        except RuntimeError as error:
+            raise RerankerError(
+                f"The cross-encoder {self.source} failed on {len(texts)} pairs: {first_line(error)}.",
+                hint="If memory ran out, lower PGRECALL_RERANKER_TOKENS.",
+            ) from error
+
+
+_models: dict[_Recipe, _Model] = {}
+_loading = threading.Lock()
+
+
+def _shared_model(recipe: _Recipe) -> _Model:
+    with _loading:
+        if recipe not in _models:
+            _models[recipe] = _load(recipe)
+        return _models[recipe]
+
+
+def _load(recipe: _Recipe) -> _Model:
+    import torch
+
+    model = _cross_encoder(recipe)
+    read_first_token_only(model.model, model.tokenizer)
+    limit = min(recipe.tokens, places(model.config.to_dict()), model.tokenizer.model_max_length)
+    # The name of the limit in sentence-transformers 6, and the one before.
+    setattr(model, "max_seq_length" if hasattr(model, "max_seq_length") else "max_length", limit)
+    device = str(model.device).partition(":")[0]
+    bare = torch.nn.Identity()
+
+    def precisely() -> AbstractContextManager[Any]:
+        lower = recipe.precision == "bfloat16" or (recipe.precision == "auto" and _has_bfloat16(device))
+        return torch.autocast(device, dtype=torch.bfloat16) if lower else nullcontext()
+
+    def run(pairs: list[tuple[str, str]]) -> list[float]:
+        with precisely():
+            scored = model.predict(pairs, batch_size=len(pairs), activation_fn=bare, show_progress_bar=False)
+        scores: list[float] = scored.tolist()
+        return scores
+
+    return _Model(recipe.source, CPU_BATCH if device == "cpu" else MOST_PAIRS, run)
+
+
+def _cross_encoder(recipe: _Recipe) -> Any:
+    named = not Path(recipe.source).is_dir()
+    try:
+        with quiet():
+            from sentence_transformers import CrossEncoder
+
+            local = recipe.local_files_only or not named
+            model = CrossEncoder(recipe.source, local_files_only=local)
+            _require_single_score(model, recipe.source)
+    except RerankerError:
+        raise
+    except OSError as error:
+        if not (named and recipe.local_files_only):
+            raise _unloadable(recipe, error) from error
+        raise RerankerError(
+            f"The cross-encoder {recipe.source} is not on this machine.", hint=_download(recipe.source)
+        ) from error
+    except Exception as error:  # a broken model or installation fails in any way it likes
+        raise _unloadable(recipe, error) from error
+    return model
+
+
+def _unloadable(recipe: _Recipe, error: Exception) -> RerankerError:
+    return RerankerError(
+        f"The cross-encoder {recipe.source} could not be loaded: {first_line(error)}.", hint=_WAY_OUT
+    )
+
+
+def _download(source: str) -> str:
+    return (
+        f"Download it once with `hf download {source}`, or give the folder of a cross-encoder as "
+        "PGRECALL_RERANKER_MODEL."
+    )
+
+
+def _require_single_score(model: Any, source: str) -> None:
+    """Of another kind of model the libraries make a cross-encoder whose head is random numbers."""
+    names = getattr(model.config, "architectures", None) or [""]
+    if not names[0].endswith(("ForSequenceClassification", "ForCausalLM")):
+        raise RerankerError(f"The model {source} is not a cross-encoder but a {names[0]}.", hint=_WAY_OUT)
+    if model.num_labels != 1:
+        raise RerankerError(
+            f"The model {source} sorts pairs into {model.num_labels} classes and gives no score.",
+            hint=_WAY_OUT,
+        )
+
+
+def _has_bfloat16(device: str) -> bool:
+    import torch
+
+    if device == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device == "cpu" and hasattr(torch.cpu, "get_capabilities"):
+        return bool(torch.cpu.get_capabilities().get("amx_bf16", False))
+    return False
+
+
+def _model_folder(given: str) -> Path:
+    folder = Path(given).expanduser().resolve()
+    if not (folder / "config.json").is_file():
+        raise RerankerError(f"The folder {folder} holds no cross-encoder.", hint=_WAY_OUT)
+    return folder

@@ -1,0 +1,195 @@
+"""The ONNX reranker: a cross-encoder under ONNX Runtime on the CPU, without torch.
+
+onnxruntime and tokenizers are imported when a model is first needed, never before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgrecall.errors import RerankerError
+from pgrecall.search.model_loading import first_line, places, readable, require_package
+from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, rerank_in_batches
+from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MOST_TOKENS, require_tokens
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
+
+_WAY_OUT = (
+    "Make a folder with `pgrecall model export-onnx`, or download one that holds tokenizer.json and "
+    "model.onnx, and give it as PGRECALL_RERANKER_MODEL."
+)
+# Each pair is run alone and by one thread, a pair on each core. Nothing is padded; 8-bit activations are
+# scaled by the batch they are in, so that a pair's score would depend on its neighbours; and threads that
+# share one pair wait for each other: two on two busy cores took twice the processor time of one.
+_PAIRS_PER_CORE = 2
+
+_FEATURES = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+
+
+class OnnxReranker:
+    """A folder with ``tokenizer.json`` and ``model.onnx``, or ``onnx/model_qint8*.onnx`` as on the hub.
+
+    ``tokens`` bounds what is read of a pair, the question included; the model's own limit holds too.
+    Declare ``scale`` probability for a graph that ends in a sigmoid. The model is loaded once a
+    process, on first use or by ``warm_up()``, and shared by every OnnxReranker of that folder.
+
+    Raises:
+        InvalidInput: a number cannot be used.
+        MissingExtra: pgrecall[onnx] is not installed.
+        RerankerError: the folder lacks a file.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        pairs: int = MOST_PAIRS,
+        tokens: int = MOST_TOKENS,
+        scale: Scale = "logit",
+    ) -> None:
+        require_package("onnxruntime", "onnx")
+        require_package("tokenizers", "onnx")
+        given = Path(folder).expanduser().resolve()
+        self._recipe = _Recipe(given, model_file(given), require_tokens(tokens))
+        self._rules = Rules(given.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
+
+    def __repr__(self) -> str:
+        return f"OnnxReranker({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        return self._rules.name
+
+    @property
+    def scale(self) -> Scale:
+        return self._rules.scale
+
+    def rerank(
+        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
+    ) -> RerankOutcome:
+        return rerank_in_batches(self._rules, self._scorer, query, candidates, top_n=top_n, deadline=deadline)
+
+    def warm_up(self) -> None:
+        """Load the model and read one pair, so that the first search does neither."""
+        self._scorer().score("question", ["answer"])
+
+    def _scorer(self) -> Scorer:
+        model = _shared_model(self._recipe)
+        return Scorer(model.score, _PAIRS_PER_CORE * _cores())
+
+
+def model_file(folder: Path) -> Path:
+    """The graph to run: ``model.onnx``, else the 8-bit one for this kind of CPU, else any there is.
+
+    Raises:
+        RerankerError: there is none, or no ``tokenizer.json``.
+    """
+    kinds = ["arm64"] if platform.machine().lower() in ("arm64", "aarch64") else ["avx512_vnni", "avx"]
+    wanted = ["model.onnx", *(f"onnx/model_q*int8*{kind}*.onnx" for kind in kinds), "onnx/model_q*int8*.onnx"]
+    found = [file for pattern in (*wanted, "onnx/model.onnx") for file in sorted(folder.glob(pattern))]
+    if not found or not (folder / "tokenizer.json").is_file():
+        lacking = "tokenizer.json" if found else "model.onnx"
+        raise RerankerError(f"The folder {folder} holds no {lacking}.", hint=_WAY_OUT)
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """All that decides which model is loaded, and how."""
+
+    folder: Path
+    file: Path
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A loaded model; threads may share it, for its tokenizer's settings never change."""
+
+    source: Path
+    run: Callable[[str, str], Any]
+    cores: ThreadPoolExecutor
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        question = readable(query)
+        return list(self.cores.map(lambda text: self._one(question, readable(text)), texts))
+
+    def _one(self, query: str, text: str) -> float:
+        logits = self.run(query, text)
+        if logits.shape != (1, 1):
+            raise RerankerError(
+                f"The model {self.source} answers a pair with numbers of shape {logits.shape}, not with "
+                "one score.",
+                hint=_WAY_OUT,
+            )
+        return float(logits[0, 0])
+
+
+_models: dict[_Recipe, _Model] = {}
+_loading = threading.Lock()
+
+
+def _shared_model(recipe: _Recipe) -> _Model:
+    with _loading:
+        if recipe not in _models:
+            _models[recipe] = _load(recipe)
+        return _models[recipe]
+
+
+def _load(recipe: _Recipe) -> _Model:
+    import numpy as np
+
+    try:
+        tokenizer, session = _tokenizer(recipe), _session(recipe)
+    except Exception as error:  # a broken file or installation fails in any way it likes
+        raise RerankerError(
+            f"The model {recipe.file} could not be loaded: {first_line(error)}.", hint=_WAY_OUT
+        ) from error
+    features = {item.name: _FEATURES.get(item.name, "") for item in session.get_inputs()}
+    if strange := sorted(name for name, feature in features.items() if not feature):
+        raise RerankerError(
+            f"The model {recipe.file} wants {' and '.join(strange)}, as no cross-encoder does.", hint=_WAY_OUT
+        )
+
+    def run(query: str, text: str) -> Any:
+        encoded = tokenizer.encode(query, text)
+        fed = {name: np.array([getattr(encoded, part)], dtype=np.int64) for name, part in features.items()}
+        return session.run(None, fed)[0]
+
+    return _Model(recipe.file, run, ThreadPoolExecutor(_cores(), "pgrecall onnx"))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _tokenizer(recipe: _Recipe) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(recipe.folder / "tokenizer.json"))
+    said = _json(recipe.folder / "tokenizer_config.json").get("model_max_length") or recipe.tokens
+    limit = min(recipe.tokens, places(_json(recipe.folder / "config.json")), int(said))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(limit)
+    return tokenizer
+
+
+def _session(recipe: _Recipe) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors, which are raised as well
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(recipe.file), options, providers=["CPUExecutionProvider"])
+
+
+def _json(file: Path) -> dict[str, Any]:
+    values = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return values if isinstance(values, dict) else {}

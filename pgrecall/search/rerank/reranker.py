@@ -1,0 +1,240 @@
+"""Rerankers: a model reads the question beside each candidate, here, over HTTP, or as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
+
+from pgrecall.errors import InvalidInput, RecallError, RerankerError
+from pgrecall.lazy_imports import lazy_attributes
+from pgrecall.search.deadline import GivenUp, run_within
+from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, require_rerankable, rerank_in_batches
+from pgrecall.search.rerank.scores import (
+    RerankCandidate,
+    RerankOutcome,
+    RerankScore,
+    Scale,
+    as_logits,
+    in_new_order,
+)
+from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.search.rerank.http import HttpReranker
+    from pgrecall.search.rerank.local import LocalReranker
+    from pgrecall.search.rerank.onnx import OnnxReranker
+
+__all__ = [
+    "CallableReranker",
+    "HttpReranker",
+    "LocalReranker",
+    "OnnxReranker",
+    "RerankCandidate",
+    "RerankOutcome",
+    "RerankScore",
+    "Reranker",
+    "Scale",
+    "make_reranker",
+    "try_rerank",
+    "warm_up",
+]
+
+if not TYPE_CHECKING:
+    # Most programs have none: each is imported once it is named.
+    __getattr__, __dir__ = lazy_attributes(
+        __name__,
+        {
+            ".http": ("HttpReranker",),
+            ".local": ("LocalReranker",),
+            ".onnx": ("OnnxReranker",),
+        },
+    )
+
+_GRACE = 1.1
+"""Times the deadline: a reranker that keeps it itself returns what it has read; others are left then."""
+
+
+class Reranker(Protocol):
+    """What judges candidates against a question; may be shared between threads."""
+
+    @property
+    def name(self) -> str:
+        """Of the model. Coefficients fitted for one name hold for no other."""
+
+    @property
+    def scale(self) -> Scale:
+        """What the model returns. The scores of an outcome are logits either way."""
+
+    def rerank(
+        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
+    ) -> RerankOutcome:
+        """The ``top_n`` best of the candidates, which come in their original order.
+
+        ``deadline`` is in seconds from now: when it has passed, the outcome holds what was read by
+        then. None sets no limit.
+
+        Raises:
+            RerankerError: there are no scores, or not the promised ones.
+        """
+
+
+@runtime_checkable
+class Warms(Protocol):
+    """A reranker that has something to load."""
+
+    def warm_up(self) -> None: ...
+
+
+def make_reranker(settings: Settings) -> Reranker | None:
+    """The reranker the settings name, or None for ``none``. No model is loaded, nothing is sent.
+
+    Raises:
+        InvalidInput: ``http`` lacks its URL or ``cohere`` its model; ``onnx`` lacks its folder.
+        MissingExtra: ``local`` without pgrecall[local], or ``onnx`` without pgrecall[onnx].
+        RerankerError: the folder of a model lacks a file.
+    """
+    match settings.reranker:
+        case "none":
+            return None
+        case "local":
+            from pgrecall.search.rerank.local import LocalReranker
+
+            return LocalReranker(
+                settings.reranker_model,
+                pairs=settings.reranker_pairs,
+                tokens=settings.reranker_tokens,
+                scale=settings.reranker_scale or "logit",
+                precision=settings.reranker_precision,
+            )
+        case "onnx":
+            from pgrecall.search.rerank.onnx import OnnxReranker
+
+            return OnnxReranker(
+                _required(settings.reranker_model, "onnx", "MODEL"),
+                pairs=settings.reranker_pairs,
+                tokens=settings.reranker_tokens,
+                scale=settings.reranker_scale or "logit",
+            )
+        case "http":
+            from pgrecall.search.rerank.http import HttpReranker
+
+            cohere = settings.reranker_form == "cohere"
+            return HttpReranker(
+                _required(settings.reranker_url, "http", "URL"),
+                _required(settings.reranker_model, "cohere", "MODEL") if cohere else settings.reranker_model,
+                form=settings.reranker_form,
+                key=settings.reranker_key,
+                scale=settings.reranker_scale,
+                pairs=settings.reranker_pairs,
+            )
+    assert_never(settings.reranker)
+
+
+def _required(value: str | None, kind: str, setting: str) -> str:
+    if not value:
+        raise InvalidInput(
+            f"The {kind} reranker needs PGRECALL_RERANKER_{setting}.",
+            hint="Set it, or choose another reranker with PGRECALL_RERANKER.",
+        )
+    return value
+
+
+def warm_up(reranker: Reranker) -> None:
+    """Load what the reranker needs, so that no search waits for it.
+
+    Raises:
+        RerankerError: it cannot be loaded.
+    """
+    if isinstance(reranker, Warms):
+        reranker.warm_up()
+
+
+def try_rerank(
+    reranker: Reranker,
+    query: str,
+    candidates: Sequence[RerankCandidate],
+    *,
+    top_n: int,
+    deadline: float | None,
+) -> RerankOutcome:
+    """The reranker's outcome, whatever it does: one that fails, hangs, or returns what is no outcome of
+    these candidates gives no scores and the reason.
+
+    Raises:
+        InvalidInput: ``top_n``, ``deadline`` or the ids cannot be used.
+    """
+    require_rerankable(candidates, top_n, deadline)
+    outcomes: list[RerankOutcome] = []
+
+    def work(_: GivenUp) -> None:
+        returned = reranker.rerank(query, candidates, top_n=top_n, deadline=deadline)
+        outcomes.append(_checked(returned, reranker.name, candidates, top_n))
+
+    patience = None if deadline is None else _GRACE * deadline + 0.01
+    try:
+        in_time = run_within(patience, work, reranker.name)
+    except RecallError as error:
+        return RerankOutcome((), False, str(error))
+    return (
+        outcomes[0] if in_time else RerankOutcome((), False, f"the deadline of {deadline:g} seconds passed")
+    )
+
+
+def _checked(returned: object, name: str, candidates: Sequence[RerankCandidate], top_n: int) -> RerankOutcome:
+    """The outcome with ranks of our own counting, once its ids are those of candidates, each at most once."""
+    places = {candidate.id: place for place, candidate in enumerate(candidates)}
+    if not isinstance(returned, RerankOutcome) or not _scores_each_once(returned, places):
+        raise RerankerError(
+            f"The reranker {name} returned something that is not an outcome of its candidates.",
+            hint="Return a RerankOutcome that scores each of them at most once.",
+        )
+    logits = as_logits([score.score for score in returned.scores], len(returned.scores), "logit", name)
+    by_place = {places[score.id]: logit for score, logit in zip(returned.scores, logits, strict=True)}
+    return RerankOutcome(in_new_order(candidates, by_place, top_n), returned.complete, returned.reason)
+
+
+def _scores_each_once(outcome: RerankOutcome, places: Mapping[int, int]) -> bool:
+    return len({score.id for score in outcome.scores} & places.keys()) == len(outcome.scores)
+
+
+class CallableReranker:
+    """Any function of a question and texts that returns one number for each text, in their order.
+
+    A language model that judges fits here: ``batch`` texts are given to one call, ``scale`` says what
+    it returns. A call that is running when the deadline passes is left to end by itself.
+
+        CallableReranker(lambda query, texts: [len(text) / 100 for text in texts], "length", "logit")
+
+    Raises:
+        InvalidInput: the scale or a number cannot be used.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[str, Sequence[str]], Sequence[float]],
+        name: str,
+        scale: Scale,
+        *,
+        pairs: int = MOST_PAIRS,
+        batch: int = MOST_PAIRS,
+    ) -> None:
+        self._rules = Rules(name, scale, pairs=pairs, group=batch)
+        self._scorer = Scorer(function, batch)
+
+    def __repr__(self) -> str:
+        return f"CallableReranker({self.name!r}, {self.scale!r})"
+
+    @property
+    def name(self) -> str:
+        return self._rules.name
+
+    @property
+    def scale(self) -> Scale:
+        return self._rules.scale
+
+    def rerank(
+        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
+    ) -> RerankOutcome:
+        return rerank_in_batches(
+            self._rules, lambda: self._scorer, query, candidates, top_n=top_n, deadline=deadline
+        )

@@ -1,0 +1,58 @@
+"""Running the command `pgrecall`: its command line, its environment, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.waiting import PATIENCE
+
+DIMENSIONS = 64
+# Whoever started the tests may have SIGINT ignored, which children inherit; a terminal never does.
+RUN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from pgrecall.faces.cli.main import main; main()"
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a finished command left behind; of its standard error what is no progress."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Command = Callable[..., Ended]
+
+
+PROGRESS = re.compile(r"^\w+: [\d,]+( of [\d,]+)? \w+\n", re.M)
+"""What a command says every five seconds of how far it has come, where nobody looks at a terminal."""
+
+
+def without_progress(said: str) -> str:
+    """Standard error as it is where the machine is not busy."""
+    return PROGRESS.sub("", said)
+
+
+def environment(**settings: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGRECALL_")}
+    kept |= {"PGRECALL_EMBEDDER": "hash", "PGRECALL_EMBEDDER_DIMENSIONS": str(DIMENSIONS), "COLUMNS": "120"}
+    kept["PGRECALL_ALLOW_SUPERUSER"] = "1"  # what is refused without it has tests of its own
+    kept["PGRECALL_SERVER"] = "off"  # or every service of a test would be found by every command
+    kept["PGRECALL_CONNECT_TIMEOUT"] = str(PATIENCE)  # on a busy machine a connection may take its time
+    return kept | {f"PGRECALL_{name.upper()}": value for name, value in settings.items()}
+
+
+def command_line(*arguments: str | bytes) -> Sequence[str | bytes]:
+    return [sys.executable, "-c", RUN, *arguments]

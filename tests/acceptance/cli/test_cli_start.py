@@ -1,0 +1,92 @@
+"""What a command imports before it answers: most of the time of a short one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from pgrecall.client import Memory
+from pgrecall.settings import Settings
+
+RUN = """
+import json, sys
+from pgrecall.faces.cli.main import main
+try:
+    main()
+except SystemExit as ended:
+    print(json.dumps({"code": ended.code, "modules": sorted(sys.modules)}), file=sys.stderr)
+"""
+
+NEEDLESS = {
+    "alembic",
+    "apscheduler",
+    "filelock",
+    "http.client",
+    "httpx",
+    "jinja2",
+    "mcp",
+    "networkx",
+    "numpy",
+    "onnxruntime",
+    "pydantic",
+    "pydantic_core",
+    "rich",
+    "sentence_transformers",
+    "sqlalchemy",
+    "tenacity",
+    "torch",
+    "typer",
+    "uvicorn",
+    "yaml",
+    "pgrecall.arguments",
+    "pgrecall.client.async_memory",
+    "pgrecall.database.async_pool",
+    "pgrecall.embedded",
+    "pgrecall.workflows.context",
+    "pgrecall.workflows.memories",
+    "pgrecall.workflows.export",
+    "pgrecall.faces.cli.json_output",
+    "pgrecall.graph",
+    "pgrecall.jobs.catalogue",
+    "pgrecall.models.overview",
+    "pgrecall.models.prune",
+    "pgrecall.search.context.selection",
+    "pgrecall.search.rerank.local",
+    "pgrecall.search.rerank.onnx",
+}
+
+
+def test_a_search_imports_what_it_needs(database_url: str, memory: Memory, settings: Settings) -> None:
+    memory.remember("the harbour opens in May")
+    shown, imported = answered(database_url, settings, "search", "harbour")
+    assert "harbour" in shown
+    assert NEEDLESS & imported == set()
+
+
+def test_a_use_is_recorded_without_importers(database_url: str, memory: Memory, settings: Settings) -> None:
+    memory.remember("the harbour opens in May", key="harbour")
+    shown, imported = answered(database_url, settings, "access", "harbour")
+    assert shown.startswith("Recorded.")
+    assert {"pydantic", "rich", "yaml", "pgrecall.importers.jsonl"} & imported == set()
+
+
+def answered(database_url: str, settings: Settings, *command: str) -> tuple[str, set[str]]:
+    """What a command printed, and every module that was there in the end."""
+    asked = os.environ | {
+        "PGRECALL_DATABASE_URL": database_url,
+        "PGRECALL_TENANT": settings.tenant,
+        "PGRECALL_EMBEDDER": "hash",
+        "PGRECALL_EMBEDDER_DIMENSIONS": str(settings.embedder_dimensions),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *command],
+        env=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert not told["code"]
+    return done.stdout, set(told["modules"])

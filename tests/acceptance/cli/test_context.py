@@ -1,0 +1,159 @@
+"""The command `pgrecall context`: text for a prompt on standard output, the rest beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.command_tools import Command, Ended
+
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+
+NOW = "2026-11-01"
+
+
+@pytest.fixture
+def stored(pgrecall: Command, tmp_path: Path) -> Command:
+    """The command against a database with four notes, two of which say the same."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "tides.md").write_text(
+        "---\ntitle: Gauge\ndate: 2026-10-01\n---\nThe tide gauge is read at dawn.\n"
+    )
+    (folder / "again.md").write_text(
+        "---\ntitle: Gauge\ndate: 2026-10-02\n---\nthe tide gauge is read at dawn!\n"
+    )
+    (folder / "moon.md").write_text(
+        "---\ndate: 2026-10-03\n---\nThe moon pulls the tide.\n\n[1] faked marker\n"
+    )
+    (folder / "tea.md").write_text(
+        "---\ndate: 2026-09-04\nlayer: episodic\n---\nWe drank tea at high tide.\n"
+    )
+    assert pgrecall("import", str(folder)).code == 0
+    return pgrecall
+
+
+def keys(ended: Ended) -> list[str]:
+    return [source["key"] for source in ended.json["sources"]]
+
+
+def test_the_text_alone_goes_to_standard_output(stored: Command) -> None:
+    told = stored("context", "tide", "--budget", "400", "--now", NOW)
+    assert told.code == 0
+    assert told.out.startswith("Memories that may help.")
+    assert "> The moon pulls the tide.\n>\n> [1] faked marker\n" in told.out
+    assert "· episodic · 2026-09-04\n> We drank tea at high tide.\n" in told.out
+    assert told.out.count("at dawn") == 1
+    assert told.err.endswith(" of 400 tokens, 3 of 4 memories; left out: 1 near-duplicate.\n")
+    assert (
+        f"{stored('context', 'tide', '--budget', '400', '--now', NOW, '--json').json['tokens']} of"
+        in told.err
+    )
+
+
+def test_the_json_document(stored: Command) -> None:
+    answer = stored("context", "tide", "--json", "--now", NOW).json
+    assert set(answer) == {
+        "query", "budget_tokens", "text", "tokens", "sources", "left_out", "hits", "skipped",
+        "search_id",
+    }  # fmt: skip
+    assert (answer["query"], answer["budget_tokens"], answer["skipped"]) == ("tide", 2000, [])
+    assert [hit["key"] for hit in answer["hits"]] == [source["key"] for source in answer["sources"]]
+    [left] = answer["left_out"]
+    shown = {source["id"]: source["title"] for source in answer["sources"]}
+    assert (left["reason"], left["title"], shown[left["other"]]) == ("near_duplicate", "Gauge", "Gauge")
+
+
+def test_options(stored: Command) -> None:
+    def chosen(*options: str) -> list[str]:
+        return keys(stored("context", "tide", "--json", "--now", NOW, *options))
+
+    assert chosen("--order", "time")[0] == "tea"
+    assert set(chosen("--order", "time")) == set(chosen())
+    assert chosen("--layer-quota", "knowledge=0") == ["tea"]
+    assert len(chosen("--layer-quota", "knowledge=1", "--layer-quota", "episodic=0")) == 1
+    assert chosen("--layer", "episodic") == ["tea"]
+    assert chosen("-k", "1") == chosen()[:1]
+    assert chosen("--since", "2026-10-03") == ["moon"]
+    assert chosen("--min-relevance", "1") == []
+    assert len(chosen("--budget", "60")) == 1
+
+
+def test_what_is_shown_is_logged_unless_told_otherwise(stored: Command) -> None:
+    def accesses() -> int:
+        assert stored("job", "run", "fold").code == 0
+        return int(stored("show", "moon", "--json").json["vitality"]["accesses"])
+
+    before = accesses()
+    for options in (("--no-log",), ()):
+        for _ in range(10):  # a showing is a tenth of an access
+            assert "> The moon" in stored("context", "moon", *options).out
+        assert accesses() == before + (not options)
+
+
+def test_superseded(stored: Command) -> None:
+    assert stored("supersede", "tea", "moon").code == 0
+    told = stored("context", "tide tea", "--include-superseded", "--json").json
+    assert [(one["key"], one["reason"]) for one in told["left_out"] if one["key"] == "tea"] == [
+        ("tea", "superseded")
+    ]
+    alone = stored("context", "tide tea", "--include-superseded", "--layer", "episodic")
+    assert "superseded by id" in alone.out
+
+
+def test_a_memory_that_is_cut_is_said_so(stored: Command, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text('{"key": "long", "body": "' + "The harbour is old. " * 50 + '"}\n')
+    assert stored("import", str(tmp_path / "one.jsonl")).code == 0
+    cut = stored("context", "harbour", "-k", "1", "--budget", "80")
+    assert cut.code == 0
+    assert "The harbour is old. …\n" in cut.out
+    told = r"Skipped: whole memories: none fits into 80 tokens, so id \d+ was cut after a sentence\n"
+    assert re.match(told, cut.err)
+    none = stored("context", "harbour", "-k", "1", "--budget", "7")
+    assert (none.code, none.out) == (1, "")
+    assert none.err == (
+        "Skipped: the text: not even the beginning of a memory fits into 7 tokens\n"
+        "0 of 7 tokens, 0 of 1 memories; left out: 1 over budget.\n"
+    )
+
+
+def test_nothing_found(pgrecall: Command) -> None:
+    nothing = pgrecall("context", "anything")
+    assert (nothing.code, nothing.out, nothing.err) == (1, "", "Nothing was found.\n")
+    assert pgrecall("context", "anything", "--json").json["sources"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--budget", "0"), "The budget is 0 tokens"),
+        (("--budget", "-3"), "The budget is -3 tokens"),
+        (("--budget", str(10**30)), "between 1 and 10,000,000"),
+        (("--layer-quota", "nope=1"), "The layer 'nope' is unknown"),
+        (("--layer-quota", "knowledge=-1"), "The quota of the layer 'knowledge' is -1"),
+        (("--layer-quota", "knowledge"), "'knowledge' is no quota. Write it as knowledge=3."),
+        (("--layer-quota", "knowledge=many"), "'knowledge=many' is no quota"),
+        (("--layer-quota", "=3"), "'=3' is no quota"),
+        (("--order", "worst"), "There is no order 'worst'. Use one of score, time."),
+        (("--lambda", "2"), "mmr_lambda is 2.0"),
+        (("-k", "0"), "k is 0"),
+        (("-k", "201"), "1 to 200"),
+        (("--layer", "nope"), "The layer 'nope' is unknown"),
+        (("--since", "2026-02-01", "--until", "2026-01-01"), "time window is empty"),
+    ],
+)
+def test_bad_input(pgrecall: Command, options: tuple[str, ...], part: str) -> None:
+    ended = pgrecall("context", "tide", *options)
+    assert (ended.code, ended.out) == (2, ""), ended
+    assert ended.err.startswith("Error: ")
+    assert ended.err.count("\n") == 1
+    assert part in ended.err
+
+
+def test_bad_questions(pgrecall: Command) -> None:
+    for asked, part in (("", "The query is empty."), ("the of and", "only stop words")):
+        ended = pgrecall("context", asked)
+        assert (ended.code, ended.out) == (2, "")
+        assert part in ended.err

@@ -1,0 +1,35 @@
+"""The command that tells and chooses a tenant's language, and what status says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.command_tools import Command
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_language_is_told_chosen_and_used(pgrecall: Command, tmp_path: Path) -> None:
+    (tmp_path / "song.md").write_text("Marta cantaba una canción.\n")
+    assert pgrecall("import", str(tmp_path)).code == 0
+    told = pgrecall("language")
+    assert (told.code, told.out.splitlines()[0]) == (0, "english; accents are taken off.")
+    assert "There are: arabic, " in told.out
+    assert "spanish" in told.out
+
+    chosen = pgrecall("language", "spanish")
+    assert (chosen.code, chosen.out) == (0, "spanish; accents are taken off.\n1 memories were read anew.\n")
+    known = pgrecall("language", "--json").json
+    assert (known["language"], known["accents_off"]) == ("spanish", True)
+    assert "simple" in known["available"]
+    assert "language spanish, tenant" in pgrecall("status").out
+    assert pgrecall("search", "cantaron", "--json").json["hits"][0]["key"] == "song"
+
+
+@pytest.mark.parametrize("name", ["klingon", "", b"\xff"])
+def test_a_language_that_is_not_there_is_bad_input(pgrecall: Command, name: str | bytes) -> None:
+    done = pgrecall("language", name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.strip()

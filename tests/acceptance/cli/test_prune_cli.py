@@ -1,0 +1,169 @@
+"""``pgrecall prune``: a dry run that is read, applied and undone, and what it exits with."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.cli.command_tools import Command
+
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+
+AGES = {"ash": 700, "bay": 600, "cod": 500}
+IN_A_YEAR = (datetime.now(UTC) + timedelta(days=365)).date().isoformat()
+SHARE = ("--max-share", "1")
+
+
+@pytest.fixture
+def vault(pgrecall: Command, tmp_path: Path) -> Command:
+    """A vault of three old notes in a row, of which a kept one holds the first two; they are new today."""
+    old = datetime.now(UTC)
+    lines: list[dict[str, Any]] = [
+        {
+            "key": key,
+            "title": key.capitalize(),
+            "body": f"The {key} in the harbour.",
+            "layer": "activity",
+            "occurred_at": (old - timedelta(days=age)).isoformat(),
+        }
+        for key, age in AGES.items()
+    ]
+    lines[1]["links"] = [{"target": "ash"}, {"target": "keep"}]
+    lines.append({"key": "keep", "title": "Keep", "body": "The keeper.", "pinned": True})
+    file = tmp_path / "vault.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert pgrecall("import", str(file)).code == 0
+    return pgrecall
+
+
+def test_new_notes_are_not_planned(vault: Command) -> None:
+    told = vault("prune", "plan", *SHARE)
+    assert told.code == 1
+    assert "None of 4 live memories would be archived" in told.out
+    assert "nothing to apply" in told.out
+
+
+def test_plan_show_apply_list_undo(vault: Command) -> None:
+    told = vault("prune", "plan", *SHARE, "--max-count", "2", "--now", IN_A_YEAR)
+    assert (told.code, told.err) == (0, "")
+    for part in (
+        "Prune plan 1, made on", "Nothing has been changed yet.", "2 of 4 live memories", "would be archived",
+        "left out by a cap", "active  stale  fading  archived", "Ash", "Vitality 0.01", "archives; 1 access,",
+        "Ends 1 reference to it", "Next: pgrecall prune apply 1",
+    ):  # fmt: skip
+        assert part in told.out, part
+    shown = vault("prune", "show", "1")
+    assert (shown.code, shown.out) == (0, told.out)
+
+    assert vault("search", "harbour", "--json").json["hits"]
+    applied = vault("prune", "apply", "1", "--now", IN_A_YEAR)
+    assert (applied.code, applied.err) == (0, "")
+    assert "Prune plan 1 is applied: 2 memories were archived, 0 skipped." in applied.out
+    assert "archived Ash" in applied.out
+    assert "pgrecall prune undo 1" in applied.out
+    assert "archived" in vault("prune", "show", "1").out
+    hits = {hit["key"] for hit in vault("search", "harbour", "--json").json["hits"]}
+    assert len(hits & set(AGES)) == 1
+    found = {hit["key"] for hit in vault("search", "harbour", "--include-archived", "--json").json["hits"]}
+    assert found >= set(AGES)
+
+    listed = vault("prune", "list")
+    assert listed.code == 0
+    assert "applied" in listed.out
+    undone = vault("prune", "undo", "1", "--now", IN_A_YEAR)
+    assert (undone.code, undone.out) == (0, "Prune plan 1 is undone: 2 memories are back.\n")
+    assert {hit["key"] for hit in vault("search", "harbour", "--json").json["hits"]} >= set(AGES)
+    assert "undone" in vault("prune", "list").out
+
+
+def test_what_was_used_since_is_told(vault: Command) -> None:
+    vault("prune", "plan", *SHARE, "--now", IN_A_YEAR)
+    assert vault("access", "cod", "--at", IN_A_YEAR, "--now", IN_A_YEAR).code == 0
+    applied = vault("prune", "apply", "1", "--now", IN_A_YEAR)
+    assert applied.code == 0
+    assert "skipped Cod: used since" in applied.out
+    assert vault("access", "ash", "--at", IN_A_YEAR, "--now", IN_A_YEAR).code == 0
+    undone = vault("prune", "undo", "1", "--now", IN_A_YEAR)
+    assert "1 memory is back.\n1 memory had come back before.\n" in undone.out
+
+
+def test_what_is_kept_back_is_told(pgrecall: Command, tmp_path: Path) -> None:
+    sides = [{"key": key, "title": key.capitalize(), "body": key, "pinned": True} for key in ("east", "west")]
+    between: dict[str, Any] = {"title": "Bridge", "body": "The way across.", "layer": "activity"}
+    between["links"] = [{"target": "east"}, {"target": "west"}]
+    file = tmp_path / "sides.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in (*sides, between)))
+    assert pgrecall("import", str(file)).code == 0
+    told = pgrecall("prune", "plan", *SHARE, "--now", IN_A_YEAR)
+    assert told.code == 1
+    assert "Kept back, 1:" in told.out
+    assert "  Bridge\n    Without it 1 memory would be cut off, such as West.\n" in told.out
+
+
+def test_documents(vault: Command) -> None:
+    made = vault("prune", "plan", *SHARE, "--layer", "activity", "--now", IN_A_YEAR, "--json").json
+    assert (made["id"], made["state"], made["options"]["layers"]) == (1, "planned", ["activity"])
+    assert [item["key"] for item in made["items"]] == ["ash", "bay", "cod"]
+    assert made["report"]["links"]
+    assert all(len(link) == 3 for link in made["report"]["links"])
+    assert vault("prune", "show", "1", "--json").json == made
+    [listed] = vault("prune", "list", "--json").json
+    assert (listed["id"], listed["planned"]) == (1, 3)
+    applied = vault("prune", "apply", "1", "--now", IN_A_YEAR, "--json").json
+    assert applied["plan"] == 1
+    assert {result["outcome"] for result in applied["results"]} == {"archived"}
+    undone = vault("prune", "undo", "1", "--now", IN_A_YEAR, "--json").json
+    assert undone == {"plan": 1, "restored": 3, "back_before": 0}
+
+
+def test_a_page_with_pictures(vault: Command, tmp_path: Path) -> None:
+    page = tmp_path / "plan.html"
+    told = vault("prune", "plan", *SHARE, "--now", IN_A_YEAR, "--html", str(page))
+    assert told.code == 0
+    assert str(page) in told.err
+    assert "Ash" in page.read_text(encoding="utf-8")
+    refused = vault("prune", "show", "1", "--html", str(tmp_path / "nowhere" / "plan.html"))
+    assert (refused.code, refused.out) == (2, "")
+    assert "cannot be written" in refused.err
+
+
+def test_nothing_to_list(pgrecall: Command) -> None:
+    told = pgrecall("prune", "list")
+    assert (told.code, told.out) == (1, "")
+    assert "There are no plans yet" in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("show", "7"), "There is no prune plan 7 in this tenant."),
+        (("apply", "7"), "There is no prune plan 7 in this tenant."),
+        (("undo", "7"), "There is no prune plan 7 in this tenant."),
+        (("plan", "--max-share", "0"), "prune.max_share is 0"),
+        (("plan", "--max-count", "0"), "prune.max_count is 0"),
+        (("plan", "--grace-days", "-1"), "prune.grace_days is -1"),
+        (("plan", "--layer", "dreams"), "There is no layer 'dreams'."),
+        (("plan", "--now", "soon"), "--now"),
+        (("list", "-n", "0"), "-n is 0"),
+    ],
+)
+def test_bad_input(pgrecall: Command, arguments: tuple[str, ...], sentence: str) -> None:
+    told = pgrecall("prune", *arguments)
+    assert (told.code, told.out) == (2, "")
+    assert sentence in told.err
+
+
+def test_a_plan_is_applied_and_undone_once(vault: Command) -> None:
+    vault("prune", "plan", *SHARE, "--now", IN_A_YEAR)
+    assert vault("prune", "apply", "1").code == 2  # made for a moment that is not yet
+    assert vault("prune", "undo", "1").code == 2
+    assert vault("prune", "apply", "1", "--now", IN_A_YEAR).code == 0
+    again = vault("prune", "apply", "1", "--now", IN_A_YEAR)
+    assert again.code == 2
+    assert "was applied already" in again.err
+    assert vault("prune", "undo", "1", "--now", IN_A_YEAR).code == 0
+    assert "was undone already" in vault("prune", "undo", "1", "--now", IN_A_YEAR).err

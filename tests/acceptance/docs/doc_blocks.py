@@ -1,0 +1,96 @@
+"""The code blocks of the documentation, and the one list of what in them is not run by reading the pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+LANGUAGES = ("console", "js", "json", "mermaid", "python", "sh", "sql", "text")
+
+# A program that a page names and we do not start, and why. Every name must occur in some page.
+PROGRAMS = {
+    "claude": "somebody else's; test_mcp_docs starts the server as this line tells it to",
+    "createdb": "of Postgres; test_howto_commands runs the whole of backup.md",
+    "docker": "test_compose_file reads the file; the tests need no Docker",
+    "hf": "downloads a model",
+    "hindsight-admin": "somebody else's; its archives are made by test_docs",
+    "make": "runs these tests",
+    "npm": "asks a registry; test_node does what the page says",
+    "pg_dump": "of Postgres; test_howto_commands runs the whole of backup.md",
+    "pg_restore": "of Postgres; test_howto_commands runs the whole of backup.md",
+    "python": "a benchmark; wants data that is not here, or minutes",
+    "psql": "of Postgres; test_forgotten_files runs what it is told",
+    "pip": "asks a registry; test_wheel installs the wheel",
+}
+
+# A command of ours that reading the page does not run, by its first words, and why.
+COMMANDS = {
+    "pgrecall mcp": "serves until it is stopped; test_mcp_stdio, test_mcp_http",
+    "pgrecall model export-onnx": "needs a model; test_reranking_graph",
+    "pgrecall serve": "serves until it is stopped; test_docs serves the pages that ask it",
+    "pgrecall worker": "works until it is stopped; test_worker",
+    "curl -s 'localhost:8888": "asks a Hindsight; its answers are made by test_docs",
+}
+
+# A block that another test runs, by page and first command or line, and which.
+ELSEWHERE = {
+    ("backup.md", "pg_dump"): "test_howto_commands",
+    ("backup.md", "createdb restored"): "test_howto_commands",
+    ("calibrate.md", "pgrecall calibrate"): "test_calibrate_cli, on questions that can be fitted",
+    ("change-embedder.md", "export PGRECALL_EMBEDDER=http"): "test_howto_commands",
+    ("language.md", "hf download"): "needs the model; test_multilingual",
+    ("mcp.md", "claude mcp add"): "test_mcp_docs",
+    ("node.md", "// memory.cjs"): "test_node",
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page; ``line`` is where its fence stands."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def commands(self) -> list[str]:
+        """What one types: behind a $ with the lines it goes on in, or in sh every line; without comments."""
+        lines = iter(self.text.splitlines())
+        typed: list[str] = []
+        for line in lines:
+            if self.language == "console" and not line.startswith("$ "):
+                continue
+            command = line.removeprefix("$ ")
+            while command.endswith("\\"):
+                command = command[:-1] + next(lines)
+            typed.append(re.sub(r"\s+# .*$", "", command))
+        return typed
+
+    @property
+    def elsewhere(self) -> str | None:
+        """The test that runs it, where reading the page does not."""
+        lines = self.commands if self.language in ("console", "sh") else self.text.splitlines()
+        first = next(iter(lines), "")
+        found = (test for (page, words), test in ELSEWHERE.items()
+                 if page == self.page.name and first.startswith(words))  # fmt: skip
+        return next(found, None)
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M):
+        yield Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
+
+
+def not_run(command: str) -> str | None:
+    """Why reading a page does not run the command; None when it does."""
+    named = (why for words, why in COMMANDS.items() if command.startswith(words))
+    return PROGRAMS.get(command.split()[0]) or next(named, None)

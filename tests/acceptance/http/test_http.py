@@ -1,0 +1,248 @@
+"""The HTTP service: every operation over the wire, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.http.http_tools import Served, is_problem, serving
+from tests.conftest import _database
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def api(url: str) -> Iterator[Served]:
+    with serving(url, http_body_bytes="100000") as served:
+        yield served
+
+
+def remembered(api: Served, body: str, **fields: Any) -> int:
+    answer = api.client.post("/v1/memories", json={"body": body, **fields})
+    assert answer.status_code == 200, answer.text
+    return int(answer.json()["id"])
+
+
+def test_what_is_remembered_is_found(api: Served) -> None:
+    links = [{"target": "notes/pier"}]
+    number = remembered(api, "The ferry leaves at seven.", key="notes/ferry", tags=["sea"], links=links)
+    again = api.client.post("/v1/memories", json={"body": "The ferry leaves at eight.", "key": "notes/ferry"})
+    assert again.json() == {"id": number, "key": "notes/ferry", "outcome": "updated"}
+    found = api.client.post("/v1/search", json={"query": "when does the ferry leave?", "k": 3}).json()
+    assert found["hits"][0]["id"] == number
+    assert found["hits"][0]["body"] == "The ferry leaves at eight."
+    assert found["no_match"] is False
+    assert found["hits"][0]["explanation"]["arms"]
+
+
+def test_many_are_remembered_together_or_not_at_all(api: Served) -> None:
+    drafts = [{"body": f"Gauge {n} was calibrated.", "key": f"gauge/{n}"} for n in range(3)]
+    answer = api.client.post("/v1/memories/batch", json={"drafts": drafts})
+    assert [row["outcome"] for row in answer.json()] == ["created"] * 3
+    spoilt = [{"body": "Sound.", "key": "sound"}, {"body": "Spoilt.", "layer": "nowhere"}]
+    assert is_problem(api.client.post("/v1/memories/batch", json={"drafts": spoilt}), 422, "invalid-input")
+    assert is_problem(api.client.get("/v1/memories/sound"), 404, "memory-not-found")
+
+
+def test_a_memory_is_read_by_id_and_by_a_key_with_slashes(api: Served) -> None:
+    number = remembered(api, "A note of the keeper.", key="lights/north/keeper#watch")
+    by_key = api.client.get("/v1/memories/lights/north/keeper%23watch").json()
+    assert by_key == api.client.get("/v1/memories/lights%2Fnorth%2Fkeeper%23watch").json()
+    by_id = api.client.get(f"/v1/memories/{number}").json()
+    assert (by_id["id"], by_id["body"]) == (by_key["id"], "A note of the keeper.")
+    assert by_id["vitality"]["zone"] == "active"
+    number = remembered(api, "A key of digits.", key="7001")
+    assert api.client.get("/v1/memories/key:7001").json()["id"] == number
+
+
+def test_a_forgotten_memory_is_archived_and_a_deleted_one_gone(api: Served) -> None:
+    number = remembered(api, "To be forgotten.")
+    assert api.client.delete(f"/v1/memories/{number}").json() == {"changed": True}
+    assert api.client.get(f"/v1/memories/{number}").json()["archived_at"] is not None
+    assert api.client.delete(f"/v1/memories/{number}").json() == {"changed": False}
+    assert api.client.delete(f"/v1/memories/{number}", params={"hard": True}).json() == {"changed": True}
+    assert is_problem(api.client.get(f"/v1/memories/{number}"), 404, "memory-not-found")
+
+
+def test_links_pins_and_successors(api: Served) -> None:
+    old, new = remembered(api, "The crane lifts four tons."), remembered(api, "The crane lifts five tons.")
+    link = {"source": old, "target": new, "relation": "mentions"}
+    assert api.client.post("/v1/links", json=link).json() == {"changed": True}
+    assert api.client.post("/v1/links", json=link).json() == {"changed": False}
+    assert api.client.post("/v1/supersede", json={"old": old, "new": new}).json() == {"changed": True}
+    assert api.client.get(f"/v1/memories/{old}").json()["superseded_by"] == new
+    assert api.client.put(f"/v1/pins/{new}").json() == {"changed": True}
+    assert api.client.delete(f"/v1/pins/{new}").json() == {"changed": True}
+    assert is_problem(api.client.post("/v1/links", json={**link, "target": old}), 422, "invalid-input")
+
+
+def test_uses_count_once_for_an_idempotency_key(api: Served) -> None:
+    number = remembered(api, "Used once.")
+    use = {"memory": number, "kind": "used", "idempotency_key": "turn-1"}
+    assert api.client.post("/v1/accesses", json={"accesses": [use]}).json() == {"count": 1}
+    assert api.client.post("/v1/accesses", json={"accesses": [use]}).json() == {"count": 0}
+    terms = api.client.get(f"/v1/vitality/{number}").json()
+    assert terms["accesses"] == 2
+    created = api.client.get(f"/v1/memories/{number}").json()["created_at"]
+    later = api.client.get(f"/v1/vitality/{number}", params={"at": created.replace("Z", "+00:00")}).json()
+    assert later["accesses"] <= 2
+
+
+def test_a_block_of_context(api: Served) -> None:
+    number = remembered(api, "The tide table hangs in the harbour office.")
+    question = {"query": "where is the tide table?", "budget_tokens": 200, "order": "time"}
+    block = api.client.post("/v1/context", json=question).json()
+    assert number in [source["id"] for source in block["sources"]]
+    assert block["tokens"] <= 200
+    assert "tide table" in block["text"]
+
+
+def test_a_prune_plan_is_made_reviewed_applied_and_undone(api: Served) -> None:
+    plan = api.client.post("/v1/prune/plans", json={"max_count": 5, "grace_days": 0}).json()
+    assert plan["state"] == "planned"
+    assert plan["report"]["staying"] == plan["report"]["eligible"] - plan["report"]["planned"]
+    assert api.client.get(f"/v1/prune/plans/{plan['id']}").json() == plan
+    applied = api.client.post(f"/v1/prune/plans/{plan['id']}/apply").json()
+    assert applied == {"plan": plan["id"], "results": [], "archived": [], "skipped": []}
+    undone = api.client.post(f"/v1/prune/plans/{plan['id']}/undo").json()
+    assert undone["restored"] == 0
+    listed = api.client.get("/v1/prune/plans", params={"limit": 1}).json()
+    assert (listed[0]["id"], listed[0]["state"]) == (plan["id"], "undone")
+    assert is_problem(api.client.get("/v1/prune/plans/999999"), 422, "invalid-input")
+
+
+def test_layers_and_settings_are_changed_and_taken_back(api: Served) -> None:
+    changed = api.client.put("/v1/layers/harbour", json={"metabolic_rate": 0.5})
+    assert changed.json() == {"count": 0}
+    layers = {layer["name"]: layer for layer in api.client.get("/v1/layers").json()}
+    assert layers["harbour"]["rates"]["metabolic_rate"] == 0.5
+    assert layers["harbour"]["source"] == "tenant"
+    assert api.client.delete("/v1/layers/harbour").json() == {"changed": True}
+    setting = api.client.put("/v1/settings/prune.grace_days", json={"value": 12}).json()
+    assert (setting["value"], setting["source"]) == (12, "tenant")
+    setting = api.client.put("/v1/settings/prune.grace_days", json={"value": None}).json()
+    assert (setting["value"], setting["source"]) == (30, "default")
+    assert is_problem(
+        api.client.put("/v1/settings/prune.grace_days", json={"value": -1}), 422, "invalid-input"
+    )
+
+
+def test_state_and_jobs(api: Served) -> None:
+    state = api.client.get("/v1/status").json()
+    assert state["tenant"] == "acme"
+    assert state["dimensions"] == 64
+    assert "fold" in [job["name"] for job in api.client.get("/v1/jobs").json()]
+    assert api.client.get("/v1/jobs/runs", params={"name": "fold"}).json() == []
+    assert all(check["problems"] == 0 for check in api.client.get("/v1/verify").json())
+    zones = api.client.get("/v1/zones", params={"at": "2026-06-01"})
+    assert zones.json() == []
+
+
+MALFORMED: list[tuple[str, str, int, str]] = [
+    ("/v1/search", "{", 400, "malformed-json"),
+    ("/v1/search", "", 422, "invalid-request"),
+    ("/v1/search", "[]", 422, "invalid-request"),
+    ("/v1/search", '{"query": 7}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "a", "k": "3"}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "a", "k": true}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "a", "k": 1001}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "a", "min_relevance": NaN}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "a", "since": 5}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "a", "unknown": 5}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "a\\u0000"}', 422, "invalid-input"),
+    ("/v1/search", '{"query": "\\ud800"}', 422, "invalid-request"),
+    ("/v1/search", '{"\\ud800": 1}', 422, "invalid-request"),
+    ("/v1/search", '{"query": "the"}', 422, "invalid-input"),
+    ("/v1/search", '{"query": "a", "layers": ["nowhere"]}', 422, "invalid-input"),
+    ("/v1/search", '{"query": "a", "k": ' + "9" * 5000 + "}", 400, "bad-request"),
+    ("/v1/search", "[" * 50_000, 400, "bad-request"),
+    ("/v1/memories", '{"body": ""}', 422, "invalid-input"),
+    ("/v1/memories", '{"body": "a", "links": [{"target": "b", "much": 1}]}', 422, "invalid-request"),
+    ("/v1/memories", '{"body": "a", "metadata": {"x": NaN}}', 422, "invalid-input"),
+    ("/v1/context", '{"query": "a", "count_tokens": 1}', 422, "invalid-request"),
+    ("/v1/accesses", '{"accesses": [{"memory": 999999}]}', 404, "memory-not-found"),
+    ("/v1/accesses", '{"accesses": [{"memory": 99999999999999999999999}]}', 422, "invalid-input"),
+    ("/v1/links", '{"source": 999998, "target": 999999}', 404, "memory-not-found"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "status", "name"), MALFORMED)
+def test_a_body_that_cannot_be_used_is_a_problem(
+    api: Served, path: str, body: str, status: int, name: str
+) -> None:
+    answer = api.client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert is_problem(answer, status, name), answer.text
+
+
+def test_a_problem_names_each_place_and_repeats_nothing(api: Served) -> None:
+    secret = "a text that nobody shall read in a log"
+    answer = api.client.post("/v1/search", json={"query": [secret], "k": secret, "tags": [1]})
+    places = [error["where"] for error in answer.json()["errors"]]
+    assert places == ["body.query", "body.k", "body.tags[0]"]
+    assert secret not in answer.text
+
+
+def test_what_is_not_there_is_a_problem(api: Served) -> None:
+    assert is_problem(api.client.get("/v1/nothing"), 404, "not-found")
+    assert is_problem(api.client.get("/v1/memories/999999"), 404, "memory-not-found")
+    assert is_problem(api.client.get("/v1/memories/"), 422, "invalid-input")
+    refused = api.client.delete("/v1/search")
+    assert is_problem(refused, 405, "method-not-allowed")
+    assert refused.headers["allow"] == "POST"
+
+
+def test_only_json_is_taken(api: Served) -> None:
+    answer = api.client.post("/v1/search", content='{"query": "a"}', headers={"Content-Type": "text/plain"})
+    assert is_problem(answer, 415, "unsupported-media-type")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_an_oversize_body_is_refused_whether_or_not_its_size_is_told(api: Served, told: bool) -> None:
+    body = json.dumps({"body": "x" * 2_000_000}).encode()
+    content: Any = body if told else iter([body[:1_000_000], body[1_000_000:]])
+    answer = api.client.post("/v1/memories", content=content, headers={"Content-Type": "application/json"})
+    assert is_problem(answer, 413, "content-too-large") or is_problem(answer, 413, "request-entity-too-large")
+
+
+def test_a_page_of_a_browser_cannot_reach_it_by_a_name_of_its_own(api: Served) -> None:
+    answer = api.client.get("/v1/status", headers={"Host": "evil.example"})
+    assert is_problem(answer, 421, "misdirected-request")
+    assert api.client.get("/v1/status", headers={"Host": "localhost:99"}).status_code == 200
+
+
+def test_every_answer_carries_the_id_of_its_request(api: Served) -> None:
+    assert api.client.get("/healthz", headers={"X-Request-ID": "turn-7"}).headers["x-request-id"] == "turn-7"
+    made = api.client.get("/healthz", headers={"X-Request-ID": "no id, this"}).headers["x-request-id"]
+    assert len(made) == 32
+
+
+def test_the_log_tells_of_requests_and_nothing_of_what_was_remembered(api: Served) -> None:
+    remembered(api, "Words nobody may see.", key="secret/key/of/mine")
+    api.client.post("/v1/search", json={"query": "unheard question"})
+    api.client.get("/v1/memories/secret/key/of/mine", headers={"X-Request-ID": "seen-in-the-log"})
+    line = api.logged_of("seen-in-the-log")
+    lines = api.logged()
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/v1/memories/{memory:path}", 200)
+    assert line["tenant"] == "acme"
+    told = json.dumps(lines)
+    assert not any(word in told for word in ("nobody may see", "unheard", "secret/key", "key/of"))
+
+
+def test_a_verdict_on_what_was_shown_counts_once(api: Served) -> None:
+    number = remembered(api, "The lamp of the breakwater is green.")
+    found = api.client.post("/v1/search", json={"query": "which colour has the lamp?"}).json()
+    verdict = {"search_id": found["search_id"], "memories": [number]}
+    assert api.client.post("/v1/used", json=verdict).json() == {"count": 1}
+    assert api.client.post("/v1/used", json=verdict).json() == {"count": 0}
+    assert api.client.post("/v1/rejected", json=verdict).json() == {"count": 1}
+    unknown = {"search_id": 10**12, "memories": [number]}
+    assert is_problem(api.client.post("/v1/used", json=unknown), 422, "invalid-input")

@@ -1,0 +1,198 @@
+"""The HTTP service and clients that are slow, gone, many, or there when it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import httpx
+import psycopg
+import pytest
+
+from tests.acceptance.http.http_tools import Served, is_problem, member, memories_locked, serving, waiting
+from tests.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.slow
+
+SEARCH = b'{"query": "harbour contract"}'
+HEAD = (
+    b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+)
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def served(database_url: str) -> Iterator[Served]:
+    with member(database_url) as memory:
+        memory.remember("Mira signs the harbour contract on Friday.")
+    with serving(database_url) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def kept(shared_url: str) -> Iterator[Served]:
+    """One service for the tests after which it goes on as before."""
+    with member(shared_url) as memory:
+        memory.remember("Mira signs the harbour contract on Friday.")
+    with serving(shared_url, http_patience="2") as running:
+        yield running
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """What comes until the other side ends the connection."""
+    received = bytearray()
+    try:
+        while chunk := connection.recv(65536):
+            received += chunk
+    except ConnectionError:
+        pass
+    return bytes(received)
+
+
+def test_a_search_whose_client_is_gone_is_cancelled_in_postgres(kept: Served, shared_url: str) -> None:
+    with memories_locked(shared_url):
+        with kept.raw() as connection:
+            connection.sendall(HEAD % len(SEARCH) + SEARCH)
+            until(lambda: waiting(shared_url) == 1, "a wait")
+        until(lambda: waiting(shared_url) == 0, "its end")
+    assert [line["status"] for line in kept.logged_once("route", "/v1/search")] == [499]
+    assert kept.client.post("/v1/search", content=SEARCH, headers=JSON).status_code == 200
+
+
+def test_a_client_that_waits_for_its_turn_may_go_away(database_url: str) -> None:
+    with (
+        serving(database_url, pool_size="1", http_queue="2") as served,
+        memories_locked(database_url),
+    ):
+        with served.raw() as working:
+            working.sendall(b"GET /v1/memories/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            until(lambda: waiting(database_url) == 1, "a wait")
+            with served.raw() as queued:
+                queued.sendall(HEAD % len(SEARCH) + SEARCH)
+                until(lambda: figure(served, "pgrecall_http_waiting") == 1, "a turn waited for")
+            until(lambda: figure(served, "pgrecall_http_waiting") == 0, "nobody waiting for a turn")
+            assert waiting(database_url) == 1
+        until(lambda: waiting(database_url) == 0, "its end")
+
+
+def figure(served: Served, name: str) -> float:
+    lines = [line for line in served.client.get("/metrics").text.splitlines() if line.startswith(f"{name} ")]
+    return float(lines[0].split()[-1])
+
+
+def test_a_slow_body_is_given_up(kept: Served) -> None:
+    with kept.raw() as connection:
+        connection.sendall(HEAD % 1000 + b'{"query": ')
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"application/problem+json" in answer
+
+
+def test_headers_that_never_end_end_the_connection(kept: Served) -> None:
+    with kept.raw() as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+        assert read_all(connection) == b""
+    with kept.raw() as connection:  # and after a request that was in order
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he")
+        assert read_all(connection).count(b"HTTP/1.1 200") == 1
+
+
+def test_an_answer_that_nobody_reads_ends_the_connection(kept: Served, shared_url: str) -> None:
+    size = 30_000_000  # far more than sockets hold between them
+    with member(shared_url) as memory:
+        number = memory.remember("An almanac of tides.", metadata={"tides": "x" * size}).id
+    with kept.raw() as connection:
+        connection.sendall(b"GET /v1/memories/%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number)
+        # It is logged once it is over, and it is over although nobody reads.
+        kept.logged_once("route", "/v1/memories/{memory:path}")
+    assert kept.client.get("/healthz").status_code == 200
+    with serving(shared_url) as patient:  # this machine may be too busy to read all of it in two seconds
+        whole = patient.client.get(f"/v1/memories/{number}")
+    assert len(whole.content) > size
+
+
+def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
+    with member(database_url) as memory:
+        for number in range(50):
+            memory.remember(f"Contract {number} of the harbour was signed.")
+    with serving(database_url, pool_size="8", http_queue="60") as served:
+        refused = asyncio.run(crowd(served, 200))
+        assert sum(refused.values()) == 200
+        assert set(refused) <= {200, 503}
+        assert refused[200] >= 60
+        until(lambda: unready(served) == [], "readiness")  # a busy database is not waited for long
+        assert figure(served, "pgrecall_http_working") == 0
+    with serving(database_url, pool_size="8", http_queue="400") as served:
+        assert asyncio.run(crowd(served, 200)) == {200: 200}
+
+
+async def crowd(served: Served, size: int) -> Counter[int]:
+    """So many searches at once; how many ended with each status."""
+    limits = httpx.Limits(max_connections=size)
+    async with httpx.AsyncClient(
+        base_url=served.url, limits=limits, timeout=PATIENCE, trust_env=False
+    ) as client:
+        answers = await asyncio.gather(
+            *(client.post("/v1/search", content=SEARCH, headers=JSON) for _ in range(size))
+        )
+    for answer in answers:
+        if answer.status_code == 503:
+            assert is_problem(answer, 503, "service-unavailable")
+            assert 1 <= int(answer.headers["retry-after"]) <= 30
+        else:
+            assert answer.json()["hits"]
+    return Counter(answer.status_code for answer in answers)
+
+
+def test_what_runs_when_it_is_told_to_stop_is_finished(served: Served, database_url: str) -> None:
+    answers: list[httpx.Response] = []
+
+    def ask() -> None:
+        answers.append(served.client.post("/v1/search", content=SEARCH, headers=JSON))
+
+    asking = threading.Thread(target=ask)
+    with memories_locked(database_url):
+        asking.start()
+        until(lambda: waiting(database_url) == 1, "a wait")
+        served.process.send_signal(signal.SIGTERM)
+        until(lambda: refuses(served), "its refusal")
+    asking.join()
+    assert answers[0].status_code == 200
+    assert answers[0].json()["hits"]
+    assert served.process.wait(PATIENCE) == 0
+
+
+def refuses(served: Served) -> bool:
+    try:
+        served.raw().close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def unready(served: Served) -> list[str]:
+    """Why requests should go elsewhere."""
+    answer = served.client.get("/readyz")
+    problems: list[str] = answer.json()["problems"]
+    assert answer.json()["ready"] is not bool(problems)
+    assert answer.status_code == (503 if problems else 200)
+    return problems
+
+
+def test_with_another_schema_it_is_alive_and_not_ready(served: Served, database_url: str) -> None:
+    until(lambda: unready(served) == [], "readiness")
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE recall.setting SET value = '\"another\"' WHERE name = 'schema.functions' AND tenant = '*'"
+        )
+        changed = "The schema of the database has changed since this service was started."
+        until(lambda: unready(served) == [changed], "notice of the change")
+        connection.execute("DROP SCHEMA recall CASCADE")
+    assert unready(served)
+    assert is_problem(served.client.get("/v1/status"), 503, "schema-mismatch")
+    assert served.client.get("/healthz").json() == {"alive": True}

@@ -1,0 +1,121 @@
+"""The OpenAPI document: it says what the dataclasses say, and the service keeps to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+import pytest
+import schemathesis
+from fastapi.routing import APIRoute
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+import pgrecall
+from pgrecall.arguments import LayerFields
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.faces.http.app import PARTS
+from pgrecall.models.prune import PlanReport
+from pgrecall.operations.prune import PruneRequest
+from tests.acceptance.http.http_tools import Served, serving
+from tests.conftest import _database
+from tests.scale import SCALE
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+ASKED: dict[str, list[type]] = {
+    "Draft": [pgrecall.Draft],
+    "SearchRequest": [pgrecall.SearchRequest],
+    "ContextQuestion": [pgrecall.SearchRequest, pgrecall.ContextRequest],
+    "PruneBounds": [PruneRequest],
+    "Access": [pgrecall.Access],
+    "DraftLink": [pgrecall.DraftLink],
+}
+SHOWN: dict[str, type] = {
+    shape.__name__: shape
+    for shape in (
+        pgrecall.Remembered, pgrecall.StoredMemory, pgrecall.VitalityTerms, pgrecall.Link, pgrecall.Hit,
+        pgrecall.SearchResult, pgrecall.ContextBlock, pgrecall.LeftOut, pgrecall.PrunePlan,
+        pgrecall.PruneOutcome,
+        pgrecall.PlanSummary, pgrecall.PruneUndone, pgrecall.Layer, pgrecall.Setting, pgrecall.Status,
+        pgrecall.JobStatus,
+        pgrecall.JobRun, pgrecall.LayerStatus, pgrecall.Check, PlanReport,
+    )
+}  # fmt: skip
+ROUTES = [route for part in PARTS for route in part.router.routes if isinstance(route, APIRoute)]
+CASES = [
+    pytest.param(method, route.path_format, mode, id=f"{method} {route.path_format} {mode.value}")
+    for route in ROUTES
+    for method in sorted(route.methods)
+    for mode in GenerationMode
+    if mode is GenerationMode.POSITIVE or route.body_field or route.dependant.query_params
+]
+
+
+@pytest.fixture(scope="module")
+def api(server: EmbeddedServer, template: str) -> Iterator[Served]:
+    for url in _database(server, template):
+        with serving(url, http_body_bytes="2147483648") as served:
+            yield served
+
+
+@pytest.fixture(scope="module")
+def document(api: Served) -> dict[str, Any]:
+    return dict(api.client.get("/openapi.json").json())
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_request_has_the_fields_of_its_dataclasses(document: dict[str, Any], name: str) -> None:
+    schema = document["components"]["schemas"][name]
+    expected = {field.name for shape in ASKED[name] for field in fields(shape)} - {"count_tokens"}
+    assert set(schema["properties"]) == expected
+    assert schema["additionalProperties"] is False
+
+
+def test_the_change_of_a_layer_has_the_fields_of_the_client(document: dict[str, Any]) -> None:
+    schema = document["components"]["schemas"]["LayerChange"]
+    assert set(schema["properties"]) == {*get_type_hints(LayerFields), "now"}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_answer_has_the_fields_of_its_dataclass_and_what_it_computes(
+    document: dict[str, Any], name: str
+) -> None:
+    shape = SHOWN[name]
+    computed = {member for member, value in vars(shape).items() if isinstance(value, property)}
+    expected = {field.name for field in fields(shape)} | computed
+    schema = document["components"]["schemas"][name]
+    assert set(schema["properties"]) == expected == set(schema["required"])
+
+
+def test_every_operation_of_the_api_says_what_a_problem_is(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            problem = operation["responses"]["default"]["content"]["application/problem+json"]["schema"]
+            assert problem == {"$ref": "#/components/schemas/Problem"}
+            assert operation["summary"]
+            assert operation["description"]
+            assert ("security" in operation) == path.startswith("/v1/")
+
+
+@pytest.fixture(scope="module")
+def api_schema(api: Served) -> Any:
+    return schemathesis.openapi.from_url(f"{api.url}/openapi.json")
+
+
+@pytest.mark.parametrize(("method", "path", "mode"), CASES)
+def test_it_keeps_to_its_own_contract(api_schema: Any, method: str, path: str, mode: GenerationMode) -> None:
+    """What the document allows is answered as it says, what it forbids is refused, nothing is a 500.
+
+    A name of the right form may still be nobody's: so what it allows may be refused as well.
+    """
+
+    @settings(max_examples=8, derandomize=SCALE == 1, suppress_health_check=list(HealthCheck))
+    @given(api_schema[path][method].as_strategy(generation_mode=mode))
+    def holds(case: Any) -> None:
+        case.call_and_validate(timeout=PATIENCE, excluded_checks=[positive_data_acceptance])
+
+    holds()

@@ -1,0 +1,170 @@
+"""Keys over the wire: who is let in, and what each key opens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Iterator
+from functools import partial
+
+import httpx
+import pytest
+from mcp.client.session import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.cli.command_tools import Command
+from tests.acceptance.http.http_tools import Served, is_problem, member, serving
+from tests.conftest import _database
+from tests.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def ours(url: str) -> str:
+    with member(url) as memory:
+        memory.remember("Mira signs the harbour contract on Friday.", key="contract")
+        return memory.create_key("ours").secret
+
+
+@pytest.fixture(scope="module")
+def theirs(url: str) -> str:
+    with member(url, tenant="other") as memory:
+        memory.remember("The other harbour has no contract.", key="theirs")
+        return memory.create_key("theirs").secret
+
+
+@pytest.fixture(scope="module")
+def served(ours: str, theirs: str, url: str) -> Iterator[Served]:
+    with serving(url) as running:
+        yield running
+
+
+def test_a_key_opens_its_own_tenant_and_no_other(served: Served, ours: str, theirs: str) -> None:
+    with served.as_holder(ours) as mine, served.as_holder(theirs) as other:
+        number = mine.get("/v1/memories/contract").json()["id"]
+        assert mine.get("/v1/status").json()["tenant"] == "acme"
+        assert other.get("/v1/status").json()["tenant"] == "other"
+        for reference in (number, "contract"):
+            assert is_problem(other.get(f"/v1/memories/{reference}"), 404, "memory-not-found")
+            assert other.delete(f"/v1/memories/{reference}").status_code == 404
+            use = {"accesses": [{"memory": reference}]}
+            assert other.post("/v1/accesses", json=use).status_code == 404
+        found = other.post("/v1/search", json={"query": "harbour contract", "k": 50}).json()
+        assert [hit["key"] for hit in found["hits"]] == ["theirs"]
+        block = other.post("/v1/context", json={"query": "harbour contract"}).json()
+        assert "Mira" not in block["text"]
+        assert [hit["key"] for hit in mine.post("/v1/search", json={"query": "contract"}).json()["hits"]] == [
+            "contract"
+        ]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "Bearer", "Bearer pgr_unknown_but_long_enough_to_be_one", "Basic cGdyOnBncg==", "pgr_schemeless"],
+)
+def test_without_a_valid_key_nothing_is_open(served: Served, header: str) -> None:
+    headers = {"Authorization": header} if header else {}
+    for method, path in (("GET", "/v1/status"), ("POST", "/v1/search"), ("POST", "/mcp"), ("GET", "/mcp")):
+        answer = served.client.request(method, path, headers=headers)
+        assert is_problem(answer, 401, "unauthorized")
+        assert answer.headers["www-authenticate"].startswith('Bearer realm="pgrecall"')
+
+
+def test_the_probes_need_no_key_and_tell_of_no_tenant(served: Served) -> None:
+    assert served.client.get("/healthz").json() == {"alive": True}
+    ready = {"ready": True, "problems": []}
+    until(lambda: served.client.get("/readyz").json() == ready, "readiness")  # models are loaded first
+    counted = 'pgrecall_memories{layer="knowledge",zone="unknown"} 2.0'
+    until(lambda: counted in served.client.get("/metrics").text, "figures")  # they are not waited for long
+    figures = served.client.get("/metrics").text
+    assert not any(word in figures for word in ("acme", "other", "contract"))
+
+
+def test_a_key_is_made_listed_and_revoked_by_command(
+    served: Served, bare_pgrecall: Command, url: str
+) -> None:
+    pgrecall = partial(bare_pgrecall, database_url=url)
+    made = pgrecall("--tenant", "third", "key", "create", "the crane's agent", "--json").json
+    with served.as_holder(made["secret"]) as third:
+        assert third.get("/v1/status").json()["tenant"] == "third"
+        [listed] = pgrecall("--tenant", "third", "key", "list", "--json").json
+        assert (listed["id"], listed["name"]) == (made["id"], "the crane's agent")
+        assert listed["last_used_at"] is not None
+        assert made["secret"] not in json.dumps(listed)
+        assert pgrecall("--tenant", "acme", "key", "revoke", str(made["id"])).code == 2
+        assert pgrecall("--tenant", "third", "key", "revoke", str(made["id"])).out == "Revoked.\n"
+        assert is_problem(third.get("/v1/status"), 401, "unauthorized")
+    again = pgrecall("--tenant", "third", "key", "revoke", str(made["id"]))
+    assert again.out == "It was revoked before.\n"
+    assert "revoked" in pgrecall("--tenant", "third", "key", "list").out
+
+
+def test_a_new_key_is_all_that_standard_output_has(pgrecall: Command) -> None:
+    done = pgrecall("key", "create", "agent")
+    assert done.out.startswith("pgr_")
+    assert len(done.out.split()) == 1
+    assert "not shown again" in done.err
+
+
+def status(served: Served) -> httpx.Response:
+    """What it answers on the address of this machine."""
+    port = served.url.rpartition(":")[2]
+    return httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_it_listens_to_the_world_only_with_keys_or_when_told(
+    pgrecall_process: Command, database_url: str, host: str
+) -> None:
+    refused = pgrecall_process("serve", "--host", host, "--port", "0")
+    assert refused.code == 2
+    assert "There is no key" in refused.err
+    with serving(database_url, "--host", host, "--without-keys") as served:
+        port = served.url.rpartition(":")[2]
+        assert (
+            httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False).json()[
+                "tenant"
+            ]
+            == "acme"
+        )
+    with member(database_url) as memory:
+        memory.create_key("agent")
+    with serving(database_url, "--host", host) as served:
+        port = served.url.rpartition(":")[2]
+        assert (
+            httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False).status_code
+            == 401
+        )
+
+
+def test_a_port_that_is_taken_is_one_sentence(pgrecall_process: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = pgrecall_process("serve", "--port", str(taken.getsockname()[1]))
+    assert done.code == 2
+    assert "Address already in use" in done.err
+
+
+def test_agents_reach_their_own_memory_over_mcp(served: Served, ours: str, theirs: str) -> None:
+    async def ask(key: str) -> str:
+        headers = {"Authorization": f"Bearer {key}"}
+        async with (
+            httpx.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as client,
+            streamable_http_client(f"{served.url}/mcp", http_client=client) as (read, write, *_),
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            found = await session.call_tool("search", {"query": "harbour contract"})
+            return found.model_dump_json()
+
+    mine, other = asyncio.run(ask(ours)), asyncio.run(ask(theirs))
+    assert "Mira signs" in mine
+    assert "Mira signs" not in other
+    assert "The other harbour" in other

@@ -1,0 +1,156 @@
+"""Every tool and resource over both transports, in both ages of the protocol, by the SDK's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+
+from pgrecall import __version__
+from tests.acceptance.mcp.mcp_tools import TOOLS, answer, connected, over_stdio, run, served_over_http
+from tests.conftest import Query
+
+Server = StdioServerParameters | str
+
+
+@pytest.fixture(params=["stdio", "http"])
+def served(request: pytest.FixtureRequest, database_url: str) -> Iterator[Server]:
+    if request.param == "stdio":
+        yield over_stdio(database_url, tenant="acme")
+    else:
+        with served_over_http(database_url, tenant="acme") as address:
+            yield address
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_conversation_with_every_tool(served: Server, mode: str, query: Query) -> None:
+    async def scenario() -> None:
+        async with connected(served, mode) as client:
+            await says_what_it_is(client)
+            old = await answer(client, "remember", body="The gate code is 4711.", key="gate", tags=["house"])
+            new = await answer(client, "remember", body="The gate code is 2048 since May.")
+            assert (old["outcome"], new["key"]) == ("created", None)
+            await found_and_used(client, new["id"])
+            assert (await answer(client, "supersede", old="gate", new=new["id"])) == {"new": True}
+            left = (await answer(client, "search", query="gate code"))["hits"]
+            assert [hit["id"] for hit in left] == [new["id"]]
+            await asked_otherwise(client, old["id"], new["id"])
+            await linked(client, old["id"], new["id"])
+            await planned_and_forgotten(client, new["id"])
+
+    run(scenario())
+    assert query("SELECT count(*) FROM recall.memory")[0]["count"] == 2  # forgetting deletes nothing
+
+
+async def says_what_it_is(client: Client) -> None:
+    assert client.server_info is not None
+    assert (client.server_info.name, client.server_info.version) == ("pgrecall", __version__)
+    assert "search" in (client.instructions or "")
+    tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == TOOLS
+    hints = {tool.name: tool.annotations for tool in tools if tool.annotations is not None}
+    changing = {name for name, hint in hints.items() if not hint.read_only_hint}
+    assert changing == {"remember", "used", "link", "supersede", "forget", "prune_plan"}
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"remember", "forget"}
+    assert all(tool.output_schema and tool.description for tool in tools)
+
+
+async def found_and_used(client: Client, new: int) -> None:
+    found = await answer(client, "search", query="what is the gate code?", explain=True, max_chars=50)
+    assert not found["no_match"]
+    assert {hit["id"] for hit in found["hits"]} >= {new}
+    assert found["hits"][0]["why"].startswith("Found by")
+    block = await answer(client, "context", query="what is the gate code?", budget_tokens=300)
+    assert "4711" in block["text"]
+    assert block["sources"][0]["number"] == 1
+    said = {"memories": ["gate"], "search_id": found["search_id"]}
+    assert (await answer(client, "used", **said)) == {"recorded": 1}
+    said = {"memories": ["gate", new], "search_id": block["search_id"]}
+    assert (await answer(client, "used", **said)) == {"recorded": 2}
+    assert (await answer(client, "used", **said)) == {"recorded": 0}
+    assert (await answer(client, "used", memories=["gate"])) == {"recorded": 1}
+
+
+async def asked_otherwise(client: Client, old: int, new: int) -> None:
+    async def found(**question: Any) -> list[int]:
+        return [hit["id"] for hit in (await answer(client, "search", **question))["hits"]]
+
+    assert await found(since="1d") == [new]
+    assert await found(until="2020-01-01") == []
+    assert await found(query="gate", queries=["May"], hints=["2048"]) == [new]
+    both = (await answer(client, "search", query="gate code", include_superseded=True, rerank=True))["hits"]
+    assert {hit["id"]: hit["superseded_by"] for hit in both} == {old: new, new: None}
+    assert (await answer(client, "search", query="gate code", as_of="2020-01-01"))["search_id"] is None
+
+
+async def linked(client: Client, old: int, new: int) -> None:
+    assert (await answer(client, "link", source="gate", target=new, relation="supports")) == {"new": True}
+    got = await answer(client, "get", memory="gate")
+    assert (got["id"], got["superseded_by"], got["tags"]) == (old, new, ["house"])
+    links = [(link["relation"], link["other"], link["outgoing"]) for link in got["links"]]
+    assert ("supports", new, True) in links
+
+
+async def planned_and_forgotten(client: Client, new: int) -> None:
+    plan = await answer(client, "prune_plan", max_count=5)
+    assert (plan["live"], plan["planned"]) == (2, 0)
+    assert (await answer(client, "status"))["memories"] == 2
+    assert json.loads((await client.read_resource("pgrecall://health")).contents[0].text)["memories"] == 2
+    assert (await answer(client, "forget", memory=new)) == {"archived": True}
+    nothing = await answer(client, "search", query="gate code since May", authors=["nobody"])
+    assert nothing["no_match"]
+    assert "leave out authors" in nothing["advice"]
+
+
+def test_resources(database_url: str) -> None:
+    async def read(client: Client, uri: str) -> Any:
+        [content] = (await client.read_resource(uri)).contents
+        assert content.mime_type == "application/json"
+        return json.loads(content.text)
+
+    async def scenario(address: str) -> None:
+        async with connected(address) as client:
+            stored = await answer(client, "remember", body="Proof for Liv.", key="activity/proof for 100 %?")
+            assert [one.uri for one in (await client.list_resources()).resources] == ["pgrecall://health"]
+            [template] = (await client.list_resource_templates()).resource_templates
+            assert template.uri_template == "pgrecall://memory/{+memory}"
+            assert (await read(client, "pgrecall://health"))["memories"] == 1
+            key = "activity/proof%20for%20100%20%25%3F"
+            for name in (str(stored["id"]), key, f"key:{key}"):
+                assert (await read(client, f"pgrecall://memory/{name}"))["body"] == "Proof for Liv."
+            for uri, sentence in {
+                "pgrecall://memory/nowhere": "There is no memory with key 'nowhere'",
+                "pgrecall://memory/999": "There is no memory with id 999",
+                "pgrecall://memory/": "There is no resource",
+                "pgrecall://memory/a%00b": "The key holds a NUL character",
+                "file:///etc/passwd": "There is no resource",
+            }.items():
+                with pytest.raises(MCPError, match=sentence):
+                    await client.read_resource(uri)
+            with pytest.raises(MCPError, match=r"There is no tool 'erase'. There are search, context"):
+                await client.call_tool("erase", {})
+
+    with served_over_http(database_url) as address:
+        run(scenario(address))
+
+
+def test_two_clients_at_once(served: Server, query: Query) -> None:
+    async def one(name: str) -> None:
+        async with connected(served) as client:
+            for number in range(10):
+                await answer(client, "remember", body=f"{name} saw heron {number}.", key=f"{name}/{number}")
+            asked = (answer(client, "search", query=f"{name} heron {number}") for number in range(20))
+            found = await asyncio.gather(*asked)
+            assert not any(result["no_match"] for result in found)
+
+    async def scenario() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(one("Mira"))
+            tasks.create_task(one("Odile"))
+
+    run(scenario())
+    assert query("SELECT count(*) FROM recall.memory")[0]["count"] == 20

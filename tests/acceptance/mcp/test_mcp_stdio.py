@@ -1,0 +1,226 @@
+"""The server as an editor's child: its beginning, what is on its standard output, and its end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import psycopg
+import pytest
+from mcp import Client
+
+from pgrecall.schema import migrate
+from tests.acceptance.cli.command_tools import environment
+from tests.acceptance.mcp.mcp_tools import answer, command, connected, eventually, over_stdio, refusal, run
+from tests.conftest import DIMENSIONS, Query
+from tests.waiting import PATIENCE
+
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+
+class Child:
+    """A server whose lines are written and read one by one."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.said: list[bytes] = []
+        self._number = 0
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    def write(self, line: bytes) -> None:
+        self.stdin.write(line + b"\n")
+        self.stdin.flush()
+
+    def send(self, method: str, **params: Any) -> int:
+        self._number += 1
+        asked = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        self.write(json.dumps(asked).encode())
+        return self._number
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """The result of a request; other lines on the way must be of the protocol too."""
+        number = self.send(method, **params)
+        assert self.process.stdout is not None
+        while line := self.process.stdout.readline():
+            self.said.append(line)
+            message = json.loads(line)
+            assert message["jsonrpc"] == "2.0"
+            if message.get("id") == number:
+                return message["result"]
+        raise AssertionError("it ended without an answer")
+
+    def greet(self) -> None:
+        assert self.ask("initialize", **HELLO)["serverInfo"]["name"] == "pgrecall"
+        self.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+
+    def ended(self) -> tuple[int, bytes, str]:
+        """Its exit code, what was left on its standard output, and its standard error."""
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err.decode()
+
+
+@contextmanager
+def child(**settings: str) -> Iterator[Child]:
+    with subprocess.Popen(
+        command(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tenant="acme", **settings),
+    ) as process:
+        try:
+            yield Child(process)
+        finally:
+            process.kill()
+
+
+@contextmanager
+def held_up(database_url: str) -> Iterator[None]:
+    """Whoever reads memories waits meanwhile."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute("LOCK TABLE recall.memory IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+def waiting(query: Query) -> int:
+    """How many statements wait for a lock in this database."""
+    states = "SELECT wait_event_type FROM pg_stat_activity WHERE datname = current_database()"
+    return [row["wait_event_type"] for row in query(states)].count("Lock")
+
+
+def test_it_ends_when_its_client_closes_standard_input(database_url: str) -> None:
+    with child(database_url=database_url) as server:
+        server.greet()
+        stored = server.ask("tools/call", name="remember", arguments={"body": "The gate code is 4711."})
+        assert stored["structuredContent"]["outcome"] == "created"
+        server.stdin.close()
+        server.process.stdin = None
+        assert server.ended() == (0, b"", "")
+
+
+def test_it_ends_before_anything_was_asked(database_url: str) -> None:
+    with child(database_url=database_url) as server:
+        assert server.ended()[0] == 0
+
+
+@pytest.mark.parametrize("how", ["standard input ends", "SIGTERM", "SIGINT"])
+def test_what_it_was_doing_ends_with_it(how: str, database_url: str, query: Query) -> None:
+    with child(database_url=database_url) as server:
+        server.greet()
+        with held_up(database_url):
+            server.send("tools/call", name="search", arguments={"query": "gate"})
+            run(eventually(lambda: waiting(query) == 1, "the search waits"))
+            if how == "standard input ends":
+                server.stdin.close()
+                server.process.stdin = None
+            else:
+                server.process.send_signal(signal.Signals[how])
+                server.process.wait(timeout=PATIENCE)  # its standard input is still open
+            code, out, err = server.ended()
+            run(eventually(lambda: waiting(query) == 0, "nobody waits"))
+        assert code == {"standard input ends": 0, "SIGTERM": 143, "SIGINT": 130}[how]
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
+        assert "Traceback" not in err
+
+
+def test_lines_that_are_no_messages_do_no_harm(database_url: str) -> None:
+    with child(database_url=database_url) as server:
+        server.greet()
+        for line in (b"hello", b"{", b"[]", b"\xff\xfe\x00", b'{"jsonrpc": "2.0"}', b"", b"[" * 100_000):
+            server.write(line)
+        server.write(b'{"jsonrpc": "2.0", "id": null, "method": "tools/call", "params": [1, 2]}')
+        server.write(b'{"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": {"name": 7}}')
+        server.write(
+            b'{"jsonrpc": "2.0", "id": "y", "method": "tools/call",'
+            b' "params": {"name": "search", "arguments": {"query": "\\ud800"}}}'
+        )
+        found = server.ask("tools/call", name="search", arguments={"query": "gate"})
+        assert found["structuredContent"]["no_match"]
+        server.stdin.close()
+        server.process.stdin = None
+        code, out, err = server.ended()
+        assert (code, out) == (0, b"")
+        assert "Traceback" not in err
+
+
+def test_a_call_that_is_cancelled_is_cancelled_in_postgres(database_url: str, query: Query) -> None:
+    with child(database_url=database_url) as server:
+        server.greet()
+        with held_up(database_url):
+            number = server.send("tools/call", name="search", arguments={"query": "gate"})
+            run(eventually(lambda: waiting(query) == 1, "the search waits"))
+            cancelled = {"requestId": number, "reason": "the user pressed Escape"}
+            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
+            server.write(json.dumps(message).encode())
+            run(eventually(lambda: waiting(query) == 0, "nobody waits"))
+        assert server.ask("tools/call", name="status", arguments={})["structuredContent"]["memories"] == 0
+
+
+def test_a_database_that_is_made_later(empty_database: str) -> None:
+    async def scenario() -> None:
+        async with connected(over_stdio(empty_database)) as client:
+            assert len((await client.list_tools()).tools) == 10
+            assert "pgrecall init" in await refusal(client, "search", query="gate")
+            assert "pgrecall init" in await refusal(client, "status")
+            migrate.upgrade(empty_database, dimensions=DIMENSIONS)
+            assert (await answer(client, "search", query="gate"))["no_match"]
+
+    run(scenario())
+
+
+def test_a_database_that_is_not_there() -> None:
+    async def scenario() -> None:
+        nowhere = over_stdio("postgresql://127.0.0.1:1/none", connect_timeout="1")
+        async with connected(nowhere) as client:
+            for tool, arguments in (
+                ("search", {"query": "gate"}),
+                ("remember", {"body": "a"}),
+                ("status", {}),
+            ):
+                said = await refusal(client, tool, **arguments)
+                assert "127.0.0.1" in said, said
+                assert "Traceback" not in said
+
+    run(scenario())
+
+
+@pytest.mark.slow
+def test_without_a_database_it_starts_one_of_its_own(open_folder: Path) -> None:
+    async def scenario(client: Client) -> None:
+        assert (await answer(client, "remember", body="The gate code is 4711.", key="gate"))["id"] == 1
+        assert not (await answer(client, "search", query="gate code"))["no_match"]
+
+    async def twice() -> None:
+        server = over_stdio("", data_dir=str(open_folder / "data"))
+        assert server.env is not None
+        del server.env["PGRECALL_DATABASE_URL"]
+        async with connected(server) as one, connected(server) as other:
+            await scenario(one)
+            assert (await answer(other, "get", memory="gate"))["body"] == "The gate code is 4711."
+
+    run(twice())
+
+
+def test_without_the_sdk_it_says_what_to_install(database_url: str) -> None:
+    hidden = "import sys; sys.modules['mcp'] = None; from pgrecall.faces.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", hidden, "mcp"],
+        env=environment(database_url=database_url),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: mcp is not installed. Install it with: pip install 'pgrecall[mcp]'\n"

@@ -1,0 +1,221 @@
+"""The page in Chromium: by keyboard, in the dark, on a telephone, with its script and without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pgrecall import Draft, Memory
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.page.browser_tools import CONTRASTS, Watched, browsing
+from tests.conftest import _database
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+VIEWS = (
+    "/",
+    "/?q=ferry",
+    "/overview",
+    "/overview/alive",
+    "/memory/ferry",
+    "/links/pier",
+    "/prune",
+    "/prune/1",
+    "/upkeep",
+)
+STOPS = """() => [
+  ...document.querySelectorAll("a[href], button, summary, select, .scroll, input:not([type=hidden])"),
+].filter((stop) => stop.checkVisibility()).length"""
+FOCUSED = """() => {
+  const at = document.activeElement, style = (element) => getComputedStyle(element);
+  const ringed = at.matches(".dot")
+    ? style(at.querySelector(".point")).strokeWidth === "2.5px"
+    : style(at).outlineStyle !== "none" || at === document.body;
+  return [`${at.tagName} ${[...document.querySelectorAll("*")].indexOf(at)}`, ringed];
+}"""
+"""Which element has the focus, and whether it shows that it has."""
+
+OLD = datetime.now(UTC) - timedelta(days=900)
+
+
+def fill(memory: Memory) -> str:
+    """Memories that are linked, used and old, a plan, and the key that opens them."""
+    texts = {
+        "ferry": "The ferry leaves at seven.",
+        "pier": "The pier is wet.",
+        "harbour": "The harbour is closed.",
+    }
+    memory.remember_many([Draft(text, title=f"The {key}", key=key) for key, text in texts.items()])
+    memory.remember_many([Draft("w" * 4000, title="unbroken" * 30, key="long")])
+    buoys = [
+        Draft(f"An old buoy number {n}.", layer="activity", key=f"buoy/{n}", occurred_at=OLD)
+        for n in range(3)
+    ]
+    memory.remember_many(buoys, now=OLD)
+    memory.link("ferry", "pier")
+    memory.link("pier", "harbour")
+    memory.refresh_graph()
+    memory.record_access("ferry", "used")
+    memory.plan_prune(max_share=1.0, grace_days=0)
+    return memory.create_key("browser").secret
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browsing() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def served(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[tuple[Served, str]]:
+    """A service that needs a key, and its key; none is started where there is no browser."""
+    for url in _database(server, template):
+        with member(url) as memory:
+            key = fill(memory)
+        with serving(url) as running:
+            yield running, key
+
+
+@pytest.fixture(scope="module")
+def signed(browser: Browser, served: tuple[Served, str]) -> dict[str, object]:
+    """The cookies of somebody who has signed in through the form, with the keyboard alone."""
+    running, key = served
+    with browser.new_context(base_url=running.url) as context:
+        context.set_default_timeout(PATIENCE * 1000)
+        page = context.new_page()
+        page.goto("/overview")
+        page.wait_for_function("document.activeElement.name === 'key'")
+        page.keyboard.type(key)
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Overview", level=1).wait_for()
+        assert page.evaluate("document.cookie") == "", "scripts cannot read it"
+        state: dict[str, object] = dict(context.storage_state())
+    return state
+
+
+@pytest.fixture
+def page(
+    browser: Browser, served: tuple[Served, str], signed: dict[str, object], request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    """A page of somebody signed in; a test may ask for another window. Nothing may go wrong in it."""
+    window = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
+    with browser.new_context(base_url=served[0].url, storage_state=signed, **window) as context:
+        context.set_default_timeout(PATIENCE * 1000)
+        opened = context.new_page()
+        watched = Watched(opened, served[0].url)
+        yield opened
+        assert watched.wrong == []
+
+
+def test_a_question_is_asked_and_its_answers_are_judged_by_keyboard_alone(page: Page) -> None:
+    page.goto("/overview")
+    page.keyboard.press("/")
+    page.wait_for_url(lambda url: url.endswith("/"))
+    page.wait_for_function("document.activeElement.id === 'q'")
+    page.keyboard.type("when does the ferry leave")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".answer")
+    page.wait_for_load_state()  # and its script with it
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.textContent.trim()") == "The ferry"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.value") == "used"
+    page.keyboard.press("Enter")
+    page.locator(".answer").first.get_by_text("Noted: used.").wait_for()
+    assert page.locator(".answer").first.locator("button[value=used]").get_attribute("aria-pressed") == "true"
+    assert "search=" not in page.url, "a verdict does not reload the page"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+
+
+def test_the_reasons_are_drawn_to_one_scale(page: Page) -> None:
+    page.goto("/?q=the+ferry+and+the+wet+pier")
+    steps = page.eval_on_selector_all(
+        ".answer tbody tr",
+        "rows => rows.filter(row => !row.matches('.sum, .none')).map(row => ["
+        "Math.abs(parseFloat(row.querySelector('.number').textContent.replace('−', '-'))),"
+        "row.querySelector('rect').getBoundingClientRect().width])",
+    )
+    assert len(steps) >= 6
+    large = [(value, width) for value, width in steps if value > 0.3]
+    assert all(width > 0 for _, width in steps)
+    scales = [width / value for value, width in large]
+    assert max(scales) < 1.1 * min(scales)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+        {"color_scheme": "dark", "viewport": {"width": 360, "height": 800}},
+    ],
+    indirect=True,
+    ids=["light and wide", "dark and narrow"],
+)
+def test_every_view_can_be_read(page: Page) -> None:
+    backgrounds = set()
+    for path in VIEWS:
+        page.goto(path)
+        assert page.evaluate(CONTRASTS) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
+        backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    assert backgrounds == {"rgb(23, 21, 18)" if dark else "rgb(252, 251, 249)"}
+
+
+def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None:
+    for path in ("/?q=ferry", "/links/pier", "/prune"):
+        page.goto(path)
+        page.evaluate("document.activeElement.blur()")
+        reached = set()
+        for _ in range(page.evaluate(STOPS) + 2):
+            page.keyboard.press("Tab")
+            place, ringed = page.evaluate(FOCUSED)
+            assert ringed, f"{path}: nothing shows that {place} has the focus"
+            reached.add(place)
+        assert len(reached) >= page.evaluate(STOPS), path
+
+
+def test_the_curve_of_a_memory_is_read_off(page: Page) -> None:
+    page.goto("/memory/ferry")
+    curve = page.locator("svg.life")
+    box = curve.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2)
+    assert "vitality will be" in page.locator(".reading").inner_text()
+    lengths = page.eval_on_selector_all("path.curve", "paths => paths.map(path => path.getTotalLength())")
+    assert len(lengths) == 2
+    assert min(lengths) > 50
+    page.mouse.move(0, 0)
+    assert page.locator(".reading").inner_text() == ""
+
+
+def test_from_node_to_node(page: Page) -> None:
+    page.goto("/links/ferry")
+    page.locator("a.dot", has=page.locator("rect.point")).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Around The pier").wait_for()
+
+
+@pytest.mark.parametrize("page", [{"java_script_enabled": False}], indirect=True, ids=["without a script"])
+def test_a_plan_is_applied_and_undone(page: Page) -> None:
+    page.goto("/prune")
+    page.get_by_label("At most this share, in %").fill("100")
+    page.get_by_label("Safe for so many days after a use").fill("0")
+    page.get_by_label("activity").check()
+    page.get_by_role("button", name="Make a plan").click()
+    page.locator(".status strong", has_text="planned").wait_for()
+    page.get_by_label("Archive 3 memories").check()
+    page.get_by_role("button", name="Apply the plan").click()
+    page.locator(".decide", has_text="3 memories were archived").wait_for()
+    page.get_by_label("Bring back what this plan archived").check()
+    page.get_by_role("button", name="Undo the plan").click()
+    page.locator(".status strong", has_text="undone").wait_for()

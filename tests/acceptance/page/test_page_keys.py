@@ -1,0 +1,154 @@
+"""The page where keys are needed: signing in and out, sessions that end, and tenants that do not meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.http.http_tools import Served, is_problem, member, serving
+from tests.acceptance.page.page_tools import Page, complaints, sent
+from tests.conftest import _database
+from tests.waiting import PATIENCE
+
+pytestmark = pytest.mark.slow
+
+COOKIE = "pgrecall_session"
+
+
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def keys(url: str) -> dict[str, str]:
+    """A key of either tenant, each of which holds one memory."""
+    made = {}
+    for tenant in ("acme", "other"):
+        with member(url, tenant=tenant) as memory:
+            memory.remember(f"The harbour of {tenant}.", key=f"of-{tenant}")
+            made[tenant] = memory.create_key("page").secret
+    return made
+
+
+@pytest.fixture(scope="module")
+def served(keys: dict[str, str], url: str) -> Iterator[Served]:
+    with serving(url) as running:
+        yield running
+
+
+@pytest.fixture
+def browser(served: Served) -> Iterator[httpx.Client]:
+    """A client with cookies of its own, that follows no redirect by itself."""
+    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as client:
+        yield client
+
+
+def signed_in(browser: httpx.Client, key: str, path: str = "/") -> httpx.Response:
+    return sent(browser, Page(browser.get(path)).form("/sign-in"), key=key)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/?q=harbour", "/overview", "/memory/1", "/links/1", "/prune", "/upkeep"]
+)
+def test_without_a_key_there_is_only_the_form(browser: httpx.Client, path: str) -> None:
+    answer = browser.get(path)
+    page = Page(answer)
+    assert answer.status_code == 401
+    assert page.form("/sign-in").fields["following"] == path
+    assert complaints(page) == []
+    assert "harbour of" not in page.said
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_key_opens_what_was_asked_for_and_its_tenant_alone(
+    browser: httpx.Client, keys: dict[str, str]
+) -> None:
+    answer = signed_in(browser, keys["acme"], "/?q=harbour")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/?q=harbour")
+    kept = answer.headers["set-cookie"].lower()
+    assert all(part in kept for part in ("httponly", "samesite=strict", "path=/", "max-age=43200"))
+    assert keys["acme"] not in answer.headers["set-cookie"]
+    found = Page(browser.get("/?q=harbour"))
+    assert "The harbour of acme." in found.said
+    assert "of other" not in found.said
+    assert browser.get("/memory/of-other").status_code == 404
+    assert "tenant acme" in found.said
+
+
+@pytest.mark.parametrize("key", ["", "nonsense", "pgr_unknown_but_long_enough_to_be_one", "pgr_\u00e9\u00e9"])
+def test_another_key_opens_nothing(browser: httpx.Client, key: str) -> None:
+    answer = signed_in(browser, key)
+    assert answer.status_code == 401
+    assert "unknown or revoked" in Page(answer).said
+    assert COOKIE not in browser.cookies
+
+
+def test_signing_out_ends_every_copy_of_a_session(
+    browser: httpx.Client, keys: dict[str, str], served: Served
+) -> None:
+    signed_in(browser, keys["acme"])
+    copied = browser.cookies[COOKIE]
+    sent(browser, Page(browser.get("/prune")).form("/sign-out"))
+    assert COOKIE not in browser.cookies
+    with httpx.Client(
+        base_url=served.url, cookies={COOKIE: copied}, timeout=PATIENCE, trust_env=False
+    ) as thief:
+        assert thief.get("/prune").status_code == 401
+
+
+def test_a_revoked_key_opens_nothing_from_the_next_request_on(browser: httpx.Client, url: str) -> None:
+    with member(url) as memory:
+        made = memory.create_key("short-lived")
+        signed_in(browser, made.secret)
+        assert browser.get("/prune").status_code == 200
+        memory.revoke_key(made.key.id)
+    answer = browser.get("/prune")
+    assert answer.status_code == 401
+    assert "has been revoked" in Page(answer).said
+
+
+def test_a_form_belongs_to_its_session(browser: httpx.Client, keys: dict[str, str], served: Served) -> None:
+    signed_in(browser, keys["acme"])
+    form = Page(browser.get("/prune")).form("/prune")
+    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as other:
+        signed_in(other, keys["acme"])
+        stale = sent(other, form)
+    assert stale.status_code == 403
+    assert "open the page anew" in Page(stale).said
+    assert sent(browser, form, grace_days="0").status_code == 303
+
+
+def test_nobody_is_signed_in_by_another_site(browser: httpx.Client, keys: dict[str, str]) -> None:
+    form = Page(browser.get("/")).form("/sign-in")
+    answer = browser.post(
+        "/sign-in", data={**form.fields, "key": keys["other"]}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert answer.status_code == 403
+    assert COOKIE not in browser.cookies
+
+
+@pytest.mark.parametrize(
+    "following", ["https://evil.example/", "//evil.example", "/\\evil.example", "overview", ""]
+)
+def test_signing_in_leads_nowhere_else(browser: httpx.Client, keys: dict[str, str], following: str) -> None:
+    form = Page(browser.get("/")).form("/sign-in")
+    answer = sent(browser, form, key=keys["acme"], following=following)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_a_session_opens_the_page_and_not_the_api(browser: httpx.Client, keys: dict[str, str]) -> None:
+    signed_in(browser, keys["acme"])
+    assert is_problem(browser.get("/v1/status"), 401, "unauthorized")
+    assert is_problem(browser.post("/v1/search", json={"query": "harbour"}), 401, "unauthorized")
+
+
+def test_no_line_of_the_log_holds_a_key(browser: httpx.Client, keys: dict[str, str], served: Served) -> None:
+    signed_in(browser, keys["acme"])
+    served.logged_once("route", "/sign-in")
+    lines = str(served.logged())
+    assert not any(key in lines or key[4:20] in lines for key in keys.values())
+    assert browser.cookies[COOKIE] not in lines

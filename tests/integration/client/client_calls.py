@@ -1,0 +1,127 @@
+"""Every method of a client, called in an order in which each has something to do.
+
+Both clients are put through the same calls on databases of their own, so every value is fixed: ids follow
+from the order, and moments are given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pgrecall import Access, Draft, Problem
+
+NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
+OLD = NOW - timedelta(days=400)
+
+
+class Call(NamedTuple):
+    """A method, and what it is given."""
+
+    name: str
+    positional: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = {}
+    by_the_clock: bool = False
+    """Its result depends on when it was made: it is there for those that follow."""
+
+
+EXPORT = Path(__file__).with_name("empty_export.jsonl")
+
+CALLS = (
+    Call("import_from", (EXPORT,)),
+    Call("remember", ("Mira signs the harbour contract on Friday",), {"key": "contract", "occurred_at": OLD}),
+    Call("remember_many", ([Draft("The harbour opens", key="harbour", occurred_at=OLD)],), {"now": NOW}),
+    Call("remember_many", ([],)),
+    Call(
+        "import_drafts",
+        ([Draft("The ferry leaves at noon", key="ferry", source="notes"), Problem("b.md", "it is empty")],),
+        {"source": "notes"},
+    ),
+    Call("keys_of", ("notes",)),
+    Call("link", ("harbour", "contract"), {"now": NOW}),
+    Call("supersede", ("ferry", "harbour"), {"now": NOW}),
+    Call("record_access", ("harbour",), {"at": NOW, "now": NOW, "idempotency_key": "once"}),
+    Call("record_access", ("harbour",), {"at": NOW, "now": NOW, "idempotency_key": "once"}),
+    Call("record_accesses", ([Access("contract", "used", OLD), Access("harbour")],), {"now": NOW}),
+    Call("fold"),
+    Call("refresh_statistics", (), {"now": NOW}),
+    Call("refresh_graph"),
+    Call("get", ("harbour",), {"now": NOW}),
+    Call("search", ("harbour contract",), {"now": NOW}),
+    Call("context", ("harbour contract",), {"now": NOW, "budget_tokens": 400, "count_tokens": len}),
+    Call("set_layer", ("diary",), {"now": NOW, "metabolic_rate": 2.0}),
+    Call("use_preset", ("seed",), {"now": NOW}),
+    Call("layers"),
+    Call("drop_layer", ("diary",), {"now": NOW}),
+    Call("configure", ("prune.grace_days", 1.0)),
+    Call("tuning"),
+    Call("pin", ("ferry",), {"now": NOW}),
+    Call("plan_prune", (), {"now": NOW + timedelta(days=4000), "max_share": 1.0}),
+    Call("prune_plans", (), {"limit": 3}),
+    Call("prune_plan", (1,)),
+    Call("apply_prune", (1,), {"now": NOW + timedelta(days=4000)}),
+    Call("undo_prune", (1,), {"now": NOW + timedelta(days=4000)}),
+    Call("vitality_as_of", ("contract", NOW)),
+    Call("zones_as_of", (NOW,)),
+    Call("rebuild", (["contract"],)),
+    Call("verify", (), {"now": NOW}),
+    Call("run_job", ("statistics",), {"now": NOW}),
+    Call("job_runs", ("statistics",), {"limit": 1}),
+    Call("jobs", (), {"now": NOW}),
+    Call("status", (), {"now": NOW}),
+    Call("forget", ("ferry",), {"now": NOW}),
+    Call("context", ("harbour contract",), {"k": 2}, by_the_clock=True),
+    Call("used", (1, "harbour")),
+    Call("rejected", (1, ["contract"])),
+    Call("feedback"),
+    Call("feedback_qrels"),
+    Call("relevance_models"),
+    Call("rerank_models"),
+    Call("reset_calibration"),
+    Call("languages"),
+    Call("set_language", ("german",)),
+    Call("accesses_of", ("harbour",)),
+    Call("vitality_histogram", (4,), {"now": NOW}),
+    Call("vitality_curve", ("harbour", [OLD, NOW]), {"now": NOW}),
+    Call("overview", (["alive", "unused"],), {"now": NOW, "bins": 4, "limit": 2}, by_the_clock=True),
+    Call("zones_over_time", ([NOW],)),
+    Call("neighbourhood", ("harbour",), {"now": NOW}, by_the_clock=True),
+    Call("export_to", (BytesIO(),), {"now": NOW}),
+    Call("any_key"),
+    Call("create_key", ("editor",), {"now": NOW}, by_the_clock=True),  # its secret is random
+    Call("revoke_key", (1,), {"now": NOW}),
+    Call("api_keys"),
+    Call("key_holder", ("no such secret",)),
+    Call("schema_state"),
+    Call("caller"),
+    Call("census", by_the_clock=True),
+)
+
+_OF_THE_CLOCK = {
+    "last_shown_at",
+    "at",
+    "created_at",
+    "due_at",
+    "finished_at",
+    "last_access_at",
+    "seconds",
+    "started_at",
+    "statistics_at",
+    "timings",
+    "updated_at",
+}
+"""Fields that tell when a call was made, or how long it took."""
+
+
+def timeless(value: Any) -> Any:
+    """A result without what the clock of the database put into it."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {name: timeless(held) for name, held in fields.items() if name not in _OF_THE_CLOCK}
+    if isinstance(value, (tuple, list)):
+        return [timeless(each) for each in value]
+    return value

@@ -1,0 +1,122 @@
+"""Everything as the roles it is meant for: real logins over real connections, none of them a superuser."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from pgrecall import DatabaseUnsuitable, Memory
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.schema import roles
+from pgrecall.search.embed.embedder import HashEmbedder
+from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, _database
+from tests.integration.client.client_calls import CALLS, timeless
+from tests.waiting import PATIENCE
+
+NOT_ALIKE = {"caller", "overview"}
+"""Tells who asks; and when memories leave their zone, to the microsecond, after uses by the clock."""
+
+LogIn = Callable[..., Memory]
+
+
+@pytest.fixture
+def log_in(database_url: str) -> Iterator[LogIn]:
+    """A client that logs in as a role of its own with these rights, bound to a tenant (``*``: to none)."""
+    made: list[str] = []
+    clients: list[Memory] = []
+
+    def run(may: roles.Rights, tenant: str = "*") -> Memory:
+        role = f"role_{uuid.uuid4().hex[:12]}"
+        roles.create(database_url, role, may=may, tenant=tenant, password=None)
+        made.append(role)
+        settings = Settings(
+            tenant="acme", embedder="hash", embedder_dimensions=DIMENSIONS, database_url=database_url
+        )
+        url = make_conninfo(database_url, user=role)
+        clients.append(Memory(url, settings=settings, embedder=HashEmbedder(DIMENSIONS)))
+        return clients[-1]
+
+    yield run
+    for client in clients:
+        client.close()
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        for role in made:
+            admin.execute(f"DROP ROLE {role}".encode())
+
+
+def test_a_role_may_be_kept_out_of_the_log_by_many_at_once(log_in: LogIn, database_url: str) -> None:
+    """As where programs start their first clients of an embedded server together."""
+    reader = log_in("reader")
+    role = reader.caller().role
+    barrier = threading.Barrier(6)
+
+    def say(_: int) -> None:
+        barrier.wait(PATIENCE)
+        for _ in range(20):
+            roles.keep_out_of_the_log(database_url, role)
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(say, range(6)))
+    with psycopg.connect(database_url) as admin:
+        settings = "SELECT setconfig FROM pg_db_role_setting WHERE setrole = %s::regrole"
+        assert admin.execute(settings, (role,)).fetchall() == [(["log_min_messages=log"],)]
+
+
+def test_a_worker_does_everything_as_a_superuser_would(
+    log_in: LogIn, server: EmbeddedServer, template: str
+) -> None:
+    def answers(client: Memory) -> list[Any]:
+        return [timeless(getattr(client, call.name)(*call.positional, **call.named)) for call in CALLS]
+
+    worker = log_in("worker")
+    for url in _database(server, template):
+        settings = replace(worker.settings, database_url=None)
+        with Memory(url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as superuser:
+            expected = answers(superuser)
+    for call, wanted, found in zip(CALLS, expected, answers(worker), strict=True):
+        assert found == wanted or call.by_the_clock or call.name in NOT_ALIKE, call.name
+
+
+def test_a_worker_runs_the_jobs_of_all_tenants(log_in: LogIn) -> None:
+    worker = log_in("worker")
+    for tenant in ("acme", "globex"):
+        worker.for_tenant(tenant).remember("The harbour opens")
+    for job in ("fold", "vitality", "graph", "statistics", "expire", "prune", "verify", "embed"):
+        outcomes = worker.run_job(job, all_tenants=True)
+        assert [(run.tenant, run.state) for run in outcomes] == [("acme", "done"), ("globex", "done")], job
+    assert [run.state for run in worker.run_job("partitions")] == ["done"]
+
+
+def test_a_bound_worker_runs_the_jobs_of_its_tenant_alone(log_in: LogIn) -> None:
+    for tenant in ("acme", "globex"):
+        log_in("app").for_tenant(tenant).remember("The harbour opens")
+    bound = log_in("worker", "acme")
+    assert [run.tenant for run in bound.run_job("statistics", all_tenants=True)] == ["acme"]
+    [refused] = bound.run_job("partitions")
+    assert (refused.state, "that concerns all tenants" in str(refused.error)) == ("failed", True)
+
+
+def test_an_app_runs_no_jobs_and_a_reader_changes_nothing(log_in: LogIn) -> None:
+    app, reader = log_in("app"), log_in("reader", "acme")
+    app.remember("The harbour opens", key="harbour")
+    [refused] = app.run_job("statistics")
+    assert (refused.state, "permission denied" in str(refused.error)) == ("failed", True)
+    assert reader.get("harbour").body == "The harbour opens"
+    assert reader.search("harbour", log=False).hits[0].key == "harbour"
+    for change in (
+        lambda: reader.remember("No"),
+        lambda: reader.forget("harbour"),
+        lambda: reader.search("harbour"),
+        lambda: reader.configure("prune.grace_days", 1.0),
+    ):
+        with pytest.raises(DatabaseUnsuitable, match="permission denied"):
+            change()

@@ -1,0 +1,70 @@
+"""Names in a question: misspelt, without accents, as keys; and the question that is left without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psycopg
+import pytest
+
+from tests.conftest import Query
+from tests.integration.search.test_words import found, remember
+
+
+def names(sql: Query, question: str, unknown: Sequence[str] = ()) -> dict[tuple[str, int | None], float]:
+    rows = sql(
+        "SELECT * FROM recall.names_in('acme', recall.language_of('acme'), %s, %s::text[])",
+        (question, list(unknown)),
+    )
+    return {(row["phrase"], row["memory_id"]): row["similarity"] for row in rows}
+
+
+def test_a_misspelt_name_is_found(sql: Query) -> None:
+    cedric = remember(sql, "A pilot", title="Cedric Hurst", layer="entity")
+    remember(sql, "A carpenter", title="Mira Okafor", layer="entity")
+    assert found(sql, "Cedrci Hurst")[0] == cedric
+    assert names(sql, "Cedrci Hurst")["cedrci hurst", cedric] == pytest.approx(0.625)
+    asked = "what did Cedrci Hurst say about the pump last week"
+    assert ("cedrci hurst", cedric) in names(sql, asked, ["cedrci"])
+    assert names(sql, asked) == {}
+
+
+def test_accents_do_not_tell_names_apart(sql: Query) -> None:
+    jose = remember(sql, "A pilot", title="José Muñoz", layer="entity", aliases=["Pepe"])
+    note = remember(sql, "The pump is mended", author="Zoë Åberg")
+    for written in ("José Muñoz", "Jose Munoz", "JOSÉ MUNOZ"):
+        assert names(sql, f"what does {written} pay for?") == {(written.lower(), jose): 1.0}
+        assert found(sql, written)[0] == jose
+    for written in ("Zoë", "Zoe", "zoe aberg"):
+        assert (written.lower(), None) in names(sql, f"what did {written} mend")
+    assert found(sql, "what did Zoe mend") == [note]
+
+
+def test_a_key_in_a_question_names_its_memory(sql: Query) -> None:
+    plan = remember(sql, "Sail at noon", key="notes/plan-7")
+    remember(sql, "Three", key="3")
+    assert names(sql, "what does notes/plan-7 say?") == {("notes/plan-7", plan): 1.0}
+    assert names(sql, "3 things to mend, at 3:30") == {}
+
+
+def test_many_questions_lose_their_names_in_one_call(sql: Query) -> None:
+    remember(sql, "A pilot", title="Cedric Hurst", layer="entity")
+    remember(sql, "The pump is mended", author="Mira Okafor")
+    rows = sql(
+        "SELECT * FROM recall.questions_without_names(%s)",
+        (["what does Cedric Hurst pay", "the pump", "Mira's pump", "Cedric Hurst"],),
+    )
+    assert rows == [
+        {"place": 1, "question": "what does pay", "names": ["cedric hurst"]},
+        {"place": 2, "question": "the pump", "names": []},
+        {"place": 3, "question": "pump", "names": ["mira"]},
+        {"place": 4, "question": "Cedric Hurst", "names": []},
+    ]
+    assert sql("SELECT * FROM recall.questions_without_names('{}')") == []
+
+
+@pytest.mark.parametrize("queries", [["pump", ""], ["pump", None], ["x" * 10_001]])
+def test_a_question_that_cannot_be_asked_is_refused(sql: Query, queries: list[str | None]) -> None:
+    refused = r"^The query (is empty|has 10001 characters)"
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match=refused):
+        sql("SELECT * FROM recall.questions_without_names(%s::text[])", (queries,))

@@ -1,0 +1,134 @@
+"""Filters let through exactly what they say, in every arm."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from pgrecall.client import Memory
+from tests.conftest import NOW, Query
+from tests.integration.search.search_tools import DAY, keys, remember, search, vector
+
+JANUARY, FEBRUARY, MARCH = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 2, 3))
+
+
+@pytest.fixture
+def harbour(query: Query) -> Query:
+    """One memory for each way to be filtered out; every one speaks of the harbour."""
+    remember(query, "harbour", key="plain", occurred_at=JANUARY)
+    remember(query, "harbour", key="entity", layer="entity", title="Ropeworks", occurred_at=FEBRUARY)
+    remember(query, "harbour", key="said", layer="episodic", role="user", author="Mira", occurred_at=FEBRUARY)
+    remember(
+        query, "harbour", key="answered", layer="episodic", role="assistant", author="Bot", occurred_at=MARCH
+    )
+    remember(
+        query, "harbour", key="tagged", tags=["tide", "gauge"], occurred_at=MARCH - timedelta(microseconds=1)
+    )
+    remember(query, "harbour", key="half-tagged", tags=["tide"], occurred_at=MARCH)
+    for key in ("archived", "superseded", "expired", "not-yet", "no-more"):
+        remember(query, "harbour", key=key, tags=["special"], occurred_at=JANUARY)
+    query("SELECT recall.forget(recall.id_of('archived'), p_now => %s)", (NOW,))
+    query("UPDATE recall.memory SET superseded_by = recall.id_of('plain') WHERE key = 'superseded'")
+    query("UPDATE recall.memory SET expires_at = %s WHERE key = 'expired'", (NOW,))
+    query("UPDATE recall.memory SET valid_from = %s WHERE key = 'not-yet'", (NOW + DAY,))
+    query("UPDATE recall.memory SET valid_until = %s WHERE key = 'no-more'", (NOW,))
+    return query
+
+
+LIVE = {"plain", "entity", "said", "answered", "tagged", "half-tagged"}
+
+
+@pytest.mark.parametrize("vector_given", [False, True])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, LIVE),
+        ({"layers": ["entity", "episodic"]}, {"entity", "said", "answered"}),
+        ({"layers": []}, set()),
+        ({"roles": ["assistant"]}, {"answered"}),
+        ({"authors": ["Mira", "Nobody"]}, {"said"}),
+        ({"tags": ["tide"]}, {"tagged", "half-tagged"}),
+        ({"tags": ["gauge", "tide"]}, {"tagged"}),
+        ({"tags": []}, LIVE),
+        ({"since": FEBRUARY}, LIVE - {"plain"}),
+        ({"until": FEBRUARY}, {"plain"}),
+        ({"since": FEBRUARY, "until": MARCH}, {"entity", "said", "tagged"}),
+        ({"include_archived": True}, LIVE | {"archived"}),
+        ({"include_superseded": True}, LIVE | {"superseded"}),
+        ({"include_invalid": True}, LIVE | {"expired", "not-yet", "no-more"}),
+        ({"include_archived": True, "tags": ["special"]}, {"archived"}),
+        (
+            {
+                "include_archived": True,
+                "include_superseded": True,
+                "include_invalid": True,
+                "tags": ["special"],
+            },
+            {"archived", "superseded", "expired", "not-yet", "no-more"},
+        ),
+        ({"layers": ["episodic"], "since": FEBRUARY, "until": MARCH}, {"said"}),
+        ({"layers": ["episodic"], "roles": ["user"], "authors": ["Mira"], "since": MARCH}, set()),
+        ({"layers": ["knowledge"], "tags": ["tide"], "until": MARCH}, {"tagged"}),
+        ({"min_relevance": 1}, set()),
+    ],
+)
+def test_filters_let_through_exactly_what_they_say(
+    harbour: Query, options: dict[str, Any], expected: set[str], vector_given: bool
+) -> None:
+    if vector_given:  # no memory has one: the semantic arm runs and adds nothing
+        options = options | {"embedding": vector((0, 1.0))}
+
+    assert set(keys(search(harbour, "harbour", k=50, **options))) == expected
+
+
+def test_filters_hold_for_the_semantic_arm(query: Query) -> None:
+    remember(query, "one", key="in", tags=["t"], embedding=vector((0, 0.5)))
+    remember(query, "two", key="out", embedding=vector((0, 0.9)))
+
+    assert keys(search(query, "three", embedding=vector((0, 1.0)), tags=["t"])) == ["in"]
+
+
+def test_filters_hold_for_exact_names_and_keys(query: Query) -> None:
+    remember(query, "A person", title="Cedric Hurst", key="cedric", layer="entity")
+
+    assert search(query, "Cedric Hurst", layers=["knowledge"]) == []
+    assert search(query, "cedric", layers=["knowledge"]) == []
+
+
+@pytest.mark.parametrize(
+    ("moment", "there"),
+    [(NOW - 2 * DAY, False), (NOW - DAY, True), (NOW, True), (NOW + DAY, False), (NOW + 2 * DAY, False)],
+)
+def test_validity_is_asked_at_the_given_moment_and_half_open(
+    query: Query, moment: datetime, there: bool
+) -> None:
+    remember(query, "harbour", key="a", occurred_at=JANUARY)
+    query("UPDATE recall.memory SET valid_from = %s, valid_until = %s", (NOW - DAY, NOW + DAY))
+
+    assert (search(query, "harbour", now=moment) != []) is there
+
+
+def test_min_relevance_cuts_by_relevance_not_by_score(query: Query) -> None:
+    remember(query, "tide surge swell", key="good", now=NOW - 3000 * DAY)
+    remember(query, "tide", key="fresh", now=NOW)
+    scores = {row["key"]: row for row in search(query, "tide surge swell", vitality_weight=10)}
+    assert scores["good"]["relevance"] > scores["fresh"]["relevance"]
+    assert scores["good"]["score"] < scores["fresh"]["score"]
+
+    threshold = scores["good"]["relevance"]
+
+    assert keys(search(query, "tide surge swell", vitality_weight=10, min_relevance=threshold)) == ["good"]
+
+
+def test_the_client_passes_every_filter_on(memory: Memory) -> None:
+    memory.remember("harbour", key="a", layer="episodic", role="user", author="Mira", tags=("x", "y"))
+    memory.remember("harbour", key="b")
+
+    found = memory.search(
+        "harbour", layers=("episodic",), roles=("user",), authors=("Mira",), tags=("x",), min_relevance=0.0001
+    )
+
+    assert [hit.key for hit in found.hits] == ["a"]
+    assert memory.search("harbour", tags=("z",)).no_match

@@ -1,0 +1,107 @@
+"""What the client sends for a search: what is not by default, for its own tenant, in one statement."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, replace
+from typing import Any
+
+import pytest
+
+from pgrecall import AsyncMemory, Memory, MemoryNotFound
+from pgrecall.models.search import SearchRequest
+from pgrecall.operations import Operation, find, search_and_log
+from pgrecall.search.embed.embedder import HashEmbedder
+from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, NOW, Query
+
+TENANTS = ("acme", "other", "third")
+DECLARED = (
+    "SELECT unnest(proargnames[1:pronargs]) AS name, "
+    "unnest(string_to_array(pg_get_expr(proargdefaults, 0), ', ')) AS value "
+    "FROM pg_proc WHERE oid = %(function)s::regproc"
+)
+HERE_ALONE = ("rerank", "deadline", "log")
+
+
+@pytest.fixture(params=[None, 30.0], ids=["any time", "limited"])
+def narrow(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Memory]:
+    """A client with one connection, over which three tenants have stored their names."""
+    one = replace(settings, pool_size=1, timeout=request.param)
+    with Memory(settings=one, embedder=HashEmbedder(DIMENSIONS)) as memory:
+        for tenant in TENANTS:
+            memory.for_tenant(tenant).remember("The harbour opens at six", key=tenant)
+        yield memory
+
+
+@pytest.mark.parametrize("function", ["find", "search_and_log"])
+def test_what_is_not_sent_is_what_the_function_takes_for_it(sql: Query, function: str) -> None:
+    declared = {row["name"]: row["value"] for row in sql(DECLARED, {"function": f"recall.{function}"})}
+    values = sql(f"SELECT {', '.join(f'{value} AS {name}' for name, value in declared.items())}")[0]
+    for field in fields(SearchRequest):
+        if field.name in HERE_ALONE:
+            assert f"p_{field.name}" not in declared
+        elif field.name == "now":
+            assert declared["p_now"] == "now()"
+        elif field.name == "query":
+            assert values["p_query"] is None
+        else:
+            assert field.default is not MISSING
+            assert values[f"p_{field.name}"] == field.default, field.name
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        SearchRequest("harbour"),
+        SearchRequest(
+            "harbour", k=3, layers=("knowledge",), explain=False, queries=("ferry",), hints=("six",)
+        ),
+        SearchRequest(since=NOW, weights={"lexical": 2}, profile="seed", session_id="s", as_of=NOW),
+    ],
+)
+def test_only_what_differs_is_sent(asked: SearchRequest) -> None:
+    usual = SearchRequest()
+    differing = {f.name for f in fields(usual) if getattr(asked, f.name) != getattr(usual, f.name)}
+    assert set(find(asked, None).parameters) == differing | {"query"}
+    assert set(search_and_log(asked, None).parameters) == differing | {"query"}
+
+
+@pytest.mark.parametrize("options", [{}, {"log": False}, {"k": 5, "explain": False, "rerank": True}])
+def test_each_tenant_finds_its_own_over_one_connection(narrow: Memory, options: dict[str, Any]) -> None:
+    for tenant in (*TENANTS, *reversed(TENANTS)):
+        found = narrow.for_tenant(tenant).search("harbour", **options)
+        assert [hit.key for hit in found.hits] == [tenant]
+
+
+def test_cues_are_looked_up_among_the_own(narrow: Memory) -> None:
+    for tenant in TENANTS:
+        view = narrow.for_tenant(tenant)
+        assert {hit.key for hit in view.search("harbour", cues=[tenant]).hits} <= {tenant}
+        with pytest.raises(MemoryNotFound):
+            view.search("harbour", cues=["acme" if tenant != "acme" else "other"])
+
+
+def test_a_search_leaves_no_tenant_on_its_connection(settings: Settings) -> None:
+    left = Operation("SELECT current_setting('recall.tenant', true) AS tenant", {}, _tenant, acting=True)
+    with Memory(settings=replace(settings, pool_size=1), embedder=HashEmbedder(DIMENSIONS)) as memory:
+        memory.remember("The harbour opens at six")
+        assert memory.search("harbour").hits
+        assert not memory._run(left)
+
+
+def test_tasks_of_many_tenants_share_one_connection(settings: Settings) -> None:
+    async def ask() -> None:
+        one = replace(settings, pool_size=1)
+        async with AsyncMemory(settings=one, embedder=HashEmbedder(DIMENSIONS)) as memory:
+            for tenant in TENANTS:
+                await memory.for_tenant(tenant).remember("The harbour opens at six", key=tenant)
+            found = await asyncio.gather(*(memory.for_tenant(t).search("harbour") for t in TENANTS * 5))
+            assert [[hit.key for hit in one.hits] for one in found] == [[t] for t in TENANTS * 5]
+
+    asyncio.run(ask())
+
+
+def _tenant(rows: Any) -> Any:
+    return rows[0]["tenant"]

@@ -1,0 +1,64 @@
+"""What people type, and what is shown of a body."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.rendering.snippets import printable, snippet
+from pgrecall.faces.cli.values import parse_moment, parse_reference, parse_since, parse_until
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("42", 42), ("key:42", "42"), ("a/b", "a/b"), ("-1", "-1"), ("٤٢", "٤٢"), ("key:key:1", "key:1")],
+)
+def test_references(typed: str, meant: int | str) -> None:
+    assert parse_reference(typed) == meant
+
+
+@pytest.mark.parametrize("typed", ["", " ", "9" * 19, "9" * 5000, "\udce9"])
+def test_impossible_references(typed: str) -> None:
+    with pytest.raises(InvalidInput):
+        parse_reference(typed)
+
+
+def test_moments() -> None:
+    assert parse_moment(None, "--at") is None
+    assert parse_moment("2026-06-01T14:00+02:00", "--at") == NOW
+    assert parse_since("7d", NOW) == NOW - timedelta(days=7)
+    assert parse_since("2w", NOW) == parse_until("2W", NOW) == NOW - timedelta(days=14)
+    assert parse_until("2026-06-01", NOW) == datetime(2026, 6, 2, tzinfo=UTC)
+    assert parse_until("2026-06-01T00:00", NOW) == datetime(2026, 6, 1, tzinfo=UTC)
+    assert parse_until("9999-12-31", NOW) == datetime(9999, 12, 31, tzinfo=UTC)
+    for typed in ("soon", "999999y", "7", "7x", ""):
+        with pytest.raises(InvalidInput):
+            parse_since(typed, NOW)
+
+
+def test_a_snippet_is_cut_around_the_rarest_words() -> None:
+    body = "filler word. " * 50 + "The gauges were calibrated twice." + " more filler" * 50
+    shown, spans = snippet(body, {"gaug": 2.0, "calibr": 4.0, "filler": 0.1}, 100)
+    assert shown.startswith("… ")
+    assert shown.endswith(" …")
+    assert {"gauges", "calibrated"} <= {shown[begin:end] for begin, end in spans}
+    assert snippet("Short.", {}) == ("Short.", [])
+
+
+@given(st.text(max_size=300), st.dictionaries(st.text(min_size=1, max_size=6), st.floats(0.1, 9), max_size=4))
+def test_snippets_are_one_safe_line_of_bounded_length(body: str, lexemes: dict[str, float]) -> None:
+    shown, spans = snippet(body, lexemes, 60)
+    assert len(shown) <= 64
+    assert "\n" not in shown
+    assert all(0 <= begin < end <= len(shown) for begin, end in spans)
+    assert printable(shown) == shown
+
+
+def test_control_characters_become_blanks() -> None:
+    assert printable("a\x1b[31mb\x9b\u202ec\nd\té") == "a [31mb  c\nd é"

@@ -1,0 +1,484 @@
+"""A folder of notes becomes drafts: front matter, names, links, parts, and a Problem for each bad file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.markdown.reader import read_markdown, read_note_file
+from pgrecall.models.maintenance import Problem
+from pgrecall.models.memories import Draft, DraftLink
+
+Vault = Callable[[dict[str, str | bytes]], Path]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    def write(files: dict[str, str | bytes]) -> Path:
+        folder = tmp_path / "vault"
+        for name, text in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return folder
+
+    return write
+
+
+def drafts(folder: Path, **options: object) -> dict[str, Draft]:
+    found = list(read_markdown(folder, source="test", **options))  # type: ignore[arg-type]
+    assert [item for item in found if isinstance(item, Problem)] == []
+    return {item.key or "": item for item in found if isinstance(item, Draft)}
+
+
+def problem(folder: Path) -> Problem:
+    (found,) = read_markdown(folder, source="test")
+    assert isinstance(found, Problem), found
+    return found
+
+
+def targets(draft: Draft) -> list[str]:
+    return [link.target for link in draft.links]
+
+
+def test_every_field_of_the_front_matter_arrives(vault: Vault) -> None:
+    note = """---
+title: Rotate the keys
+layer: entity
+tags: [Ops, "#security", 2024]
+aliases:
+  - Key rotation
+  - rotate
+date: 2026-09-30
+author: Ann
+role: assistant
+pinned: true
+session_id: s-1
+valid_from: 2026-01-01T10:00:00+02:00
+valid_until: 2026-12-31
+expires_at: "2027-01-01 00:00"
+version: 1.10
+time: 12:30
+seen: 2026-01-02
+parts: {a: [1, 2.5, true, null, no]}
+---
+The body. #inline
+"""
+    draft = drafts(vault({"ops/keys.md": note}), prefix="v/")["v/ops/keys"]
+    assert draft == Draft(
+        body="The body. #inline",
+        title="Rotate the keys",
+        key="v/ops/keys",
+        layer="entity",
+        role="assistant",
+        author="Ann",
+        context="ops",
+        source="test",
+        session_id="s-1",
+        tags=("Ops", "security", "2024", "inline"),
+        aliases=("Key rotation", "rotate"),
+        metadata={
+            "version": 1.1,
+            "time": "12:30",
+            "seen": "2026-01-02",
+            "parts": {"a": [1, 2.5, True, None, "no"]},
+        },
+        occurred_at=datetime(2026, 9, 30, tzinfo=UTC),
+        valid_from=datetime(2026, 1, 1, 8, tzinfo=UTC),
+        valid_until=datetime(2026, 12, 31, tzinfo=UTC),
+        expires_at=datetime(2027, 1, 1, tzinfo=UTC),
+        pinned=True,
+    )
+
+
+def test_a_bare_note_takes_title_time_and_layer_from_its_surroundings(vault: Vault) -> None:
+    folder = vault({"my-long_name.md": "text", "b.markdown": "intro\n\n# A *title* `here` #\n"})
+    os.utime(folder / "my-long_name.md", (1_700_000_000, 1_700_000_000))
+    found = drafts(folder, layer="entity")
+    assert found["my-long_name"].title == "my long name"
+    assert found["my-long_name"].occurred_at == datetime.fromtimestamp(1_700_000_000, UTC)
+    assert found["my-long_name"].layer == "entity"
+    assert found["my-long_name"].context == ""
+    assert found["b"].title == "A title here"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("tags: 'a, b c,, #d'", ("a", "b c", "d")),
+        ("tags:", ()),
+        ("tag: one", ("one",)),
+        ("tags: [a, A, '']", ("a",)),
+    ],
+)
+def test_tags_are_a_list_or_text_with_commas(vault: Vault, line: str, expected: tuple[str, ...]) -> None:
+    assert drafts(vault({"a.md": f"---\n{line}\n---\nx"}))["a"].tags == expected
+
+
+def test_inline_tags_leave_code_headings_links_and_numbers_alone(vault: Vault) -> None:
+    text = (
+        "# head #no\n#yes and #nested/tag, #2024 #é1 a#no [x](#no) `#no` https://x/#no [[#No]]\n"
+        "```\n#no\n```\n<!-- #no -->\n"
+    )
+    assert drafts(vault({"a.md": text}))["a"].tags == ("yes", "nested/tag", "é1")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("date", "2026-09-30", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("created", "2026-9-3", datetime(2026, 9, 3, tzinfo=UTC)),
+        ("occurred_at", "2026/09/30 08:12:00 +0200", datetime(2026, 9, 30, 6, 12, tzinfo=UTC)),
+        ("date", "20260930", datetime(2026, 9, 30, tzinfo=UTC)),
+        ("Date", "2026-09-30T08:12:00Z", datetime(2026, 9, 30, 8, 12, tzinfo=UTC)),
+    ],
+)
+def test_dates_are_read_as_utc(vault: Vault, key: str, value: str, expected: datetime) -> None:
+    assert drafts(vault({"a.md": f"---\n{key}: {value}\n---\nx"}))["a"].occurred_at == expected
+
+
+def test_links_carry_the_keys_of_the_notes_they_name(vault: Vault) -> None:
+    text = """[[b]] [[B|shown]] [[Second Title]] [[nick]] [[sub/deep.md#P|p]] [[deep]] ![[b]] [[a]] [[#Here]]
+[md](sub/deep.md) [up](./b.md#x "t") [space](my%20note.md) [angle](<my note.md>) [self](a.md) [out](https://x/y.md)
+[[Nowhere]] [[Nowhere|again]] [gone](sub/gone.md) [[p.png]] ![[q.png|100]] ![pic](r.png) [pdf](s.pdf)
+`[[code]]` [`b`](b.md)
+
+```
+[[fenced]]
+```
+"""
+    folder = vault(
+        {
+            "a.md": text,
+            "b.md": "---\ntitle: Second title\naliases: nick\n---\nx",
+            "sub/deep.md": "x",
+            "my note.md": "x",
+        }
+    )
+    draft = drafts(folder, prefix="v/")["v/a"]
+    assert targets(draft) == ["v/b", "v/sub/deep", "v/my note", "Nowhere", "v/sub/gone"]
+    assert draft.body.splitlines()[0] == "b shown Second Title nick p deep b a Here"
+    assert draft.body.splitlines()[2] == "Nowhere again [gone](sub/gone.md) p.png   [pdf](s.pdf)"
+    assert "`[[code]]`" in draft.body
+    assert "[[fenced]]" in draft.body
+
+
+def test_an_ambiguous_name_prefers_the_same_folder_then_the_shortest_path(vault: Vault) -> None:
+    folder = vault(
+        {
+            "x/y/note.md": "x",
+            "z/note.md": "x",
+            "x/y/from.md": "[[Note]]",
+            "other/from.md": "[[note]] [[y/note]] [[x/y/note]] [[../z/note]]",
+        }
+    )
+    found = drafts(folder)
+    assert targets(found["x/y/from"]) == ["x/y/note"]
+    assert targets(found["other/from"]) == ["z/note", "x/y/note"]
+
+
+def test_names_written_in_another_unicode_form_are_found(vault: Vault) -> None:
+    found = drafts(vault({"Cafe\u0301.md": "x", "a.md": "[[caf\u00c9]]"}))
+    assert targets(found["a"]) == ["Caf\u00e9"]
+
+
+LONG = f"""---
+title: Ingest
+aliases: [Intake]
+tags: [ops]
+date: 2026-09-30
+pinned: true
+expires_at: 2027-01-01
+---
+# Ingest
+
+Opening words [[b]].
+
+## Rotate the keys
+
+{"Key words. " * 30} [[b]] [[a]] [[#Again]]
+
+```sh
+# not a heading
+
+echo "$key" #nottag
+```
+
+### Details
+
+Small [[#Rotate the keys]].
+
+## Again
+
+First again.
+
+## Again
+
+Second again.
+
+## Empty parent
+
+### Child
+
+child text
+
+## Leaf without text
+"""
+
+
+def test_a_long_note_becomes_parts_at_its_headings(vault: Vault) -> None:
+    folder = vault(
+        {"know/a.md": LONG, "b.md": "[[a#Rotate the keys]] [[Ingest#Again]] [[a#None]] [[a#^block]]"}
+    )
+    found = drafts(folder, split_at=500)
+    assert list(found) == [
+        "b",
+        "know/a",
+        "know/a#rotate-the-keys",
+        "know/a#details",
+        "know/a#again",
+        "know/a#again-2",
+        "know/a#child",
+        "know/a#leaf-without-text",
+    ]
+    note, keys, child = found["know/a"], found["know/a#rotate-the-keys"], found["know/a#child"]
+    assert note.body == "Opening words b."
+    assert note.aliases == ("Intake",)
+    assert targets(note) == ["b"]
+    assert keys.title == "Ingest: Rotate the keys"
+    assert keys.context == "know / Ingest / Rotate the keys"
+    assert keys.links == (DraftLink("know/a", "part_of"), DraftLink("b"), DraftLink("know/a#again"))
+    assert "# not a heading" in keys.body
+    assert targets(found["know/a#details"]) == ["know/a", "know/a#rotate-the-keys"]
+    assert child.context == "know / Ingest / Empty parent / Child"
+    assert found["know/a#leaf-without-text"].body == "Leaf without text"
+    for part in (keys, child):
+        assert part.aliases == ()
+        assert (part.tags, part.occurred_at, part.layer) == (note.tags, note.occurred_at, note.layer)
+        assert (part.pinned, part.expires_at) == (True, note.expires_at)
+    assert note.tags == ("ops",)
+    assert targets(found["b"]) == ["know/a#rotate-the-keys", "know/a#again", "know/a"]
+
+
+def test_a_short_note_stays_whole(vault: Vault) -> None:
+    found = drafts(vault({"a.md": LONG, "b.md": "[[a#Rotate the keys]]"}), split_at=10_000)
+    assert list(found) == ["a", "b"]
+    assert found["a"].body.startswith("# Ingest")
+    assert targets(found["b"]) == ["a"]
+
+
+def test_a_note_that_opens_with_headings_is_represented_by_its_outline(vault: Vault) -> None:
+    text = f"## One [[b]]\n\n{'a ' * 50}\n\n### Two\n\n{'b ' * 50}\n"
+    found = drafts(vault({"a.md": text, "b.md": "x"}), split_at=120)
+    assert found["a"].body == "  - One b\n    - Two"
+    assert targets(found["a#one-b"]) == ["a", "b"]
+
+
+def test_a_long_section_is_cut_between_paragraphs_but_never_in_a_fence(vault: Vault) -> None:
+    fence = "```\n" + "code line\n\n" * 8 + "```"
+    text = (
+        f"{'p' * 60}\n\n{'q' * 60}\n\n## Part\n\n{'r' * 60}\n\n{fence}\n\n{'s' * 60}\n\n## Part part 2\n\nend"
+    )
+    found = drafts(vault({"a.md": text}), split_at=100)
+    assert list(found) == [
+        "a", "a#part-2", "a#part", "a#part-part-2-2", "a#part-part-3", "a#part-part-2",
+    ]  # fmt: skip
+    assert found["a#part-part-2-2"].body == fence
+    assert found["a#part-part-2-2"].title == "a: Part (part 2)"
+    assert found["a#part-2"].links == (DraftLink("a", "part_of"),)
+
+
+def test_a_fence_or_line_longer_than_the_limit_is_cut(vault: Vault) -> None:
+    fence = "```\n" + "code line\n" * 50 + "```"
+    found = drafts(vault({"a.md": fence + "\n\n" + "One sentence here. " * 20}), split_at=100)
+    assert all(len(draft.body) <= 100 for draft in found.values())
+    assert sum(draft.body.count("code line") for draft in found.values()) == 50
+    assert sum(draft.body.count("sentence") for draft in found.values()) == 20
+    assert any(draft.body.endswith("here.") for draft in found.values())
+
+
+def test_comments_and_images_go_but_never_the_rest_of_a_note(vault: Vault) -> None:
+    text = "a <!-- b --> c\n<!--\n# hidden\n```\n-->d\n`<!--` e ![i](j.png)<img src='k'>\n<!-- open\nlast"
+    assert drafts(vault({"a.md": text}))["a"].body == "a  c\n\n\n\nd\n`<!--` e \n<!-- open\nlast"
+
+
+@pytest.mark.parametrize("text", ["---\n\nprose\n\n---\nmore", "---\nprose that never closes", "----\nx"])
+def test_a_thematic_break_is_not_front_matter(vault: Vault, text: str) -> None:
+    assert drafts(vault({"a.md": text}))["a"].body == text
+
+
+def test_a_note_of_front_matter_alone_is_its_title(vault: Vault) -> None:
+    draft = drafts(vault({"ann lee.md": "---\naliases: [Ann]\n---\n"}))["ann lee"]
+    assert (draft.title, draft.body, draft.aliases) == ("ann lee", "ann lee", ("Ann",))
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_not_text(vault: Vault) -> None:
+    draft = drafts(vault({"a.md": b"\xef\xbb\xbf---\r\ntitle: T\r\n---\r\none\r\ntwo\r\n"}))["a"]
+    assert (draft.title, draft.body) == ("T", "one\ntwo")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "The file is empty."),
+        (" \n\n", "The file is empty."),
+        ("<!-- only -->", "The file holds no text."),
+        (b"abc\xff", "Byte 3 (0xff) is not UTF-8; convert the file to UTF-8."),
+        ("a\nb\0", "Line 2 holds a NUL character."),
+        ("---\ntitle: x\ntags: [a\n---\nx", "Front matter, line 4: did not find expected"),
+        ("---\ntitle: a: b\n---\nx", "Front matter, line 2: mapping values are not allowed"),
+        ("---\ntitle: x\nno end", "Front matter, line 1: opened with --- and never closed."),
+        ("---\n- a\n---\nx", "Front matter, line 2: should be fields"),
+        ("---\na: 1\na: 2\n---\nx", "Front matter, line 3: 'a' is given twice."),
+        ("---\n{{title}}: 2\n---\nx", "Front matter, line 2: a name must be text; quote a value that begins"),
+        ("---\na: &x 1\nb: *x\n---\nx", "Front matter, line 3: YAML aliases"),
+        ("---\na: " + "[" * 90_000 + "]" * 90_000 + "\n---\nx", "Front matter, line 2: nested more than 20"),
+        ("---\nb: 1\na: \x07\n---\nx", "Front matter, line 3: character U+0007"),
+        ('---\na: "x\\0y"\n---\nx', "Metadata holds a NUL character."),
+        ('---\ntitle: "x\\0y"\n---\nx', "Title holds a NUL character."),
+        ('---\na: "\\ud800"\n---\nx', "Front matter, line 2: found invalid Unicode"),
+        ("---\nx: 1\nrole: boss\n---\nx", "Front matter, line 3: role 'boss' is none of user, assistant"),
+        ("---\npinned: maybe\n---\nx", "Front matter, line 2: pinned should be true or false"),
+        ("---\ntitle: [a]\n---\nx", "Front matter, line 2: title should be one text."),
+        ("---\ntags: [[a]]\n---\nx", "Front matter, line 2: tags should be a list of texts."),
+        ("---\ndate: yesterday\n---\nx", "Front matter, line 2: date: 'yesterday' is not a date"),
+        ("---\ndate: 0000-01-01\n---\nx", "Front matter, line 2: date: '0000-01-01' is not a date"),
+        ("---\ndate: 10000-01-01\n---\nx", "Front matter, line 2: date: '10000-01-01' is not a date"),
+        ("---\ndate: 2026-02-30\n---\nx", "Front matter, line 2: date: '2026-02-30' is not a date"),
+        ("---\ndate: 0001-01-01T00:00:00+14:00\n---\nx", "Front matter, line 2: date:"),
+        ("---\nvalid_from: 2026-02-01\nvalid_until: 2026-01-01\n---\nx", "Valid_until is before valid_from."),
+        (f"---\ntitle: {'t' * 1001}\n---\nx", "The title has 1,001 characters; 1,000 is the most."),
+        (f"---\nauthor: {'t' * 2001}\n---\nx", "Author has 2,001 bytes; 2,000 is the most."),
+        (b"x" * 10_000_001, "The file is larger than 10 MB."),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_one_problem_that_says_where_and_why(
+    vault: Vault, content: str | bytes, words: str
+) -> None:
+    folder = vault({"sub/bad.md": content})
+    found = problem(folder)
+    assert found.where == str(folder / "sub" / "bad.md")
+    assert found.reason.startswith(words)
+
+
+def test_bad_files_do_not_stop_the_others_and_links_to_them_keep_their_keys(vault: Vault) -> None:
+    folder = vault({"a.md": "", "b.md": "[[a]]", "c.md": b"\xff"})
+    (folder / "d.md").symlink_to("nowhere")
+    kinds = [type(found) for found in read_markdown(folder, source="s")]
+    assert kinds == [Problem, Draft, Problem, Problem]
+    draft = next(found for found in read_markdown(folder, source="s") if isinstance(found, Draft))
+    assert targets(draft) == ["a"]
+
+
+def test_two_files_with_one_key_are_a_problem_naming_both(vault: Vault) -> None:
+    folder = vault({"a.markdown": "first", "a.md": "second"})
+    found = list(read_markdown(folder, source="s"))
+    assert [type(item) for item in found] == [Problem, Draft]
+    assert isinstance(found[0], Problem)
+    assert "a.md" in found[0].where
+    assert "a.markdown" in found[0].reason
+
+
+def test_a_number_sign_in_a_file_name_cannot_look_like_a_section(vault: Vault) -> None:
+    assert list(drafts(vault({"c#.md": "x"}))) == ["c-"]
+
+
+def test_a_file_name_that_is_not_utf8_is_a_problem(vault: Vault) -> None:
+    folder = vault({"a.md": "x"})
+    try:
+        Path(os.fsdecode(os.fsencode(folder) + b"/b\xff.md")).write_text("x")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    found = list(read_markdown(folder, source="s"))
+    assert [type(item) for item in found] == [Problem, Draft]
+    assert isinstance(found[0], Problem)
+    assert found[0].where.endswith("b\\udcff.md")
+
+
+def test_hidden_places_and_other_files_are_passed_over_and_loops_end(vault: Vault) -> None:
+    folder = vault(
+        {
+            ".obsidian/x.md": "x",
+            ".trash/y.md": "x",
+            "z.txt": "x",
+            "._a.md": b"\xff",
+            "b/a.md": "x",
+            "a.MD": "x",
+        }
+    )
+    (folder / "b" / "loop").symlink_to(folder)
+    (folder / "folder.md").mkdir()
+    assert list(drafts(folder)) == ["a", "b/a"]
+
+
+def test_a_linked_folder_is_read(vault: Vault, tmp_path: Path) -> None:
+    folder = vault({"a.md": "x"})
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "n.md").write_text("x")
+    (folder / "linked").symlink_to(tmp_path / "else")
+    assert list(drafts(folder)) == ["a", "linked/n"]
+
+
+def test_a_path_that_is_no_folder_is_refused_at_once(vault: Vault) -> None:
+    folder = vault({"a.md": "x"})
+    with pytest.raises(InvalidInput, match="There is no folder"):
+        read_markdown(folder / "none", source="s")
+    with pytest.raises(InvalidInput, match="is a file, not a folder"):
+        read_markdown(folder / "a.md", source="s")
+    with pytest.raises(InvalidInput, match="split_at is 0"):
+        read_markdown(folder, source="s", split_at=0)
+
+
+def test_one_note_is_read_with_the_names_beside_it(vault: Vault) -> None:
+    folder = vault({"a.md": "[[Title of b]]", "b.md": "# Title of b", "c.md": ""})
+    (found,) = read_note_file(folder / "a.md", source="s", prefix="p/")
+    assert isinstance(found, Draft)
+    assert (found.key, targets(found)) == ("p/a", ["p/b"])
+    with pytest.raises(InvalidInput, match="There is no file"):
+        read_note_file(folder / "none.md", source="s")
+    (folder / "x.txt").write_text("x")
+    with pytest.raises(InvalidInput, match="is not a Markdown file"):
+        read_note_file(folder / "x.txt", source="s")
+
+
+def test_notes_are_streamed(vault: Vault) -> None:
+    folder = vault({f"{number:03}.md": f"note {number}" for number in range(50)})
+    found = read_markdown(folder, source="s")
+    assert isinstance(next(found), Draft)
+    (folder / "049.md").unlink()
+    last = list(found)[-1]
+    assert isinstance(last, Problem)
+    assert "cannot be read" in last.reason
+
+
+MARKUP = st.sampled_from(
+    ["# ", "## ", "---\n", "```", "~~~", "[[", "]]", "|", "#", "![", "](", ")", "<!--", "-->", "`", "\n",
+     "\n\n", " ", ":", "- ", "title: ", "date: ", "word", "x.md",
+     "\0", "\r", "é", "{", "&a", "*a", '"', "'", "%"]
+)  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    text=st.one_of(st.lists(MARKUP, max_size=60).map("".join), st.text(), st.binary()),
+    limit=st.integers(1, 80),
+)
+def test_any_file_gives_drafts_with_their_own_keys_or_one_problem(
+    tmp_path: Path, text: str | bytes, limit: int
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+    found = list(read_markdown(tmp_path, source="s", split_at=limit))
+    if any(isinstance(item, Problem) for item in found):
+        assert len(found) == 1
+    else:
+        keys = [item.key for item in found if isinstance(item, Draft)]
+        assert len(set(keys)) == len(keys) >= 1
+        assert keys[0] == "a"

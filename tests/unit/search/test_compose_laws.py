@@ -1,0 +1,192 @@
+"""Laws of a block of context: what holds for every set of hits, every budget and every counter."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgrecall import ContextBlock, ContextRequest, Hit, InvalidInput
+from pgrecall.search.context.selection import compose
+from pgrecall.search.context.similarity import adds_particulars, pair
+from pgrecall.search.context.text import Entry, estimate_tokens, render
+from tests.unit.search.hits import LAYERS, hit, pairs_of, several
+
+law = settings(max_examples=60, deadline=None)
+
+COUNTERS: dict[str, Callable[[str], int]] = {
+    "estimate": estimate_tokens,
+    "characters": len,
+    "words": lambda text: len(text.split()),
+    "rounded up to tens": lambda text: math.ceil(len(text) / 100) * 10,
+}
+
+
+@st.composite
+def requests(draw: st.DrawFn, **fixed: Any) -> ContextRequest:
+    chosen = {
+        "budget_tokens": draw(st.integers(1, 2000)),
+        "per_layer": draw(st.dictionaries(st.sampled_from(LAYERS), st.integers(0, 3))),
+        "order": draw(st.sampled_from(["score", "time"])),
+        "mmr_lambda": draw(st.floats(0, 1)),
+        "duplicate_at": draw(st.sampled_from([0.5, 0.92, 1.0])),
+        "count_tokens": COUNTERS[draw(st.sampled_from([*COUNTERS]))],
+    }
+    return ContextRequest(**(chosen | fixed))
+
+
+@st.composite
+def cases(draw: st.DrawFn, **fixed: Any) -> tuple[list[Hit], ContextRequest, dict[str, Any]]:
+    """Hits, a request, and how alike the hits are and which replace which."""
+    found = draw(several)
+    numbers = sorted(one.id for one in found)
+    random = draw(st.randoms(use_true_random=False))
+    alike = {pair: random.choice([0.5, 0.92, 1.0, random.uniform(-1, 1)]) for pair in pairs_of(found)}
+    known = {pair: cosine for pair, cosine in alike.items() if random.random() < 0.7}
+    chains = {
+        older: tuple(numbers[place + 1 : place + 1 + random.randint(1, 3)])
+        for place, older in enumerate(numbers[:-1])
+        if random.random() < 0.2
+    }
+    return found, draw(requests(**fixed)), {"similarities": known, "successors": chains}
+
+
+def shown(block: ContextBlock) -> set[int]:
+    return {one.id for one in block.hits}
+
+
+def best(found: list[Hit]) -> Hit:
+    return min(found, key=lambda one: (-one.score, one.id))
+
+
+@law
+@given(cases())
+def test_the_budget_is_never_exceeded(case: Any) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    assert block.tokens == (request.count_tokens(block.text) if block.text else 0)
+    assert block.tokens <= request.budget_tokens
+
+
+@law
+@given(cases())
+def test_every_hit_is_shown_or_left_out_with_a_reason(case: Any) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    assert sorted([*shown(block), *(one.id for one in block.left_out)]) == sorted(one.id for one in found)
+    assert [source.id for source in block.sources] == [one.id for one in block.hits]
+    assert [source.number for source in block.sources] == [*range(1, len(block.hits) + 1)]
+    assert bool(block.text) == bool(block.hits)
+
+
+@law
+@given(cases())
+def test_near_duplicates_are_never_both_shown(case: Any) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    for a in block.hits:
+        for b in block.hits:
+            if a.id < b.id and not (adds_particulars(a, b) or adds_particulars(b, a)):
+                assert known["similarities"].get(pair(a.id, b.id), 0) < request.duplicate_at
+    for one in block.left_out:
+        if one.reason == "near_duplicate":
+            assert one.other in shown(block)
+            assert known["similarities"][pair(one.id, one.other)] >= request.duplicate_at
+
+
+@law
+@given(cases(budget_tokens=10**7, per_layer={}))
+def test_what_repeats_nothing_is_shown_where_there_is_room(case: Any) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    assert {one.reason for one in block.left_out} <= {"near_duplicate", "superseded"}
+    apart = compose(found, replace(request, duplicate_at=1.0), successors=known["successors"])
+    assert {one.reason for one in apart.left_out} <= {"superseded"}
+
+
+@law
+@given(cases())
+def test_of_a_chain_only_the_newest_hit_is_shown(case: Any) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    there = {one.id for one in found}
+    replaced = {old for old, newer in known["successors"].items() if there & set(newer)}
+    assert shown(block) & replaced == set()
+    assert {one.id for one in block.left_out if one.reason == "superseded"} == replaced & there
+
+
+@law
+@given(cases())
+def test_quotas_hold(case: Any) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    counts = Counter(one.layer for one in block.hits)
+    assert all(counts[layer] <= most for layer, most in request.per_layer.items())
+    for one in block.left_out:
+        if one.reason == "quota":
+            layer = next(hit.layer for hit in found if hit.id == one.id)
+            assert counts[layer] == request.per_layer[layer]
+
+
+@law
+@given(cases(), st.randoms(use_true_random=False))
+def test_the_order_of_the_hits_changes_nothing(case: Any, random: Any) -> None:
+    found, request, known = case
+    shuffled = random.sample(found, len(found))
+    pairs = [*known["similarities"].items()]
+    random.shuffle(pairs)
+    assert compose(shuffled, request, **{**known, "similarities": dict(pairs)}) == compose(
+        found, request, **known
+    )
+
+
+@law
+@given(cases(), st.integers(0, 3000))
+def test_a_larger_budget_keeps_the_best(case: Any, more: int) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    whole = {source.id for source in block.sources if not source.cut}
+    if found and best(found).id in whole:
+        larger = compose(found, replace(request, budget_tokens=request.budget_tokens + more), **known)
+        assert best(found).id in {source.id for source in larger.sources if not source.cut}
+
+
+@law
+@given(cases())
+def test_nothing_is_cut_where_a_memory_fits_whole(case: Any) -> None:
+    found, request, known = case
+    block = compose(found, request, **known)
+    cut = [source for source in block.sources if source.cut]
+    assert len(cut) <= 1
+    assert bool(cut) <= (len(block.sources) == 1)
+    if cut or not block.hits:
+        left = {one.id for one in block.left_out if one.reason in ("superseded", "quota")}
+        assert bool(block.skipped) == bool({one.id for one in found} - left)
+        for one in found:
+            if one.id not in left:
+                alone = compose([one], request, successors=known["successors"])
+                assert all(source.cut for source in alone.sources)
+
+
+@law
+@given(several, st.integers(1, 1000))
+def test_by_score_alone_each_that_fits_is_shown(found: list[Hit], budget: int) -> None:
+    kept: list[Hit] = []
+    for one in sorted(found, key=lambda one: (-one.score, one.id)):
+        if estimate_tokens(render([Entry(other) for other in [*kept, one]])) <= budget:
+            kept.append(one)
+    block = compose(found, ContextRequest(budget, mmr_lambda=1.0))
+    if kept:
+        assert [*block.hits] == kept
+
+
+@pytest.mark.parametrize("counted", [-1, 1.5, None, "4", True])
+def test_a_counter_that_does_not_count_is_refused(counted: Any) -> None:
+    with pytest.raises(InvalidInput, match="token counter gave"):
+        compose([hit(1)], ContextRequest(count_tokens=lambda _: counted))

@@ -1,0 +1,73 @@
+"""Explanations in words: every part may be absent, none is lost."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pgrecall.search.explanation import sentence, terms
+
+FULL = {
+    "arms": {
+        "semantic": {"similarity": 0.389, "rank": 2},
+        "lexical": {"strength": 7.02, "coverage": 1.2, "rank": 1, "words": {"machin": 2.29, "databas": 1.28}},
+    },
+    "relevance": {"logit": 1.12, "probability": 0.754, "intercept": -6.21, "similarity": 7.33, "name": 0},
+    "vitality": {
+        "accesses": 10, "recent": 2.09, "tail": 0.197, "spread": 0, "revival": 0, "activation": 2.287,
+        "base": 0.829, "vitality": 0.696, "retention": 0.696, "zone": "active",
+    },
+    "score": {"mode": "odds", "weight": 0.5, "log_odds": 1.534, "vitality": 0.414, "exempt": False},
+}  # fmt: skip
+
+
+def test_a_sentence_says_how_it_was_found_and_how_use_weighed() -> None:
+    assert sentence(FULL, {"machin": "machine"}) == (
+        "Found by meaning (no. 2) and its words “machine” and “databas” (no. 1); it answers the question "
+        "with a probability of 75%; 10 uses left it active, which multiplies its odds by 1.51."
+    )
+
+
+def test_the_numbers_stand_in_the_order_they_are_applied() -> None:
+    rows = dict(terms(FULL))
+    assert list(rows) == ["meaning", "words", "relevance", "vitality", "score"]
+    assert rows["relevance"] == "log-odds 1.12 = −6.21 intercept + 7.33 similarity; p = 0.754"
+    assert rows["score"] == (
+        "log-odds 1.53 = 1.12 relevance + 0.414 vitality (mode odds, weight 0.5); score = 0.823"
+    )
+    assert "S 2.29 = recent 2.09 + tail 0.197, from 10 accesses" in rows["vitality"]
+
+
+@pytest.mark.parametrize("left_out", list(FULL))
+def test_any_part_may_be_absent(left_out: str) -> None:
+    part = {name: value for name, value in FULL.items() if name != left_out}
+    assert sentence(part).endswith(".")
+    assert left_out == "arms" or left_out not in dict(terms(part))
+
+
+def test_nothing_to_explain() -> None:
+    assert (sentence({}), terms({})) == ("", ())
+
+
+def test_names_modes_and_protection_are_told() -> None:
+    named = FULL | {"arms": {"name": {"likeness": 1}}, "score": FULL["score"] | {"exempt": True}}
+    assert sentence(named).startswith("Found by its name; ")
+    assert sentence(named).endswith("asked for by name, so its vitality does not count.")
+    off = FULL | {"score": FULL["score"] | {"mode": "off", "vitality": 0}}
+    assert sentence(off).endswith("its vitality was left out.")
+    kept = FULL | {"vitality": FULL["vitality"] | {"vitality": 0.05, "retention": 0.5, "zone": "stale"}}
+    assert "at a vitality of 0.05 (stale, since it is protected)" in sentence(kept)
+
+
+def test_an_arm_that_is_new_is_shown_under_its_own_name() -> None:
+    new = {"arms": {"telepathy": {"strength": 0.5, "rank": 3}}}
+    assert sentence(new) == "Found by telepathy (no. 3)."
+    assert terms(new) == (("telepathy", "strength 0.5; rank 3"),)
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 1e-300, 0.0])
+def test_extreme_numbers_never_raise(value: float) -> None:
+    extreme = FULL | {"score": FULL["score"] | {"log_odds": value, "vitality": value}}
+    assert sentence(extreme)
+    assert not math.isnan(len(terms(extreme)))
