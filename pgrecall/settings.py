@@ -137,7 +137,7 @@ class Settings:
         default=None, metadata=_by(SecretText(), "Key of a service named by its URL.")
     )
     role_password: Secret | None = field(
-        default=None, metadata=_by(SecretText(), "The password that `role create` gives a role.")
+        default=None, metadata=_by(SecretText(), "The password that `roles create` gives a role.")
     )
     allow_superuser: bool = field(
         default=False,
