@@ -131,7 +131,7 @@ def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
 
 
 def plan_document(plan: PrunePlan) -> dict[str, Any]:
-    """The plan as SQL's ``recall.prune_plan_of`` returns it, with all its items."""
+    """The plan as SQL's ``recall.get_prune_plan`` returns it, with all its items."""
     document: dict[str, Any] = plain(plan)
     links = document["report"]["links"]
     document["report"]["links"] = [[link["source"], link["target"], link["relation"]] for link in links]
