@@ -39,7 +39,7 @@ def test_every_kind_is_drawn_as_png_and_as_svg(
 ) -> None:
     later = (datetime.now(UTC) + timedelta(days=40)).isoformat()
     for name, flags in (("p.png", ()), ("p.svg", ()), ("dark.svg", ("--dark",))):
-        done = filled("plot", *kind, "--out", name, "--now", later, *flags)
+        done = filled("charts", *kind, "--out", name, "--now", later, *flags)
         assert (done.code, done.out) == (0, ""), done.err
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert ElementTree.parse(tmp_path / "p.svg").getroot().tag.endswith("}svg")
@@ -63,7 +63,7 @@ def test_every_kind_is_drawn_as_png_and_as_svg(
 def test_what_cannot_be_drawn_is_refused(
     filled: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = filled("plot", *arguments)
+    done = filled("charts", *arguments)
     assert done.code == 2
     assert said in done.err
     assert not (tmp_path / "p.png").exists()
@@ -71,7 +71,7 @@ def test_what_cannot_be_drawn_is_refused(
 
 def test_nothing_is_drawn_of_nothing(pgrecall: Command, tmp_path: Path) -> None:
     for kind in ("vitality", "zones"):
-        done = pgrecall("plot", kind, "--out", "p.png")
+        done = pgrecall("charts", kind, "--out", "p.png")
         assert (done.code, "no live memories" in done.err) == (1, True)
     assert not (tmp_path / "p.png").exists()
 
