@@ -16,7 +16,7 @@ from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_ty
 from tenacity.wait import wait_exponential, wait_random
 
 from pgrecall.errors import InvalidInput, RecallError
-from pgrecall.setting_rules import Secret
+from pgrecall.setting_types import Secret
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
 LARGEST_ANSWER = 256 * 2**20

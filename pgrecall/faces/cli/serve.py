@@ -84,7 +84,7 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
             output().out(_address(settings.http_host, port))
             _say_who_gets_in(door, settings.tenant)
             with bridged(log), _announced(settings, port, token, log):
-                await serve(app, listener, patience=settings.http_patience)
+                await serve(app, listener, patience=settings.http_timeout)
     notes().print("stopped")
 
 

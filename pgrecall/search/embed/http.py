@@ -12,7 +12,7 @@ import httpx
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.search.embed.embedder import Vectors, check_vectors
 from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
-from pgrecall.setting_rules import Secret
+from pgrecall.setting_types import Secret
 
 _VERSIONED = re.compile(r"/v\d+$")
 _PREFIX = "PGRECALL_EMBEDDER"

@@ -19,7 +19,7 @@ from pgrecall.search.rerank.batching import (
     rerank_in_batches,
 )
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
-from pgrecall.setting_rules import Secret
+from pgrecall.setting_types import Secret
 
 Form = Literal["cohere", "tei"]
 

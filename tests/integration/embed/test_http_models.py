@@ -32,7 +32,7 @@ def by_length(_: str, texts: Sequence[str]) -> list[float]:
 @pytest.mark.parametrize("pairs", [50, 10])
 def test_a_lent_reranker_gives_the_scores_it_gives_here(settings: Settings, pairs: int) -> None:
     own = CallableReranker(by_length, "length", "logit", pairs=60)
-    few = replace(settings, reranker_pairs=pairs, http_patience=PATIENCE)
+    few = replace(settings, reranker_pairs=pairs, http_timeout=PATIENCE)
     tei, borrowed, unsure = asyncio.run(_asked(few, own))
     expected = own.rerank("how long?", CANDIDATES, top_n=60).scores
     assert tei.scores == borrowed.scores == expected
