@@ -10,7 +10,7 @@ from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Exi
 from pgrecall.faces.cli.json_output import to_text
 from pgrecall.faces.cli.rendering.layers import layer_documents, show_layers
 from pgrecall.faces.cli.values import text
-from pgrecall.vitality.rates import Preset, Reading
+from pgrecall.vitality.parameters import Preset, Reading
 
 layer_commands = CommandGroup(
     "How fast each layer forgets: list layers, change them, use a preset.",

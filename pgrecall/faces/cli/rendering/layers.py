@@ -10,7 +10,7 @@ from pgrecall.faces.cli.rendering.search import ZONE_STYLES
 from pgrecall.faces.cli.tables import Table
 from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.models.layers import Layer, Setting
-from pgrecall.vitality.zone_durations import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
+from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
 
 _HISTORIES = {"one_access": ONE_ACCESS, "ten_daily_accesses": TEN_DAILY}
 _ZONES = ("active", "stale", "fading")
