@@ -26,11 +26,9 @@ from benchmarks.profiles import rows
 from pgrecall.client import Memory, SearchOptions
 from pgrecall.models.calibration import FEATURES, JudgedQuery, Judgement
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
-from pgrecall.search.calibration.examples import JudgedCandidates
+from pgrecall.search.calibration.examples import Examples, Floats, JudgedCandidates
 from pgrecall.search.calibration.fitting import (
-    Examples,
     Fitter,
-    Floats,
     Terms,
     fit,
     fit_relevance,

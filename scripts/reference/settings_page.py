@@ -49,7 +49,12 @@ def _environment() -> str:
         title = _GROUPS.get(field.name.split("_")[0], "The database")
         about = field.metadata
         groups[title].append(
-            (code(f"PGRECALL_{field.name.upper()}"), about["rule"].told, _default(field), about["about"])
+            (
+                code(f"PGRECALL_{field.name.upper()}"),
+                about["type"].description,
+                _default(field),
+                about["about"],
+            )
         )
     head = ("variable", "is", "default", "meaning")
     return "\n\n".join(f"### {title}\n\n{table(head, rows)}" for title, rows in groups.items() if rows)

@@ -11,7 +11,7 @@ from pgrecall.faces.cli.console import notes, output, print_json
 from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.layers import layer_documents, show_layers
-from pgrecall.vitality.rates import Preset, Reading
+from pgrecall.vitality.parameters import Preset, Reading
 
 layer_argument = click.argument("name", type=TEXT, metavar="NAME", help="Name of the layer.")
 

@@ -99,7 +99,7 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
             click.echo(_address(settings.http_host, port))
             _report_access(door, settings.tenant)
             with bridged(log), _announced(settings, port, token, log):
-                await serve(app, listener, patience=settings.http_patience)
+                await serve(app, listener, patience=settings.http_timeout)
     notes().print("stopped")
 
 
@@ -108,7 +108,7 @@ def _announced(settings: Settings, port: int, token: str | None, log: Log) -> It
     """Lets the command line on this machine find the service and borrow its models for the duration."""
     from pgrecall.faces.cli.model_lending import OFF
     from pgrecall.faces.cli.service_announcement import Announcement, announced
-    from pgrecall.search.lending.matching import embedder_identity, reranker_identity
+    from pgrecall.search.lending.service_client import embedder_identity, reranker_identity
 
     own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.http_host, settings.http_host)
     announcement = Announcement(

@@ -9,7 +9,7 @@ from typing import Any
 from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.faces.cli.rendering.search import ZONE_STYLES
 from pgrecall.models.layers import Layer, Setting
-from pgrecall.vitality.zone_durations import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
+from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
 
 _HISTORIES = {"one_access": ONE_ACCESS, "ten_daily_accesses": TEN_DAILY}
 _ZONES = ("active", "stale", "fading")
