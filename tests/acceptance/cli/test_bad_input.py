@@ -101,7 +101,9 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "part"), REFUSED, ids=lambda value: "-".join(map(str, value))[:40])
+@pytest.mark.parametrize(
+    ("arguments", "part"), REFUSED, ids=[f"{row[0][0]!s}-{place}" for place, row in enumerate(REFUSED)]
+)
 def test_bad_input_is_one_sentence_and_exit_code_2(
     pgrecall: Command, tmp_path: Path, arguments: tuple[str | bytes, ...], part: str
 ) -> None:
