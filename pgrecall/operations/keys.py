@@ -48,14 +48,14 @@ def keys() -> Operation[tuple[ApiKey, ...]]:
 def any_key() -> Operation[bool]:
     """Whether any tenant of the database has a key that is not revoked."""
     return Operation(
-        "SELECT recall.any_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
+        "SELECT recall.has_active_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
     )
 
 
 def holder_of_key(secret: str, now: datetime | None) -> Operation[KeyHolder | None]:
     """Whom this key acts for; None for a key that is unknown or revoked."""
     return Operation(
-        f"SELECT * FROM recall.holder_of_key(%(hash)s, {NOW})",
+        f"SELECT * FROM recall.key_holder(%(hash)s, {NOW})",
         {"hash": digest(secret), "now": now},
         lambda rows: KeyHolder(rows[0]["tenant"], rows[0]["id"]) if rows else None,
         repeatable=True,

@@ -114,7 +114,7 @@ def list_(
 
 
 def plan_document(plan: PrunePlan) -> dict[str, Any]:
-    """The plan as SQL's ``recall.prune_plan_of`` gives it, all its items in one."""
+    """The plan as SQL's ``recall.get_prune_plan`` gives it, all its items in one."""
     document: dict[str, Any] = plain(plan)
     links = document["report"]["links"]
     document["report"]["links"] = [[link["source"], link["target"], link["relation"]] for link in links]
