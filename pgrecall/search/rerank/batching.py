@@ -1,4 +1,4 @@
-"""Pairs in batches: of like length, the best candidates first, and what is done by the deadline is kept."""
+"""Batching of query-candidate pairs by length, with a deadline that keeps the batches done by then."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from typing import get_args
 
 from pgrecall.errors import InvalidInput
-from pgrecall.search.deadline import GivenUp, run_within
-from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale, as_logits, in_new_order
+from pgrecall.search.deadline import IsCancelled, run_within
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale, as_logits, rank_by_logit
 
-MOST_PAIRS = 50
+MAX_PAIRS = 50
 QUERY_CHARACTERS = 2_000
-# Of 50 chat turns, all sorted by length cost .68 of one padded batch and two groups of 25 cost .78; but a
-# deadline then keeps the better half, not the longer one.
+# Compared with one padded batch of 50 chat turns, sorting all by length costs .68 and two groups of 25 cost
+# .78; but with groups a deadline keeps the better half.
 _GROUP = 25
 
 Score = Callable[[str, Sequence[str]], object]
-"""A question and texts to one number for each text, on the scale that the model declares."""
+"""From a query and texts to one number for each text, on the scale that the model declares."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """How the reranker ``name`` reads: the first ``pairs`` candidates, ``characters`` of each.
+class BatchingRules:
+    """How the reranker ``name`` reads candidates: the first ``pairs``, truncated to ``characters``.
 
-    Texts of like length are read together, which saves padding: all of them where there is no deadline,
-    else those of each ``group`` of ranks, so that a deadline cuts off the least promising.
+    Texts of similar length are read together, which saves padding. Without a deadline all texts are sorted by
+    length; with one only those of each ``group`` of ranks, so that the deadline drops the lowest ranks.
 
     Raises:
         InvalidInput: a number is less than 1, or the scale is not one of Scale.
@@ -34,7 +34,7 @@ class Rules:
 
     name: str
     scale: Scale
-    pairs: int = MOST_PAIRS
+    pairs: int = MAX_PAIRS
     group: int = _GROUP
     characters: int = 8_000
 
@@ -47,14 +47,14 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A model that is ready, and how many pairs it reads best in one call."""
+    """A model that is loaded, and its batch size."""
 
     score: Score
     batch: int
 
 
 def rerank_in_batches(
-    rules: Rules,
+    rules: BatchingRules,
     prepare: Callable[[], Scorer],
     query: str,
     candidates: Sequence[RerankCandidate],
@@ -71,7 +71,7 @@ def rerank_in_batches(
         RerankerError: the scorer failed, or returned something that is not scores.
     """
     require_rerankable(candidates, top_n, deadline)
-    question = query[:QUERY_CHARACTERS]
+    query = query[:QUERY_CHARACTERS]
     texts = [candidate.text[: rules.characters] for candidate in candidates[: rules.pairs]]
     if not texts:
         return RerankOutcome()
@@ -79,12 +79,12 @@ def rerank_in_batches(
     ready: list[Scorer] = []
     done: list[tuple[list[int], list[float]]] = []
 
-    def work(given_up: GivenUp) -> None:
+    def work(is_cancelled: IsCancelled) -> None:
         ready.append(prepare())
         for places in batches([len(text) for text in texts], group, ready[0].batch):
-            if given_up():
+            if is_cancelled():
                 return
-            values = ready[0].score(question, [texts[place] for place in places])
+            values = ready[0].score(query, [texts[place] for place in places])
             done.append((places, as_logits(values, len(places), rules.scale, rules.name)))
 
     in_time = run_within(deadline, work, rules.name)
@@ -92,15 +92,15 @@ def rerank_in_batches(
     for places, scores in tuple(done):
         logits.update(zip(places, scores, strict=True))
     return RerankOutcome(
-        in_new_order(candidates, logits, top_n),
+        rank_by_logit(candidates, logits, top_n),
         complete=in_time,
-        reason=None if in_time else _lateness(deadline, len(logits), len(texts), bool(ready)),
+        reason=None if in_time else _late_reason(deadline, len(logits), len(texts), bool(ready)),
     )
 
 
 def batches(lengths: Sequence[int], group: int, batch: int) -> Iterator[list[int]]:
-    """The places of the texts of each batch, group after group. The shortest of a group go first, so that
-    a deadline that comes early finds some read."""
+    """Indices of the texts of each batch, group after group. The shortest of a group go first, so that an
+    early deadline finds some done."""
     for start in range(0, len(lengths), group):
         places = range(start, min(start + group, len(lengths)))
         by_length = sorted(places, key=lengths.__getitem__)
@@ -109,7 +109,7 @@ def batches(lengths: Sequence[int], group: int, batch: int) -> Iterator[list[int
 
 
 def require_rerankable(candidates: Sequence[RerankCandidate], top_n: int, deadline: float | None) -> None:
-    """Raises InvalidInput unless a reranker can be asked this."""
+    """Raise InvalidInput for a ``top_n``, a deadline or ids that no reranker can use."""
     require_positive("top_n", top_n)
     if deadline is not None and math.isnan(deadline):
         raise InvalidInput("The deadline is not a number.", hint="Give seconds, or None for no limit.")
@@ -118,13 +118,13 @@ def require_rerankable(candidates: Sequence[RerankCandidate], top_n: int, deadli
 
 
 def require_positive(name: str, value: int) -> int:
-    """The same count. Raises InvalidInput for one that is less than 1."""
+    """Return ``value``; raise InvalidInput if it is less than 1."""
     if value < 1:
         raise InvalidInput(f"A reranker cannot work with {name} {value}.", hint="Give at least 1.")
     return value
 
 
-def _lateness(deadline: float | None, read: int, due: int, ready: bool) -> str:
+def _late_reason(deadline: float | None, read: int, due: int, ready: bool) -> str:
     limit = f"the deadline of {deadline:g} seconds passed"
     if not ready and deadline and deadline > 0:
         return f"{limit} while the model was being loaded"

@@ -1,4 +1,4 @@
-"""How chosen memories read in a prompt, how many tokens that is, and where a memory may be cut.
+"""The text of chosen memories for a prompt, its estimated tokens, and where a memory may be truncated.
 
 Every line that shows a body begins with ``>``, and titles, keys and authors stand as JSON strings on one
 line. So a line that begins with ``[`` is always a marker, whatever the memories hold.
@@ -24,8 +24,8 @@ LONGEST_KEY = 200
 """Characters of a key that the list of sources shows; a longer one is named by its id."""
 
 _PLAIN = re.compile(r"[\w-]+")
-_CHEAP = (string.ascii_letters + string.whitespace).encode()
-_ODD = re.compile(r"[\x7f-\x9f\u2028\u2029]")
+_ASCII_TEXT = (string.ascii_letters + string.whitespace).encode()
+_LINE_BREAKING = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 _SENTENCE_END = re.compile(r"""[.!?…]+["'”’)\]]*(?=\s)|[。！？]+[」』”]*|(?=\n)""")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
@@ -61,8 +61,8 @@ def estimate_tokens(text: str) -> int:
     13
     """
     raw = text.encode("utf-8", "surrogatepass")
-    cheap = len(raw) - len(raw.translate(None, _CHEAP))
-    return math.ceil((len(raw) + len(text) - cheap) / 3.5)
+    ascii_text = len(raw) - len(raw.translate(None, _ASCII_TEXT))
+    return math.ceil((len(raw) + len(text) - ascii_text) / 3.5)
 
 
 def render(entries: Sequence[Entry]) -> str:
@@ -115,7 +115,7 @@ def _source(number: int, hit: Hit) -> str:
 
 def _exact(key: str) -> str:
     """A key as it is, on one line: JSON leaves some line ends as they are."""
-    return _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(key, ensure_ascii=False))
+    return _LINE_BREAKING.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(key, ensure_ascii=False))
 
 
 def _string(text: str) -> str:

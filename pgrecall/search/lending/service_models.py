@@ -1,4 +1,4 @@
-"""Models of a running service in place of those that would have to be loaded here: the same, only warm."""
+"""The embedder and the reranker of a running service, used instead of loading the same models here."""
 
 from __future__ import annotations
 
@@ -7,86 +7,90 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pgrecall.errors import EmbedderError, RerankerError
-from pgrecall.search.embed.embedder import Embedder, make_embedder
-from pgrecall.search.embed.vectors import Vectors, check_vectors
-from pgrecall.search.lending.service_client import MODELS, Lender, NotLent
-from pgrecall.search.rerank.batches import Rules, Scorer, rerank_in_batches
+from pgrecall.search.embed.embedder import Embedder, Vectors, check_vectors, make_embedder
+from pgrecall.search.lending.service_client import MODELS, ModelService, ModelServiceError
+from pgrecall.search.rerank.batching import BatchingRules, Scorer, rerank_in_batches
 from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN
 from pgrecall.search.rerank.reranker import Reranker, make_reranker
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 from pgrecall.settings import Settings
 
-MOST_TEXTS = 64
-MOST_CHARACTERS = 1_000_000
-"""Of one request, so that it stays within what a service takes."""
+MAX_TEXTS = 64
+MAX_CHARACTERS = 1_000_000
+"""Limits of one request, within those of the service."""
 
-PATIENCE = 10.0
-"""Seconds for an answer, and one more for every so many texts: about as long as loading a model takes."""
+ANSWER_SECONDS = 10.0
+"""Seconds for an answer, besides the time for its texts: about as long as loading a model takes."""
 
 _TEXTS_A_SECOND = 8
-_LATER = 0.5  # seconds after a deadline: by then nobody waits for the answer, and nobody hears of it
+_LATER = 0.5  # seconds after a deadline, when nobody waits for the answer any more
 _PAIRS = 25  # a request; as many as a local reranker sorts by length together
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-class BorrowedEmbedder:
-    """The embedder of a service. One that fails is not asked again: the settings' own is loaded then, and
-    ``tell`` hears why."""
+class ServiceEmbedder:
+    """The embedder of a service. After a failure it is not asked again: the one
+    of the settings is loaded, and
+    ``report`` gets the reason."""
 
-    def __init__(self, lender: Lender, offer: Mapping[str, Any], settings: Settings, tell: Tell) -> None:
+    def __init__(
+        self, service: ModelService, offer: Mapping[str, Any], settings: Settings, report: Report
+    ) -> None:
         self.name: str = str(offer["name"])
         self.dimensions: int = offer["dimensions"]
-        self._lender = lender
+        self._service = service
         self._settings = settings
-        self._tell = tell
+        self._report = report
         self._own: Embedder | None = None
 
     def __repr__(self) -> str:
-        return f"BorrowedEmbedder({self._lender.shown!r}, {self.name!r})"
+        return f"ServiceEmbedder({self._service.shown!r}, {self.name!r})"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors: Vectors = []
         for part in _parts(texts):
-            vectors += self._part(part)
+            vectors += self._embed_part(part)
         return vectors
 
-    def _part(self, texts: Sequence[str]) -> Vectors:
+    def _embed_part(self, texts: Sequence[str]) -> Vectors:
         if self._own is None:
             try:
-                return self._asked(texts)
-            except NotLent as error:
-                self._tell(
-                    f"The service at {self._lender.shown} {error}; its embedder is loaded here instead."
+                return self._request(texts)
+            except ModelServiceError as error:
+                self._report(
+                    f"The service at {self._service.shown} {error}; its embedder is loaded here instead."
                 )
                 self._own = make_embedder(self._settings)
-                assert self._own is not None  # there was one to borrow
+                assert self._own is not None  # the service had one like it
         return self._own.embed(texts)
 
-    def _asked(self, texts: Sequence[str]) -> Vectors:
+    def _request(self, texts: Sequence[str]) -> Vectors:
         body = {"inputs": list(texts), "normalize": True, "truncate": True}
-        answer = self._lender.ask(f"{MODELS}/embed", body, PATIENCE + len(texts) / _TEXTS_A_SECOND)
+        answer = self._service.ask(f"{MODELS}/embed", body, ANSWER_SECONDS + len(texts) / _TEXTS_A_SECOND)
         if not isinstance(answer, list) or not all(isinstance(vector, list) for vector in answer):
-            raise NotLent("answered with something that is not vectors")
+            raise ModelServiceError("answered with something that is not vectors")
         try:
             return check_vectors(answer, len(texts), self.dimensions, self.name)
         except EmbedderError as error:
-            raise NotLent(f"gave no usable vectors ({error.message.rstrip('.')})") from error
+            raise ModelServiceError(f"gave no usable vectors ({error.message.rstrip('.')})") from error
 
 
-class BorrowedReranker:
+class ServiceReranker:
     """The reranker of a service, with the same fallback."""
 
-    def __init__(self, lender: Lender, offer: Mapping[str, Any], settings: Settings, tell: Tell) -> None:
+    def __init__(
+        self, service: ModelService, offer: Mapping[str, Any], settings: Settings, report: Report
+    ) -> None:
         self.name: str = str(offer["name"])
         self.scale: Scale = "probability" if offer["scale"] == "probability" else "logit"
-        self._lender = lender
+        self._service = service
         self._settings = settings
-        self._tell = tell
+        self._report = report
         self._own: Reranker | None = None
 
     def __repr__(self) -> str:
-        return f"BorrowedReranker({self._lender.shown!r}, {self.name!r})"
+        return f"ServiceReranker({self._service.shown!r}, {self.name!r})"
 
     def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
@@ -94,19 +98,19 @@ class BorrowedReranker:
         began = time.monotonic()
         if self._own is None:
             try:
-                return self._asked(query, candidates, top_n, deadline)
+                return self._request(query, candidates, top_n, deadline)
             except RerankerError as error:
-                self._tell(f"{error.message} Its reranker is loaded here instead.")
+                self._report(f"{error.message} Its reranker is loaded here instead.")
                 self._own = make_reranker(self._settings)
-                assert self._own is not None  # there was one to borrow
+                assert self._own is not None  # the service had one like it
         left = None if deadline is None else deadline - (time.monotonic() - began)
         return self._own.rerank(query, candidates, top_n=top_n, deadline=left)
 
-    def _asked(
+    def _request(
         self, query: str, candidates: Sequence[RerankCandidate], top_n: int, deadline: float | None
     ) -> RerankOutcome:
         settings = self._settings
-        rules = Rules(
+        rules = BatchingRules(
             self.name,
             "logit",
             pairs=settings.reranker_pairs,
@@ -116,32 +120,32 @@ class BorrowedReranker:
 
         def score(question: str, texts: Sequence[str]) -> object:
             return self._scores(
-                question, texts, PATIENCE + len(texts) if deadline is None else deadline + _LATER
+                question, texts, ANSWER_SECONDS + len(texts) if deadline is None else deadline + _LATER
             )
 
         return rerank_in_batches(
             rules, lambda: Scorer(score, _PAIRS), query, candidates, top_n=top_n, deadline=deadline
         )
 
-    def _scores(self, query: str, texts: Sequence[str], patience: float) -> list[object]:
+    def _scores(self, query: str, texts: Sequence[str], timeout: float) -> list[object]:
         body = {"query": query, "texts": list(texts), "raw_scores": True, "truncate": True}
         try:
-            answer = self._lender.ask(f"{MODELS}/rerank", body, patience)
+            answer = self._service.ask(f"{MODELS}/rerank", body, timeout)
             scores = {item["index"]: item["score"] for item in answer}
             return [scores[place] for place in range(len(texts))]
-        except NotLent as error:
-            raise RerankerError(f"The service at {self._lender.shown} {error}.") from error
+        except ModelServiceError as error:
+            raise RerankerError(f"The service at {self._service.shown} {error}.") from error
         except (KeyError, TypeError) as error:
             raise RerankerError(
-                f"The service at {self._lender.shown} answered with something other than scores."
+                f"The service at {self._service.shown} answered with something other than scores."
             ) from error
 
 
 def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The texts in requests that a service takes."""
+    """The texts split into requests within the limits."""
     start = characters = 0
     for place, text in enumerate(texts):
-        if place > start and (place - start == MOST_TEXTS or characters + len(text) > MOST_CHARACTERS):
+        if place > start and (place - start == MAX_TEXTS or characters + len(text) > MAX_CHARACTERS):
             yield texts[start:place]
             start, characters = place, 0
         characters += len(text)

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.graph import kernels
+from pgrecall.graph import engines
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 ids = st.integers(0, 12) | st.integers(SMALLEST, LARGEST) | st.sampled_from([SMALLEST, -1, LARGEST])
@@ -122,16 +122,16 @@ def _no_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             raise ImportError(name)
         return real(name, *arguments, **named)
 
-    kernels._numba_engine.cache_clear()
+    engines._numba_engine.cache_clear()
     monkeypatch.setattr(builtins, "__import__", refuse)
     yield
-    kernels._numba_engine.cache_clear()
+    engines._numba_engine.cache_clear()
 
 
 @pytest.mark.usefixtures("_no_numba")
 def test_without_numba_a_large_graph_runs_in_plain_python() -> None:
-    path = [(node, node + 1) for node in range(kernels.WORTH_COMPILING)]
-    assert len(articulate(LinkGraph.of(path)).points()) == kernels.WORTH_COMPILING - 1
+    path = [(node, node + 1) for node in range(engines.MIN_LINKS_FOR_NUMBA)]
+    assert len(articulate(LinkGraph.of(path)).points()) == engines.MIN_LINKS_FOR_NUMBA - 1
     with pytest.raises(MissingExtra, match="numba is not installed"):
         LinkGraph.of(path, accelerate=True)
 
@@ -147,10 +147,10 @@ def test_kernels_compile_where_nothing_can_be_cached(monkeypatch: pytest.MonkeyP
 
         return no_locator if cache else real(*functions)
 
-    kernels._compiled.cache_clear()
+    engines._compiled.cache_clear()
     monkeypatch.setattr(numba, "njit", refuse_cache)
     try:
         links = [(1, 2), (2, 3)]
         assert LinkGraph.of(links, accelerate=True) == LinkGraph.of(links, accelerate=False)
     finally:
-        kernels._compiled.cache_clear()
+        engines._compiled.cache_clear()

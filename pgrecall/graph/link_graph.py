@@ -1,4 +1,4 @@
-"""The link graph as compressed adjacency: undirected, without self links and duplicates."""
+"""The link graph as compressed sparse rows: undirected, without self links and duplicates."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pgrecall.errors import InvalidInput
-from pgrecall.graph.kernels import NONE, Engine, Ints, choose_engine
+from pgrecall.graph.engines import NONE, Engine, Ints, choose_engine
 
 PAIR_BYTES = 16
-NARROW = 4
+FOUR_BYTE_IDS = 4
 """The first byte of a blob whose ids take four bytes each."""
 
 
@@ -67,7 +67,7 @@ class LinkGraph:
         nodes: Iterable[int] = (),
         accelerate: bool | None = None,
     ) -> LinkGraph:
-        """The graph of packed links, as ``recall.link_graph()`` packs them.
+        """The graph of to_array links, as ``recall.link_graph()`` packs them.
 
         Pairs (source, target) one after the other, most significant byte first: eight bytes an id, or a
         byte 4 and then four bytes an id, signed both.
@@ -75,15 +75,15 @@ class LinkGraph:
         Raises:
             InvalidInput: the bytes are not whole pairs.
         """
-        ends = _unpacked(memoryview(blob).cast("B"))
+        ends = _unpack(memoryview(blob).cast("B"))
         if sys.byteorder == "little":
             ends.byteswap()
         return _graph(ends, array("q", nodes), accelerate)
 
 
-def _unpacked(blob: memoryview) -> array[int]:
+def _unpack(blob: memoryview) -> array[int]:
     ends, size = array("q"), blob.nbytes
-    if size % (PAIR_BYTES // 2) == 1 and blob[0] == NARROW:
+    if size % (PAIR_BYTES // 2) == 1 and blob[0] == FOUR_BYTE_IDS:
         ends, blob = array("i"), blob[1:]
     elif size % PAIR_BYTES:
         raise InvalidInput(f"{size} bytes are not whole links of {PAIR_BYTES} bytes each.")
@@ -93,22 +93,22 @@ def _unpacked(blob: memoryview) -> array[int]:
 
 def _graph(ends: array[int], nodes: array[int], accelerate: bool | None) -> LinkGraph:
     engine = choose_engine(len(ends) // 2, accelerate)
-    ids, places = engine.relabelled(array("q", ends) + nodes if nodes else ends)
+    ids, places = engine.number_ids(array("q", ends) + nodes if nodes else ends)
     starts, neighbours = _adjacency(engine, places, len(ends), len(ids))
     return LinkGraph(ids, starts, neighbours)
 
 
 def _adjacency(engine: Engine, ends: Ints, count: int, nodes: int) -> tuple[array[int], array[int]]:
-    starts = engine.filled(nodes + 1, 0)
-    loose, cursor = engine.filled(count, 0), engine.filled(nodes, 0)
+    starts = engine.full(nodes + 1, 0)
+    loose, cursor = engine.full(count, 0), engine.full(nodes, 0)
     engine.kernel(_scatter)(ends, count, starts, cursor, loose)
-    neighbours = engine.filled(count, 0)
+    neighbours = engine.full(count, 0)
     kept = engine.kernel(_order)(starts, cursor, loose, neighbours)
-    return engine.packed(starts), engine.packed(neighbours[:kept])
+    return engine.to_array(starts), engine.to_array(neighbours[:kept])
 
 
 def _scatter(ends: Ints, count: int, starts: Ints, cursor: Ints, loose: Ints) -> None:
-    """Each node's neighbours into its own stretch of ``loose``, in the order they come."""
+    """Write each node's neighbours into its own part of ``loose``, in the order they come."""
     for at in range(0, count, 2):
         if ends[at] != ends[at + 1]:
             starts[ends[at] + 1] += 1
@@ -126,7 +126,7 @@ def _scatter(ends: Ints, count: int, starts: Ints, cursor: Ints, loose: Ints) ->
 
 
 def _order(starts: Ints, cursor: Ints, loose: Ints, neighbours: Ints) -> int:
-    """Neighbours ascending and once each; ``starts`` follows, and their number is returned.
+    """Sort each node's neighbours, drop duplicates, adjust ``starts``; returns how many are left.
 
     The graph is its own transpose, and transposing it node by node sorts every neighbour list.
     """

@@ -1,4 +1,4 @@
-"""Services announce themselves: a private file in the data directory, which the command line looks for."""
+"""Announcements of running services: private files in the data directory, which the command line reads."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 MOST_FILES = 4
-"""Announcements that are looked at, newest first: a file stays where a service was killed."""
+"""Announcements that are read, newest first: a service that was killed leaves its file behind."""
 
 _MOST_BYTES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What a service says of itself. ``token`` opens its models where others need a key."""
+    """What a service announces. ``token`` gives access to its models where others need a key."""
 
     url: str
     pid: int
@@ -30,10 +30,10 @@ class Announcement:
 
 @contextlib.contextmanager
 def announced(data_dir: Path, port: int, announcement: Announcement) -> Iterator[None]:
-    """Meanwhile the file is there, readable by its owner alone.
+    """Keeps the file in place for the duration, readable only by its owner.
 
     Raises:
-        OSError: the data directory takes none.
+        OSError: the data directory cannot be written.
     """
     folder = data_dir.expanduser()
     if not folder.exists():
@@ -47,12 +47,12 @@ def announced(data_dir: Path, port: int, announcement: Announcement) -> Iterator
     finally:
         with contextlib.suppress(OSError):
             found = _read(path)
-            if found is not None and found.pid == announcement.pid:  # not the one that came after
+            if found is not None and found.pid == announcement.pid:  # not the file of a later service
                 path.unlink()
 
 
 def announcements(data_dir: Path) -> list[Announcement]:
-    """Of services that may be running, newest first; what is not our own file is passed over."""
+    """Announcements of services that may be running, newest first. Files of other users are skipped."""
     with contextlib.suppress(OSError):
         aged = [(path.stat().st_mtime, path) for path in data_dir.expanduser().glob("service-*.json")]
         read = [_read(path) for _, path in sorted(aged, reverse=True)]
@@ -61,18 +61,18 @@ def announcements(data_dir: Path) -> list[Announcement]:
 
 
 def _write(path: Path, text: str) -> None:
-    """All of it or nothing, under its name at once."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Writes the file atomically."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with contextlib.suppress(FileNotFoundError):
-        beside.unlink()
-    with os.fdopen(os.open(beside, flags, 0o600), "w", encoding="utf-8") as file:
+        temporary.unlink()
+    with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def _read(path: Path) -> Announcement | None:
-    """None where somebody else could have written it: questions would go to wherever it says."""
+    """The announcement; None where another user could have written it, as queries are sent to its address."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             status = os.fstat(file.fileno())

@@ -1,7 +1,7 @@
-"""What a setting may be, and how it is read from a text of the environment.
+"""Types of settings: how a value is parsed from an environment variable or an argument, and validated.
 
-A rule returns the value or raises a ValueError whose text says what it should be, and never repeats what was
-given: that may be a password. ``told`` says the same in the reference.
+``parse`` returns the value or raises a ValueError that says what is expected. The message never repeats the
+value, which may be a password. ``description`` is the type as the reference shows it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 
-class Rule(Protocol):
-    """Reads one setting."""
+class SettingType(Protocol):
+    """Parses the value of one setting."""
 
     @property
-    def told(self) -> str: ...
+    def description(self) -> str: ...
 
-    def read(self, given: Any) -> Any: ...
+    def parse(self, given: Any) -> Any: ...
 
 
 class Secret:
-    """A text that is not shown by accident: whoever needs it asks for it."""
+    """A string that is never shown by accident; ``get_secret_value`` returns it."""
 
     __slots__ = ("_value",)
 
@@ -50,14 +50,14 @@ class Secret:
 
 @dataclass(frozen=True)
 class Text:
-    """A text, with bounds of its length and characters that it may not hold."""
+    """A text with limits of its length and forbidden characters."""
 
     shortest: int = 0
     longest: float = math.inf
     without: str = ""
-    told = "text"
+    description = "text"
 
-    def read(self, given: Any) -> str:
+    def parse(self, given: Any) -> str:
         if not isinstance(given, str):
             raise ValueError("must be a text")
         if not self.shortest <= len(given) <= self.longest:
@@ -73,32 +73,32 @@ class Text:
 class SecretText:
     """A text that is not shown; whatever keeps one, as pydantic's SecretStr does, will do."""
 
-    told = "text"
+    description = "text"
 
-    def read(self, given: Any) -> Secret:
+    def parse(self, given: Any) -> Secret:
         found = given if isinstance(given, str) else getattr(given, "get_secret_value", lambda: None)()
         if not isinstance(found, str):
             raise ValueError("must be a text")
         return Secret(found)
 
 
-class Folder:
+class FolderPath:
     """A path."""
 
-    told = "path"
+    description = "path"
 
-    def read(self, given: Any) -> Path:
+    def parse(self, given: Any) -> Path:
         if not isinstance(given, str | Path):
             raise ValueError("must be a path")
         return Path(given)
 
 
-class YesNo:
+class Boolean:
     """A truth value."""
 
-    told = "yes or no"
+    description = "yes or no"
 
-    def read(self, given: Any) -> bool:
+    def parse(self, given: Any) -> bool:
         word = str(given).strip().lower()
         if word in ("1", "true", "t", "yes", "y", "on"):
             return True
@@ -108,16 +108,16 @@ class YesNo:
 
 
 @dataclass(frozen=True)
-class OneOf:
+class Choice:
     """One of these words."""
 
     words: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return ", ".join(f"`{word}`" for word in self.words)
 
-    def read(self, given: Any) -> str:
+    def parse(self, given: Any) -> str:
         for word in self.words:
             if given == word:
                 return word
@@ -125,17 +125,17 @@ class OneOf:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Integer:
     """A whole number within bounds."""
 
     low: int
     high: int
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return f"whole number (at least {self.low:,}, at most {self.high:,})"
 
-    def read(self, given: Any) -> int:
+    def parse(self, given: Any) -> int:
         try:
             number = int(given)
             exact = isinstance(given, str) or number == given
@@ -147,16 +147,16 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Positive:
+class PositiveNumber:
     """A number above zero."""
 
     high: float
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return f"number (above 0, at most {self.high:,})"
 
-    def read(self, given: Any) -> float:
+    def parse(self, given: Any) -> float:
         try:
             number = float(given)
         except (TypeError, ValueError, OverflowError):

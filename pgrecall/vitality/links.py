@@ -1,21 +1,45 @@
-"""Stored spreading: how much of one access reaches the memories around it, and how it is kept.
+"""What links add to vitality: slower aging, spreading activation and revival.
 
-A damped walk over the links, as in ACT-R's spreading activation divided by the fan (Anderson 1983), but
-kept with the memory and halved with time instead of being bound to a context.
+An access spreads over the links in a damped walk, divided by the fan (Anderson 1983). Unlike in ACT-R, the
+boost is kept with the memory and halves with time; it is not bound to a context.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pgrecall.vitality.link_terms import SPREAD_CAP, halved
-from pgrecall.vitality.summary import SECONDS_PER_DAY
-from pgrecall.vitality.weights import DEFAULT_WEIGHTS
+from pgrecall.vitality.activation import SECONDS_PER_DAY
+from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, VitalityWeights
 
 HOP_DAMPING = 0.6
+SPREAD_CAP = 1.0
+"""A memory's stored spreading boost never exceeds this, however many neighbours are used."""
 
 Neighbours = Callable[[int], Sequence[tuple[int, float]]]
 """From a memory's id to the ids it is linked with, in either direction, and the weights, strongest first."""
+
+
+def stretch(in_degree: int, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+    """How many times slower a memory ages for the live memories that refer to it: 1 to 2 by default."""
+    return 1 + weights.stretch_per_link * min(in_degree, weights.stretch_links)
+
+
+def halved(amount: float, days: float, half_life: float) -> float:
+    """What is left of ``amount`` after ``days`` (none if negative) of halving every ``half_life`` days."""
+    return float(amount * 2 ** -(max(days, 0) / half_life))
+
+
+def spread_now(stored: float, days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+    """What is left after ``days`` of a stored spreading boost, of which at most 1 counts."""
+    return halved(min(stored, SPREAD_CAP), days, weights.spread_half_life_days)
+
+
+def revival(days: float, weights: VitalityWeights = DEFAULT_WEIGHTS) -> float:
+    """What a link gained ``days`` ago still adds: exp(-rate * days), nothing once it is dropped; 0 to 1."""
+    if days >= weights.revival_days:
+        return 0.0
+    return math.exp(-weights.revival_rate * max(days, 0))
 
 
 def spread_at_hop(utility: float, hops: int, damping: float = HOP_DAMPING) -> float:
