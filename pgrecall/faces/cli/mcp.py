@@ -63,7 +63,7 @@ def tools(
     ] = ToolFormat.openai,
 ) -> None:
     """Print the tools' JSON Schemas, for agents that call functions without MCP."""
-    from pgrecall.tools.formats import mcp_tools, openai_tools
+    from pgrecall.tools.catalogue import mcp_tools, openai_tools
 
     output().out(to_text(openai_tools() if form is ToolFormat.openai else mcp_tools()))
 

@@ -19,8 +19,8 @@ from pgrecall.faces.cli.command_line import Context, Option
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall.faces.http.authentication import AccessPolicy
     from pgrecall.faces.http.logs import Log, LogForm
-    from pgrecall.faces.http.service import Door
 
 _PACKAGES = {"fastapi": "FastAPI", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
              "structlog": "structlog"}  # fmt: skip
@@ -64,7 +64,7 @@ def serve(
 async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: LogForm) -> None:
     from pgrecall.client import AsyncMemory
     from pgrecall.faces.http.app import create_app
-    from pgrecall.faces.http.logs import bridged, service_log
+    from pgrecall.faces.http.logs import forward_library_logs, service_log
     from pgrecall.faces.http.server import listening_socket, serve
     from pgrecall.faces.http.service import Service
     from pgrecall.faces.page.app import create_page
@@ -75,16 +75,16 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
         if fresh and memory.server is not None:
             announce(memory.server)
         say_who_serves(await memory.caller(), allowed=settings.allow_superuser)
-        door = _door(settings.http_host, keyless=keyless, any_key=await memory.any_key())
+        policy = _access_policy(settings.http_host, keyless=keyless, any_key=await memory.any_key())
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
-            token = f"pgs_{secrets.token_urlsafe(32)}" if door.needs_key else None
-            service = Service(memory, door, log, token=token)
+            token = f"pgs_{secrets.token_urlsafe(32)}" if policy.needs_key else None
+            service = Service(memory, policy, log, token=token)
             app = create_app(service, page=create_page(service) if with_page else None)
             output().out(_address(settings.http_host, port))
-            _say_who_gets_in(door, settings.tenant)
-            with bridged(log), _announced(settings, port, token, log):
-                await serve(app, listener, patience=settings.http_patience)
+            _say_who_gets_in(policy, settings.tenant)
+            with forward_library_logs(log), _announced(settings, port, token, log):
+                await serve(app, listener, timeout=settings.http_patience)
     notes().print("stopped")
 
 
@@ -113,10 +113,9 @@ def _announced(settings: Settings, port: int, token: str | None, log: Log) -> It
         yield
 
 
-def _door(host: str, *, keyless: bool, any_key: bool) -> Door:
+def _access_policy(host: str, *, keyless: bool, any_key: bool) -> AccessPolicy:
     """Who is let in: with keys once there are any; without, only callers on this machine, unless told."""
-    from pgrecall.faces.http.local_requests import LOOPBACK
-    from pgrecall.faces.http.service import Door
+    from pgrecall.faces.http.authentication import LOOPBACK, AccessPolicy
 
     local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")
     if not (local or any_key or keyless):
@@ -125,12 +124,14 @@ def _door(host: str, *, keyless: bool, any_key: bool) -> Door:
             hint="Make one with `pgrecall key create NAME`, listen at 127.0.0.1, or say --without-keys.",
         )
     if any_key and not keyless:
-        return Door(needs_key=True)
-    return Door(needs_key=False, hosts=LOOPBACK | {host.lower().strip("[]")} if local else None)
+        return AccessPolicy(needs_key=True)
+    return AccessPolicy(
+        needs_key=False, allowed_hosts=LOOPBACK | {host.lower().strip("[]")} if local else None
+    )
 
 
-def _say_who_gets_in(door: Door, tenant: str) -> None:
-    if door.needs_key:
+def _say_who_gets_in(policy: AccessPolicy, tenant: str) -> None:
+    if policy.needs_key:
         notes().print("Callers need a key: pgrecall key create NAME.")
     else:
         notes().print(f"No key is needed: callers act for tenant {tenant}.")
