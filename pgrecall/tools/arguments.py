@@ -89,8 +89,8 @@ class SearchArguments(Filters):
 
     query: Question = Field(
         "",
-        description="What you want to know, as a question or in the words you expect in the memory. May be left "
-        "out with since or until, which then return the newest memories of that time.",
+        description="What you want to know, as a question or in the words you expect in the memory. May be "
+        "left out with since or until, which then return the newest memories of that time.",
     )
     queries: Questions | None = Field(
         None, description="Other wordings or parts of the query, searched together."

@@ -178,7 +178,7 @@ GET = Tool(
     title="Get a memory",
     description=(
         "Get one memory in full, by id or key: its text, when it holds, what supersedes it, its links. Use "
-        "it for a hit whose body was cut, or to follow a link. Reading does not count as an access; `used` does."
+        "it for a hit whose body was cut, or to follow a link. Reading is no access; only `used` counts."
     ),
     arguments=GetArguments,
     result=GetResult,
