@@ -25,7 +25,14 @@ from pgrecall.database.server import ServerFacts, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, InvalidInput
 from pgrecall.schema import state
 from pgrecall.schema.lock_retry import Patience
-from pgrecall.schema.ownership import AccessProblem, access_problems, act_as_oneself, act_as_owner, run_file, run_statement
+from pgrecall.schema.ownership import (
+    AccessProblem,
+    access_problems,
+    act_as_oneself,
+    act_as_owner,
+    run_file,
+    run_statement,
+)
 from pgrecall.schema.state import (
     SchemaState,
     ensure_current,
