@@ -88,7 +88,7 @@ def test_another_shell_is_told_which_there_are(
 ) -> None:
     monkeypatch.setenv("SHELL", "/bin/csh")
     refused = bare_pgrecall("--install-completion")
-    assert (refused.code, "bash, zsh and fish" in refused.err) == (2, True)
+    assert (refused.code, "bash, zsh or fish" in refused.err) == (2, True)
 
 
 def test_the_command_line_offers_to_install_it_and_tells_its_version(bare_pgrecall: Command) -> None:
