@@ -169,7 +169,7 @@ class Settings:
     )
     server_key: Secret | None = field(default=None, metadata=_setting(SecretText(), "Key for that service."))
     role_password: Secret | None = field(
-        default=None, metadata=_setting(SecretText(), "Password for the role that `role create` creates.")
+        default=None, metadata=_setting(SecretText(), "Password for the role that `roles create` creates.")
     )
     allow_superuser: bool = field(
         default=False,

@@ -50,7 +50,7 @@ def plan_prune(request: PruneRequest) -> Operation[int]:
 def prune_plan(plan: int, offset: int = 0, limit: int = PAGE) -> Operation[PrunePlan]:
     """A plan with up to ``limit`` of its items from ``offset`` on."""
     return Operation(
-        "SELECT recall.prune_plan_of(%(plan)s, %(limit)s, %(offset)s) AS plan",
+        "SELECT recall.get_prune_plan(%(plan)s, %(limit)s, %(offset)s) AS plan",
         {"plan": _known(plan), "limit": limit, "offset": offset},
         lambda rows: PrunePlan.from_document(rows[0]["plan"]),
         repeatable=True,

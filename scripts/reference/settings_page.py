@@ -18,8 +18,8 @@ Options of the command and arguments of `Memory` and `AsyncMemory` win over vari
 be used is refused by name.
 """
 NUMBERS = """
-`pgrecall setting list` shows the values in force, `pgrecall setting set NAME VALUE` changes one for a
-tenant, and `recall.settings()` and `recall.configure(name, value)` do the same in SQL.
+`pgrecall settings list` shows the values in force, `pgrecall settings set NAME VALUE` changes one for a
+tenant, and `recall.settings()` and `recall.set_setting(name, value)` do the same in SQL.
 """
 _GROUPS = {
     "database": "The database",

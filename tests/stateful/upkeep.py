@@ -77,7 +77,7 @@ class Upkeep(Ground):
         self.plans[tenant][number] = Planned(self.now, known)
 
     def _document(self, tenant: str, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = self.value(tenant, "recall.prune_plan_of(%s)", number)
+        found: dict[str, Any] = self.value(tenant, "recall.get_prune_plan(%s)", number)
         return found
 
     @rule(tenant=whose, number=picks)

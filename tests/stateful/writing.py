@@ -169,7 +169,7 @@ class Writing(Ground):
     @rule(tenant=whose, change=st.sampled_from(CHANGES), back=st.booleans())
     def configure(self, tenant: str, change: tuple[str, float], back: bool) -> None:
         name, value = change
-        self.sql(tenant, "SELECT recall.configure(%s, %s)", name, None if back else value)
+        self.sql(tenant, "SELECT recall.set_setting(%s, %s)", name, None if back else value)
         if back:
             self.tenants[tenant].settings.pop(name, None)
         else:

@@ -1,4 +1,4 @@
-"""Whose models a command uses: those of a running service that are the same, else its own."""
+"""The models a command borrows from a running service that has the same ones."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 OFF = "off"
 
-FOUND_PATIENCE = 0.5
-"""Seconds for a service that was found to tell of its models: one that is busier is no help."""
+FOUND_TIMEOUT = 0.5
+"""Seconds for a service that was found to describe its models: a busier one is no help."""
 
-NAMED_PATIENCE = 3.0
+NAMED_TIMEOUT = 3.0
 
 
 @dataclass(slots=True)
 class Lent:
-    """The models that are borrowed; None where the command makes its own.
+    """The models that are borrowed; None where the command loads its own.
 
-    ``said`` has a sentence for each thing somebody who asks to know would be told.
+    ``said`` has the sentences that are printed with ``--verbose``.
     """
 
     embedder: Embedder | None = None
@@ -47,11 +47,14 @@ class Lent:
 
 
 def borrowed_models(settings: Settings, warn: Report) -> Lent:
-    """What can be borrowed as these settings stand. ``warn`` hears what went wrong with a service that the
-    settings name; of one that was only found nothing is said unless somebody asks.
+    """Borrows models that these settings ask for.
+
+    Args:
+        settings: the command's settings; they may name a service.
+        warn: called with a sentence about each failure of a service that the settings name.
 
     Raises:
-        InvalidInput: the setting is no address.
+        InvalidInput: the setting is not an address.
     """
     lent = Lent()
     if settings.server == OFF or not (embedder_identity(settings) or reranker_identity(settings)):
@@ -65,7 +68,7 @@ def borrowed_models(settings: Settings, warn: Report) -> Lent:
 
     for lender in _lenders(settings):
         try:
-            offer = read_offer(lender, NAMED_PATIENCE if named else FOUND_PATIENCE)
+            offer = read_offer(lender, NAMED_TIMEOUT if named else FOUND_TIMEOUT)
             _require_usable(offer)
         except ModelServiceError as error:
             tell(f"The service at {lender.shown} {error}; models are loaded here instead.")
@@ -100,11 +103,11 @@ def _lenders(settings: Settings) -> Iterator[ModelService]:
         key = settings.server_key.get_secret_value().strip() if settings.server_key else None
         yield ModelService(settings.server.strip(), key or None)
         return
-    from pgrecall.faces.service_announcement import announcements
+    from pgrecall.faces.cli.service_announcement import announcements
 
     mine = embedder_identity(settings), reranker_identity(settings)
     for found in announcements(settings.data_dir):
         same = any(one is not None and one in (found.embedder, found.reranker) for one in mine)
         if found.version == __version__ and same:
-            with suppress(InvalidInput):  # no address: nothing that a service of ours has written
+            with suppress(InvalidInput):  # not an address, so not written by our service
                 yield ModelService(found.url, found.token)

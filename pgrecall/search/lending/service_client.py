@@ -56,7 +56,7 @@ class ModelService:
         if not all("!" <= character <= "~" for character in self.key or ""):
             raise InvalidInput(
                 "PGRECALL_SERVER_KEY holds characters that no HTTP header can carry.",
-                hint="Give the bare key that `pgrecall key create` printed.",
+                hint="Give the bare key that `pgrecall keys create` printed.",
             )
 
     @property

@@ -22,7 +22,7 @@ from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MAX_TOKENS, requi
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 
 _HINT = (
-    "Make a folder with `pgrecall model export-onnx`, or download one that holds tokenizer.json and "
+    "Make a folder with `pgrecall models export-onnx`, or download one that holds tokenizer.json and "
     "model.onnx, and give it as PGRECALL_RERANKER_MODEL."
 )
 # Each pair is run alone and by one thread, a pair on each core. Nothing is padded; 8-bit activations are
