@@ -2,12 +2,11 @@
 
     python -m benchmarks.relevance [--reranker FOLDER]
 
-What `pgrecall calibration fit` does for a tenant, done for what ships: over three corpora at once (notes and two
-chats), with a prior of zero where a tenant's is what ships, and with two weights chosen. The corpora
-are our own (CC0): nothing is fitted on LoCoMo, which `benchmarks.locomo` tests with. Given a cross-encoder,
-how a reranker's score is read is fitted in place of relevance, beside the relevance in force. Prints the
-coefficients for ``schema/functions/99_defaults.sql`` and how they do on what they have not seen: queries held
-out, and whole corpora held out.
+It works like `pgrecall calibration fit`, but over three corpora at once (notes and two chats), with a prior of
+zero and with two weights chosen. The corpora are our own (CC0); nothing is fitted on LoCoMo, which
+`benchmarks.locomo` tests with. With a cross-encoder it fits the coefficients of the reranked probability
+instead, for the relevance in force. It prints the coefficients for the defaults of the schema, and how they do
+on held-out queries and on held-out corpora.
 """
 
 from __future__ import annotations
