@@ -2,11 +2,11 @@
 
     python -m benchmarks.relevance [--reranker FOLDER]
 
-It works like `pgrecall calibration fit`, but over three corpora at once (notes and two chats), with a prior of
-zero and with two weights chosen. The corpora are our own (CC0); nothing is fitted on LoCoMo, which
+It works like `pgrecall calibration fit`, but over three corpora at once (notes and two chats), with a prior
+of zero and with two weights chosen. The corpora are our own (CC0); nothing is fitted on LoCoMo, which
 `benchmarks.locomo` tests with. With a cross-encoder it fits the coefficients of the reranked probability
-instead, for the relevance in force. It prints the coefficients for the defaults of the schema, and how they do
-on held-out queries and on held-out corpora.
+instead, for the relevance in force. It prints the coefficients for the defaults of the schema, and how they
+do on held-out queries and on held-out corpora.
 """
 
 from __future__ import annotations

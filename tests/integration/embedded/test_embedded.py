@@ -252,7 +252,7 @@ def test_a_half_made_cluster_is_made_anew_and_paths_may_be_long_and_odd(fresh: P
     with EmbeddedServer.start(data_dir, fast=True) as server:
         assert run(server.url, "SHOW data_directory") == str(data_dir / "postgres")
     assert not (data_dir / "postgres.new").exists()
-    shutil.rmtree(server._place.socket.parent)
+    shutil.rmtree(server._paths.socket.parent)
 
 
 @pytest.mark.slow
@@ -368,7 +368,7 @@ def test_a_slow_start_is_waited_for_and_never_killed(home: Path, monkeypatch: py
     waits = f"for _ in $(seq 300); do [ -e '{slow}/go' ] && break; sleep 0.1; done"
     (slow / "postgres").write_text(f'#!/bin/sh\n{waits}\nexec "{programs}/postgres" "$@"\n')
     (slow / "postgres").chmod(0o755)
-    monkeypatch.setattr(cluster, "prepare", lambda *_, **__: slow)
+    monkeypatch.setattr(cluster, "prepare_cluster", lambda *_, **__: slow)
     with monkeypatch.context() as patch:
         patch.setattr(postmaster, "START_SECONDS", 0.5)
         with pytest.raises(DatabaseUnavailable, match=r"not ready after 0 s and still tries"):
