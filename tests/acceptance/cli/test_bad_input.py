@@ -202,7 +202,7 @@ def test_data_directories_that_cannot_be_used(bare_pgrecall: Command, open_folde
 @pytest.fixture
 def server_without_pgvector(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedServer]:
     """The embedded server, from a copy of its wheel that does not offer the extension vector."""
-    package = cluster.wheel()
+    package = cluster.find_wheel()
     copy = open_folder / "wheel" / package.name
     (copy / "pginstall").mkdir(parents=True)
     for part in (package / "pginstall").iterdir():
@@ -215,7 +215,7 @@ def server_without_pgvector(open_folder: Path, monkeypatch: pytest.MonkeyPatch) 
         copy.with_name(libraries.name).symlink_to(libraries)
     for control in (copy / "pginstall" / "share").rglob("vector.control"):
         control.unlink()
-    monkeypatch.setattr(cluster, "wheel", lambda: copy)
+    monkeypatch.setattr(cluster, "find_wheel", lambda: copy)
     with EmbeddedServer.start(open_folder / "data", fast=True) as server:
         yield server
 
