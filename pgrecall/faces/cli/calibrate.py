@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.charts.plots_style import LIGHT, drawing, require_drawable, write
+from pgrecall.faces.charts.chart_files import require_drawable, write_chart
 from pgrecall.faces.cli.base import DONE, NOTHING_FOUND, AsJson, globals_of, notes, output
 from pgrecall.faces.cli.command_line import Argument, Context, Exit, Option
 from pgrecall.faces.cli.json_output import plain, to_text
@@ -100,8 +100,7 @@ def _report(done: Calibration, dry_run: bool, as_json: bool) -> None:
 
 
 def _draw(done: Calibration, file: Path, form: str) -> None:
-    from pgrecall.faces.charts.plots_reliability import reliability_figure
+    from pgrecall.faces.charts.reliability import reliability_chart
 
-    with drawing(LIGHT):
-        write(reliability_figure(done, LIGHT), file, form)
-    notes().print(f"The picture is in {file}.")
+    write_chart(reliability_chart(done), file, form)
+    notes().print(f"The chart is in {file}.")

@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "calibrate": ("calibrate", "calibrate"),
     "language": ("settings", "language"),
     "prune": ("prune", "prune_commands"),
-    "plot": ("plot", "plot_commands"),
+    "charts": ("charts", "chart_commands"),
     "worker": ("jobs", "worker"),
     "job": ("jobs", "job_commands"),
     "model": ("models", "model_commands"),

@@ -133,7 +133,7 @@ def _report(plan: PrunePlan, as_json: bool, html: Path | None) -> None:
 
 
 def _write_page(plan: PrunePlan, file: Path) -> None:
-    from pgrecall.faces.charts.report_html import plan_page
+    from pgrecall.faces.charts.plan_report import plan_page
 
     try:
         file.write_text(plan_page(plan), encoding="utf-8")

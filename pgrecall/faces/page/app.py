@@ -54,7 +54,7 @@ def create_page(service: Service) -> ASGIApp:
         send("/feedback", search.feedback),
         look("/overview", overview.overview),
         look("/overview/{listed}", overview.one_list),
-        look("/memory/{memory:path}", memory.life),
+        look("/memory/{memory:path}", memory.show_memory),
         look("/links/{memory:path}", links.around),
         look("/prune", prune.plans),
         send("/prune", prune.make),
@@ -64,7 +64,13 @@ def create_page(service: Service) -> ASGIApp:
         look("/upkeep", maintenance.upkeep),
         send("/upkeep/verify", maintenance.verify),
         *sign_in.routes(service, door),
-        Mount(FILES, StaticFiles(directory=Path(__file__).parent / "static"), name="files"),
+        Mount(
+            FILES,
+            StaticFiles(
+                directory=Path(__file__).parent / "static", packages=[("pgrecall.faces.charts", "styles")]
+            ),
+            name="files",
+        ),
     )
     return Starlette(
         routes=routes,

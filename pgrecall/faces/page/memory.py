@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from pgrecall.faces.charts.plots_memory import future_instants, past_instants
+from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
 from pgrecall.faces.cli.values import parse_reference
-from pgrecall.faces.page.memory_chart import Life, lifeline
 from pgrecall.faces.page.request_handling import Visit
 from pgrecall.models.charts import AccessRecord
 from pgrecall.models.memories import StoredMemory
@@ -24,11 +23,12 @@ _GRID, _DETAILED = 48, 30
 _NO_FACT = ("title", "body", "vitality", "links", "key", "id", "layer", "superseded_by", "embedded_with")
 
 
-async def life(visit: Visit) -> Response:
-    """Everything that is stored of a memory, and its picture."""
+async def show_memory(visit: Visit) -> Response:
+    """Everything that is stored of a memory, and its chart."""
     memory = await visit.memory.get(parse_reference(visit.request.path_params["memory"]), now=visit.now)
     records = await visit.memory.accesses_of(memory.id, limit=MOST_ACCESSES)
     accesses = tuple(access for access in records if access.at <= visit.now)
+    life = await _life(visit, memory, accesses)
     return await visit.page(
         "memory.html.j2",
         memory=memory,
@@ -39,12 +39,13 @@ async def life(visit: Visit) -> Response:
         shown=SHOWN_ACCESSES,
         most=MOST_ACCESSES,
         links=memory.links[:SHOWN_LINKS],
-        line=await _lifeline(visit, memory, accesses),
+        life=life,
+        chart=None if life is None else memory_chart(life),
     )
 
 
-async def _lifeline(visit: Visit, memory: StoredMemory, accesses: tuple[AccessRecord, ...]) -> Any:
-    """The curve, its past and its future; None of a memory that has hardly begun."""
+async def _life(visit: Visit, memory: StoredMemory, accesses: tuple[AccessRecord, ...]) -> Life | None:
+    """The curve until now and from now on; None of a memory that is only seconds old."""
     born = min([memory.created_at, memory.occurred_at or memory.created_at, *(one.at for one in accesses)])
     used = [access for access in accesses if access.kind != "retrieval"]
     instants = past_instants(born, used, visit.now, grid=_GRID, detailed=_DETAILED)
@@ -56,7 +57,7 @@ async def _lifeline(visit: Visit, memory: StoredMemory, accesses: tuple[AccessRe
     if len(past) < 2 or len(future) < 2:
         return None
     bounds = {layer.name: layer.rates.zones for layer in await visit.memory.layers()}[memory.layer]
-    return lifeline(Life(memory, accesses, past, future, bounds, visit.now))
+    return Life(memory, accesses, past, future, bounds, visit.now)
 
 
 async def _named(memory: AsyncMemory, number: int | None) -> StoredMemory | None:

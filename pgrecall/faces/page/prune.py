@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.charts.report_html import plan_values
+from pgrecall.faces.charts.plan_report import plan_values
 from pgrecall.faces.http.problems import kind_of
 from pgrecall.faces.page.form_fields import number, number_in_path, ticked, whole, word
 from pgrecall.faces.page.request_handling import Visit, elsewhere

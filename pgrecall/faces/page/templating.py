@@ -10,38 +10,18 @@ from urllib.parse import urlencode
 
 from starlette.responses import HTMLResponse
 
-from pgrecall.faces.charts.plots_style import ZONES
-from pgrecall.faces.charts.report_html import FILTERS
-from pgrecall.faces.charts.report_svg import SHAPES
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.plan_report import FILTERS
+from pgrecall.faces.charts.wording import span
 from pgrecall.faces.cli.rendering.snippets import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_SPANS = (
-    ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
-    ("hour", 3600.0), ("minute", 60.0),
-)  # fmt: skip
-
 
 def drawn(template: str, values: Mapping[str, Any], *, status: int = 200) -> HTMLResponse:
     """A page from its template."""
     return HTMLResponse(_environment().get_template(template).render(values), status)
-
-
-def span(length: timedelta) -> str:
-    """A length of time in its largest unit: ``3 days``, ``2.5 years``."""
-    seconds = abs(length.total_seconds())
-    for unit, size in _SPANS:
-        if seconds >= size:
-            many = seconds / size
-            told = (
-                f"{many:.0f}"
-                if many >= 9.95 or unit not in ("year", "month")
-                else f"{many:.1f}".removesuffix(".0")
-            )
-            return f"{told} {unit if told == '1' else unit + 's'}"
-    return "a moment"
 
 
 def when(at: datetime, now: datetime) -> str:
@@ -88,7 +68,7 @@ def _environment() -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        # The report of a plan draws its pictures and tables from templates that serve here too.
+        # The report of a plan shows its charts and tables with templates that serve here too.
         loader=ChoiceLoader([PackageLoader("pgrecall.faces.page"), PackageLoader("pgrecall.faces.charts")]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -97,5 +77,5 @@ def _environment() -> Environment:
     )
     environment.filters.update(FILTERS)
     environment.filters.update(_FILTERS)
-    environment.globals.update(zone_names=ZONES, shapes=SHAPES, address=address)
+    environment.globals.update(zone_names=ZONES, address=address)
     return environment

@@ -36,7 +36,7 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
     assert {"intercept", "similarity", "coverage", "graph"} <= set(lines)
     assert "The log loss falls: by 0." in fitted.out
     assert "Stored: these coefficients of balanced are in force for this tenant now.\n" in fitted.err
-    assert f"The picture is in {picture}.\n" in fitted.err
+    assert f"The chart is in {picture}.\n" in fitted.err
     data = picture.read_bytes()
     assert data.startswith(PNG)
     assert len(data) > 10_000
@@ -81,7 +81,7 @@ def test_force_stores_what_is_no_better(pgrecall: Command, qrels: str) -> None:
         (["QRELS", "--profile", ""], "--profile is empty."),
         (["QRELS", "--dry-run", "--force"], "A dry run stores nothing, and force stores."),
         (["QRELS", "--reranker"], "No reranker is configured. Set PGRECALL_RERANKER."),
-        (["QRELS", "--plot", "picture.bmp"], "'picture.bmp' names no kind of picture."),
+        (["QRELS", "--plot", "picture.bmp"], "'picture.bmp' names no kind of chart file."),
         (["QRELS", "--plot", "nowhere/picture.png"], "There is no folder 'nowhere'."),
         (["--reset", "--profile", "nothing"], "There is no profile 'nothing'."),
     ],

@@ -53,7 +53,7 @@ def test_bash_completes_commands_and_their_options(folder: Path) -> None:
         'eval "$(_PGRECALL_COMPLETE=bash_source pgrecall)"\n'
         "ask() { COMPREPLY=(); COMP_WORDS=($@); COMP_CWORD=$(($# - 1));\n"
         "  _pgrecall_completion pgrecall; echo ${COMPREPLY[@]}; }\n"
-        "ask pgrecall pru; ask pgrecall plot v; ask pgrecall doctor --st\n"
+        "ask pgrecall pru; ask pgrecall charts v; ask pgrecall doctor --st\n"
     )
     assert ask(folder, "bash", "-c", asked).splitlines() == ["prune", "vitality", "--strict"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pgrecall.faces.charts import report_words as words
+from pgrecall.faces.charts import wording as words
 from pgrecall.faces.cli.rendering.search import ZONE_STYLES
 from pgrecall.faces.cli.tables import Table
 from pgrecall.faces.cli.terminal import Terminal
