@@ -27,7 +27,7 @@ GROUPS = {
     "Search": "search context show feedback",
     "Layers and settings": "layers setting language calibrate model",
     "Prune": "prune",
-    "Pictures": "plot",
+    "Charts": "charts",
     "Jobs": "worker job",
     "Serve": "serve key mcp tools role",
 }

@@ -246,7 +246,7 @@ def test_a_life_shows_its_accesses_and_when_it_leaves_its_zones() -> None:
     root = parsed(CHARTS["life"])
     assert [len(of_class(root, name)) for name in ("use", "showing", "curve")] == [1, 1, 2]
     leavings = [name for name in words(root) if name.startswith("leaves")]
-    assert leavings == ["leaves fading in 2 months", "leaves stale in 2 days"]
+    assert leavings == ["leaves fading in 2.3 months", "leaves stale in 2 days"]
     assert days_until(life().future, 0.03, NOW) == pytest.approx(1 / 0.03 - 31, rel=0.05)
     readings = (root.get("data-curve") or "").split(";")
     assert len(readings) > 100
