@@ -137,9 +137,10 @@ def _wires(edges: Sequence[Edge], places: Mapping[int, Point], tip: str) -> Iter
 
 
 def _arrow(tip: str) -> Markup:
-    path = element("path", class_="tip", d="M0 .8 7 4 0 7.2Z")
-    size = {"viewBox": "0 0 8 8", "refX": 6, "refY": 4, "markerWidth": 7, "markerHeight": 7}
-    return element("defs", element("marker", path, id=tip, orient="auto-start-reverse", **size))
+    return Markup(
+        f'<defs><marker id="{tip}" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto-start-reverse"><path class="tip" d="M0 .8 7 4 0 7.2Z"/></marker></defs>'
+    )
 
 
 def _between(start: Point, end: Point) -> tuple[Point, Point]:

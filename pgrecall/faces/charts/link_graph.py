@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from pgrecall.faces.charts.axes import ZONES
-from pgrecall.faces.charts.graph_chart import graph_chart, node_sample
+from pgrecall.faces.charts.graph_chart import Entry, graph_chart, node_sample
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
 from pgrecall.faces.charts.wording import amount, counted, named, relation_words
@@ -26,7 +26,7 @@ def link_chart(around: Neighbourhood, hops: int = HOPS, address: Callable[[int],
     """
     graph, center = _graph(around), around.nodes[0]
     held = {node.zone for node in around.nodes}
-    entries = [(node_sample(zone), zone) for zone in ZONES if zone in held]
+    entries: list[Entry] = [(node_sample(zone), zone) for zone in ZONES if zone in held]
     if any(node.cut_size for node in around.nodes):
         entries.append((node_sample("live", "square"), "square: holds others connected"))
     if any(node.protected or node.pinned for node in around.nodes):
