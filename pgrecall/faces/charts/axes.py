@@ -11,7 +11,7 @@ from typing import NamedTuple, get_args
 from markupsafe import Markup
 
 from pgrecall.faces.charts.svg import element, joined, number, text, text_width
-from pgrecall.vitality.zones import Zone, ZoneThresholds
+from pgrecall.vitality.parameters import Zone, ZoneThresholds
 
 ZONES: tuple[Zone, ...] = get_args(Zone)
 WIDTH, LEFT, RIGHT = 968.0, 52.0, 960.0

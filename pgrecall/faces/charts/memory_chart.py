@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import Scale, Tick, date_ticks, names_below, zone_bands
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
-from pgrecall.faces.charts.wording import amount, counted, moment, named, span
+from pgrecall.faces.charts.wording import amount, counted, duration_words, moment, named
 from pgrecall.models.charts import AccessRecord, VitalityPoint
 from pgrecall.models.memories import StoredMemory
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import ZoneThresholds
 
 MOST_ACCESSES = 1000
 
@@ -119,7 +119,7 @@ def memory_chart(life: Life) -> Chart:
     used = sum(access.kind not in ("retrieval", "write") for access in life.accesses)
     lasting = next((zone for zone, days in exits.items() if days is None), None)
     leaves = "".join(
-        f" Unused, it leaves {zone} in {span(days * _DAY)}."
+        f" Unused, it leaves {zone} in {duration_words(days * _DAY)}."
         for zone, days in exits.items()
         if days is not None
     )
@@ -200,7 +200,7 @@ def _exits(life: Life, exits: dict[str, float | None], across: Scale) -> Iterato
             x, y = across(days), _HIGH(bound)
             early = x < (_NOW + _RIGHT) / 2 - 30
             yield element("circle", class_="leaving", cx=x, cy=y, r=4)
-            words = f"leaves {zone} in {span(days * _DAY)}"
+            words = f"leaves {zone} in {duration_words(days * _DAY)}"
             yield text(words, x + (9 if early else -9), y - 8, "leaves", anchor="start" if early else "end")
 
 

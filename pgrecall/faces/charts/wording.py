@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from pgrecall.faces.cli.rendering.snippets import printable
 from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
-from pgrecall.vitality.zones import DEFAULT_ZONES
+from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 _SPANS = (
     ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
@@ -58,7 +58,7 @@ def moment(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def span(length: timedelta) -> str:
+def duration_words(length: timedelta) -> str:
     """A length of time in its largest unit: ``3 days``, ``2.5 years``."""
     seconds = abs(length.total_seconds())
     for unit, size in _SPANS:

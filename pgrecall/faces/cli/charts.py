@@ -1,16 +1,20 @@
-"""The group charts: charts as files."""
+"""Commands that draw: the distribution of vitality, zones over time, a memory's life, the links around it."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
+
+import click
+from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.charts.chart_files import require_drawable, write_chart
-from pgrecall.faces.cli.base import NOTHING_FOUND, Now, globals_of, notes
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Exit, Option
-from pgrecall.faces.cli.values import clock, parse_moment, parse_reference, parse_since
+from pgrecall.faces.cli.console import notes
+from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import now_option, reference_argument
+from pgrecall.faces.cli.values import clock, parse_since
 
 if TYPE_CHECKING:
     from pgrecall.client import Memory
@@ -18,41 +22,49 @@ if TYPE_CHECKING:
 MOST_INSTANTS = 100
 _YEAR = timedelta(days=365)
 
-chart_commands = CommandGroup("Draw charts as PNG or SVG files.")
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="File to write: .png or .svg.",
+)
+dark_option = click.option("--dark", is_flag=True, help="Draw for a dark page.")
 
-Out = Annotated[Path, Option("--out", metavar="FILE", help="File to write: FILE.png or FILE.svg.")]
-Dark = Annotated[bool, Option("--dark", help="Draw on a dark background.")]
-Reference = Annotated[str, Argument(metavar="ID", help="Id or key of the memory.")]
+
+@click.group("charts", cls=CommandGroup)
+def charts() -> None:
+    """Draw charts as PNG or SVG."""
 
 
-@chart_commands.add("vitality")
-def vitality(context: Context, out: Out, dark: Dark = False, now: Now = None) -> None:
-    """Draw how vitality is distributed in each layer, with the bounds of its zones.
-
-    Exit code 1 without memories.
-    """
+@charts.command("vitality")
+@out_option
+@dark_option
+@now_option
+@pass_globals
+def vitality(given: GlobalOptions, out: Path, dark: bool, now: datetime | None) -> None:
+    """Draw the distribution of vitality in each layer, with the bounds of its zones."""
     form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.charts.vitality_histogram import BINS, vitality_by_layer
 
-    with globals_of(context).opened() as memory:
+    with given.opened() as memory:
         distribution, layers = memory.vitality_histogram(BINS, now=moment), memory.layers()
     if not distribution:
         _nothing()
     write_chart(vitality_by_layer(distribution, layers, moment), out, form, dark=dark)
 
 
-@chart_commands.add("zones")
+@charts.command("zones")
+@out_option
+@dark_option
+@click.option("--since", metavar="TIME", help="Start, or 7d, 6m, 1y ago; by default up to a year ago.")
+@click.option("--instants", type=int, default=25, metavar="N", help="Number of points in time, 2 to 100.")
+@now_option
+@pass_globals
 def zones(
-    context: Context,
-    out: Out,
-    dark: Dark = False,
-    since: Annotated[
-        str | None, Option(help="Beginning: a time, or 7d, 6m, 1y. Without it, up to a year ago.")
-    ] = None,
-    instants: Annotated[int, Option(help="Number of instants to compute, 2 to 100.")] = 25,
-    now: Now = None,
+    given: GlobalOptions, out: Path, dark: bool, since: str | None, instants: int, now: datetime | None
 ) -> None:
-    """Draw how many memories each layer holds in each zone, now and over time. Exit code 1 without memories.
+    """Draw how many memories each layer has in each zone, now and over time. Exit code 1 without memories.
 
     The past is computed from the access log, each instant anew: with many memories take fewer instants.
     """
@@ -61,29 +73,34 @@ def zones(
         raise InvalidInput(f"--instants is {instants}; it must lie between 2 and {MOST_INSTANTS}.")
     begin = parse_since(since, moment)
     if begin is not None and begin >= moment:
-        raise InvalidInput("--since does not lie before now.", hint="Give an earlier time, such as 30d.")
+        raise InvalidInput("--since does not lie before now.", hint="Give an earlier moment, such as 30d.")
     from pgrecall.faces.charts.zones_over_time import zones_by_layer
     from pgrecall.models.overview import ZoneShare
 
-    with globals_of(context).opened() as memory:
+    with given.opened() as memory:
         held = memory.zones_as_of(moment)
         if not held:
             _nothing()
         start = begin or _beginning(memory, moment)
         moments = [start + (moment - start) * step / (instants - 1) for step in range(instants)]
         past = [
-            ZoneShare(at, layer.layer, zone, layer.zones.get(zone, 0))
+            ZoneShare(at, layer.layer, zone, count)
             for at in moments
             for layer in memory.zones_as_of(at)
-            for zone in layer.zones
+            for zone, count in layer.zones.items()
         ]
     write_chart(zones_by_layer(held, past, moments, moment), out, form, dark=dark)
 
 
-@chart_commands.add("memory")
-def memory_(context: Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
-    """Draw a memory's life: its accesses, its vitality until now, and when it leaves each zone unused."""
-    form, moment, reference = require_drawable(out), _moment(now), parse_reference(memory)
+@charts.command("memory")
+@reference_argument
+@out_option
+@dark_option
+@now_option
+@pass_globals
+def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
+    """Draw a memory's accesses, its vitality until now, and when it leaves each zone without access."""
+    form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.charts.memory_chart import (
         MOST_ACCESSES,
         Life,
@@ -92,35 +109,40 @@ def memory_(context: Context, memory: Reference, out: Out, dark: Dark = False, n
         past_instants,
     )
 
-    with globals_of(context).opened() as client:
-        stored = client.get(reference, now=moment)
+    with given.opened() as client:
+        stored = client.get(memory, now=moment)
         records = client.accesses_of(stored.id, limit=MOST_ACCESSES)
         accesses = [access for access in records if access.at <= moment]
         born = min([stored.created_at, stored.occurred_at or stored.created_at, *(a.at for a in accesses)])
         past = client.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
         if len(past) < 2:
             raise InvalidInput(
-                f"Memory {reference!r} had hardly begun at {moment.isoformat()}.",
-                hint="Give a later time.",
+                f"Memory {memory!r} had hardly begun at {moment.isoformat()}.",
+                hint="Ask for a later moment.",
             )
         future = client.vitality_curve(stored.id, future_instants(moment), now=moment)
         bounds = {layer.name: layer.rates.zones for layer in client.layers()}[stored.layer]
     write_chart(memory_chart(Life(stored, accesses, past, future, bounds, moment)), out, form, dark=dark)
 
 
-@chart_commands.add("links")
-def links(context: Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
-    """Draw the links around a memory: two links far, at most 60 memories, and what holds them together."""
-    form, moment, reference = require_drawable(out), _moment(now), parse_reference(memory)
+@charts.command("links")
+@reference_argument
+@out_option
+@dark_option
+@now_option
+@pass_globals
+def links(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
+    """Draw the links around a memory: up to two links away and at most 60 memories."""
+    form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.charts.link_graph import HOPS, MOST_NODES, link_chart
 
-    with globals_of(context).opened() as client:
-        around = client.neighbourhood(reference, hops=HOPS, limit=MOST_NODES, now=moment)
+    with given.opened() as client:
+        around = client.neighbourhood(memory, hops=HOPS, limit=MOST_NODES, now=moment)
     write_chart(link_chart(around), out, form, dark=dark)
 
 
-def _moment(now: str | None) -> datetime:
-    return (parse_moment(now, "--now") or clock()).astimezone(UTC)
+def _moment(now: datetime | None) -> datetime:
+    return (now or clock()).astimezone(UTC)
 
 
 def _beginning(memory: Memory, moment: datetime) -> datetime:

@@ -28,7 +28,7 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
     pgrecall: Command, pgrecall_process: Command, qrels: str, tmp_path: Path
 ) -> None:
     picture = tmp_path / "reliability.png"
-    fitted = pgrecall_process("calibrate", qrels, "--plot", str(picture))
+    fitted = pgrecall_process("calibrate", qrels, "--chart", str(picture))
     assert fitted.code == 0, fitted.err
     assert fitted.out.startswith(f"{TOPICS} queries, ")
     lines = {line.split("  ")[0]: line.split() for line in fitted.out.splitlines()}
@@ -81,8 +81,8 @@ def test_force_stores_what_is_no_better(pgrecall: Command, qrels: str) -> None:
         (["QRELS", "--profile", ""], "--profile is empty."),
         (["QRELS", "--dry-run", "--force"], "A dry run stores nothing, and force stores."),
         (["QRELS", "--reranker"], "No reranker is configured. Set PGRECALL_RERANKER."),
-        (["QRELS", "--plot", "picture.bmp"], "'picture.bmp' names no kind of chart file."),
-        (["QRELS", "--plot", "nowhere/picture.png"], "There is no folder 'nowhere'."),
+        (["QRELS", "--chart", "picture.bmp"], "'picture.bmp' names no kind of chart file."),
+        (["QRELS", "--chart", "nowhere/picture.png"], "There is no folder 'nowhere'."),
         (["--reset", "--profile", "nothing"], "There is no profile 'nothing'."),
     ],
 )

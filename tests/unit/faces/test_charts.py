@@ -20,10 +20,10 @@ from pgrecall.faces.charts.memory_chart import Life, days_until, future_instants
 from pgrecall.faces.charts.reliability import reliability_chart
 from pgrecall.faces.charts.svg import Chart, element, text_width
 from pgrecall.faces.charts.vitality_histogram import vitality_by_layer, vitality_histogram
-from pgrecall.faces.charts.wording import span
+from pgrecall.faces.charts.wording import duration_words
 from pgrecall.faces.charts.zones_over_time import zone_bar, zones_by_layer, zones_over_time
-from pgrecall.faces.page.score_steps import WIDE, reasons
-from pgrecall.faces.page.templating import address, signed
+from pgrecall.faces.page.score_steps import WIDTH, score_steps
+from pgrecall.faces.page.templating import signed, url
 from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
 from pgrecall.models.charts import (
     AccessRecord,
@@ -37,7 +37,7 @@ from pgrecall.models.maintenance import LayerStatus
 from pgrecall.models.memories import StoredMemory
 from pgrecall.models.overview import ZoneShare
 from pgrecall.models.search import Hit
-from pgrecall.vitality.zones import DEFAULT_ZONES, ZoneThresholds
+from pgrecall.vitality.parameters import DEFAULT_ZONES, ZoneThresholds
 from tests.unit.faces.chart_tools import dots, frame, of_class, parsed, places, words
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -59,22 +59,22 @@ def test_the_reasons_add_up_to_the_log_odds(
     relevance = {"intercept": intercept, "similarity": meaning, "logit": intercept + meaning}
     relevance |= {"probability": 0.5, "form": "logistic", "features": {"similarity": 0.4}}
     score = {"vitality": vitality, "held_back": held, "log_odds": reread + vitality + held}
-    [why] = reasons([hit({"relevance": relevance, "rerank": {"logit": reread}, "score": score})])
+    [why] = score_steps([hit({"relevance": relevance, "rerank": {"logit": reread}, "score": score})])
     *steps, whole = why.steps
     assert whole.direction == "sum"
     # What is too small to be drawn is left out.
     assert whole.value == pytest.approx(score["log_odds"], abs=0.005 * 3)
     assert sum(step.value for step in steps) == pytest.approx(whole.value)
     for step in why.steps:
-        assert -0.1 <= step.left <= step.left + step.width <= WIDE + 1.1
+        assert -0.1 <= step.left <= step.left + step.width <= WIDTH + 1.1
     assert whole.width == pytest.approx(max(abs(steps[-1].joint - why.zero), 1.0), abs=0.2)
 
 
-def test_a_hit_that_explains_nothing_has_no_reasons() -> None:
-    [why] = reasons([hit({})])
-    assert (why.sentence, [step.name for step in why.steps]) == ("", ["together"])
-    [named] = reasons([hit({"score": {"vitality": 0.0, "exempt": True}})])
-    assert (named.steps[0].name, named.steps[0].direction) == ("vitality: asked for by name", "none")
+def test_a_hit_that_explains_nothing_has_no_score_steps() -> None:
+    [why] = score_steps([hit({})])
+    assert (why.sentence, [step.name for step in why.steps]) == ("", ["total"])
+    [named] = score_steps([hit({"score": {"vitality": 0.0, "exempt": True}})])
+    assert (named.steps[0].name, named.steps[0].direction) == ("vitality: named in the query", "none")
 
 
 SHARES = [
@@ -285,12 +285,12 @@ def test_ticks_reach_what_they_measure(most: float) -> None:
     ],
 )
 def test_lengths_of_time_are_said_as_people_say_them(length: timedelta, said: str) -> None:
-    assert span(length) == said
+    assert duration_words(length) == said
 
 
 def test_numbers_keep_their_sign_and_addresses_leave_out_what_is_empty() -> None:
     assert [signed(value) for value in (1.0, -0.004, -2.5)] == ["+1.00", "+0.00", "−2.50"]
     assert (
-        address("/", {"q": "a b&c", "k": "", "used": ["1", "2"], "rerank": True})
+        url("/", {"q": "a b&c", "k": "", "used": ["1", "2"], "rerank": True})
         == "/?q=a+b%26c&used=1&used=2&rerank=1"
     )
