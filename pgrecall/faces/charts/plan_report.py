@@ -22,7 +22,7 @@ LINKS_MOST = 500
 
 def plan_page(plan: PrunePlan) -> str:
     """The plan for the one who reviews it: sentences, the affected links and the distribution of vitality as
-    pictures, and tables of at most ``ROWS_MOST`` candidates. The same plan gives the same page."""
+    charts, and tables of at most ``ROWS_MOST`` candidates. The same plan gives the same page."""
     return _environment().get_template("plan.html.j2").render(plan_values(plan))
 
 
@@ -102,7 +102,7 @@ def _zones(report: PlanReport) -> dict[str, Any]:
 
 
 def _links(plan: PrunePlan) -> list[dict[str, str]]:
-    """The links of the report by name: what the picture shows, for those who do not see it."""
+    """The links of the report by name: what the chart shows, for readers who do not see it."""
     nodes = known_nodes(plan)
     return [
         {

@@ -34,7 +34,7 @@ def drawn_of(made: PrunePlan) -> Chart:
     return chart
 
 
-def test_the_picture_is_bounded_and_counts_the_rest(sized: PrunePlan) -> None:
+def test_the_chart_is_bounded_and_counts_the_rest(sized: PrunePlan) -> None:
     graph = affected(sized)
     linked = {end for link in sized.report.links for end in (link.source, link.target)}
     linked |= {kept.id for kept in sized.report.kept_back}

@@ -125,7 +125,7 @@ def test_every_item_is_one_row(any_plan: PrunePlan) -> None:
     assert row_ids(Page(plan_page(any_plan))) == [f"m{item.id}" for item in any_plan.items]
 
 
-def test_tables_and_pictures_are_named_and_headings_step_by_one(any_plan: PrunePlan) -> None:
+def test_tables_and_charts_are_named_and_headings_step_by_one(any_plan: PrunePlan) -> None:
     page = Page(plan_page(any_plan))
     assert len(page.all("caption")) == len(page.all("table"))
     assert all(head.get("scope") in ("row", "col") for head in page.all("th"))
@@ -133,10 +133,10 @@ def test_tables_and_pictures_are_named_and_headings_step_by_one(any_plan: PruneP
     assert {tag for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)} == {"h1", "h2"}
     assert page.all("html") == [{"lang": "en"}]
     ids = {attributes.get("id") for _, attributes in page.tags}
-    for picture in page.all("svg"):
-        if picture.get("aria-hidden") != "true":
-            assert picture["role"] == "img"
-            assert set((picture["aria-labelledby"] or "").split()) <= ids
+    for chart in page.all("svg"):
+        if chart.get("aria-hidden") != "true":
+            assert chart["role"] == "img"
+            assert set((chart["aria-labelledby"] or "").split()) <= ids
 
 
 def test_titles_stay_text() -> None:
