@@ -81,7 +81,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("import", "nowhere"), "There is no file nowhere"),
     (("import", "odd.xyz"), "no known kind"),
     (("calibration", "fit", "nowhere.jsonl"), "There is no file nowhere.jsonl."),
-    (("calibration", "fit", "odd.xyz", "--plot", "p.bmp"), "'p.bmp' names no kind of picture."),
+    (("calibration", "fit", "odd.xyz", "--chart", "p.bmp"), "'p.bmp' names no kind of chart file."),
     # One from each layer below: Python, SQL, what is not there
     (("search", ""), "The query is empty."),
     (("jobs", "run", "polish"), "There is no job 'polish'."),

@@ -28,7 +28,7 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
     pgrecall: Command, pgrecall_process: Command, qrels: str, tmp_path: Path
 ) -> None:
     picture = tmp_path / "reliability.png"
-    fitted = pgrecall_process("calibration", "fit", qrels, "--plot", str(picture))
+    fitted = pgrecall_process("calibration", "fit", qrels, "--chart", str(picture))
     assert fitted.code == 0, fitted.err
     assert fitted.out.startswith(f"{TOPICS} queries, ")
     lines = {line.split("  ")[0]: line.split() for line in fitted.out.splitlines()}
@@ -36,7 +36,7 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
     assert {"intercept", "similarity", "coverage", "graph"} <= set(lines)
     assert "The log loss falls: by 0." in fitted.out
     assert "Stored: these coefficients of balanced are in force for this tenant now.\n" in fitted.err
-    assert f"The picture is in {picture}.\n" in fitted.err
+    assert f"The chart is in {picture}.\n" in fitted.err
     data = picture.read_bytes()
     assert data.startswith(PNG)
     assert len(data) > 10_000

@@ -121,7 +121,7 @@ def test_documents(vault: Command) -> None:
     assert undone == {"plan": 1, "restored": 3, "back_before": 0}
 
 
-def test_a_page_with_pictures(vault: Command, tmp_path: Path) -> None:
+def test_a_report_with_charts(vault: Command, tmp_path: Path) -> None:
     page = tmp_path / "plan.html"
     told = vault("prune", "plan", *SHARE, "--now", IN_A_YEAR, "--html", str(page))
     assert told.code == 0
