@@ -88,7 +88,7 @@ async def read_body(
         if int(request.headers.get("content-length", "0")) > limit:
             raise body_too_large(limit)
         request.state.memory = await connection.run_until_disconnect(_authenticate(service, authenticate))
-        return await connection.read_body(limit, service.settings.http_patience)
+        return await connection.read_body(limit, service.settings.http_timeout)
     except HTTPException as error:
         readable = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
         if not (readable and await connection.drain()):

@@ -57,7 +57,7 @@ class Service:
         self.queue = RequestQueue(
             self.settings.http_concurrency or self.settings.pool_size,
             self.settings.http_queue,
-            self.settings.http_patience,
+            self.settings.http_timeout,
         )
         self.metrics.register_gauges(self.queue, memory.pool_figures)
         self._expected_schema = schema.head_revision(), schema.functions_fingerprint()

@@ -16,7 +16,7 @@ from pgrecall.faces.page.form_fields import int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.models.layers import Layer
 from pgrecall.models.overview import Overview, OverviewList, ZoneShare
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
 BINS, INSTANTS, SAMPLE = 25, 13, 500

@@ -16,8 +16,8 @@ from pgrecall.faces.http.request_handling import ModelRoute
 from pgrecall.faces.http.schemas import Body, response_list, response_model
 from pgrecall.faces.http.service import get_service
 from pgrecall.search.embed.embedder import Embedder, Vectors
-from pgrecall.search.lending.matching import embedder_identity, reranker_identity
-from pgrecall.search.rerank.reranker import RerankCandidate, RerankOutcome, Scale
+from pgrecall.search.lending.service_client import embedder_identity, reranker_identity
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 from pgrecall.settings import Settings
 
 MAX_TEXTS = 1000

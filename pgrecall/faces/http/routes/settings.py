@@ -21,7 +21,7 @@ from pgrecall.faces.http.schemas import (
     response_model,
 )
 from pgrecall.models.layers import Layer, Setting
-from pgrecall.vitality.rates import Preset
+from pgrecall.vitality.parameters import Preset
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 
