@@ -162,7 +162,6 @@ class _Vault:
                         key=key,
                         title=title if number == 1 else f"{title} (part {number})",
                         body=piece.text,
-                        context=" / ".join((*_folders(note), note.title, *section.trail)),
                         aliases=(),
                         links=(DraftLink(named.key, "part_of"), *links),
                     )
