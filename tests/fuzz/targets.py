@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.transcript import read_transcript
+from pgrecall.importers.chat import read_transcript
 from pgrecall.importers.dates import parse_since, parse_spoken, parse_time, parse_until
 from pgrecall.importers.detect import known_kind
 from pgrecall.importers.hindsight.reader import read_hindsight

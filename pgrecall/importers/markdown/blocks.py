@@ -140,7 +140,7 @@ def _push(state: StateBlock, kind: str, start_line: int, end_line: int) -> None:
 
 
 def _read_lines(rows: Sequence[str], tokens: Sequence[Token], references: References) -> list[Line]:
-    """A line for each row: code as it is, all other text with its links, and with its tags but in headings."""
+    """A line for each row: code as it is, other text with its links and tags, headings without tags."""
     lines: list[Line | None] = [None] * len(rows)
     for token in tokens:
         if token.map is None or token.type not in _VERBATIM | _TEXTS:
