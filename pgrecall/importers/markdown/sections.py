@@ -47,7 +47,7 @@ class Section:
 
     @property
     def blocks(self) -> list[Block]:
-        """What is stored. Its title holds its heading, so of that only the links; its words if there is no text."""
+        """What is stored: the body with the links of its heading, whose words are in the title."""
         links = tuple(link for block in self.opening for line in block.lines for link in line.links)
         return [Block([Line("" if self.size or not self.trail else self.trail[-1], links)]), *self.body]
 

@@ -1,4 +1,4 @@
-"""Notes taken apart: what a block is, what is hidden, which sections are merged, and where a long one is cut."""
+"""Blocks of a note, what is hidden, which sections are merged, and where a long one is cut."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LINES = st.one_of(
     PROSE.map(lambda words: f"    - {words}. {words}"),
     PROSE.map(lambda words: f"> {words}"),
     st.sampled_from(
-        ["", "", "  ", "```", "~~~ py", "````", "---", "===", "#", "## ##", "-->", "<!--x", "%%", "$$", "- ", "[^a]: b",
-         "[a]: b", "| a |", "|---|"]
+        ["", "", "  ", "```", "~~~ py", "````", "---", "===", "#", "## ##", "-->", "<!--x", "%%", "$$", "- ",
+         "[^a]: b", "[a]: b", "| a |", "|---|"]
     ),
 )  # fmt: skip
 
@@ -124,8 +124,8 @@ def test_headings(row: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    ["#tag", "#", "## ##", "    # code", "####### seven", "# " + "x" * 201, "a # b", "> # quoted", "- # in a list",
-     "> quoted\n> ===", "a\n\n---"],
+    ["#tag", "#", "## ##", "    # code", "####### seven", "# " + "x" * 201, "a # b", "> # quoted",
+     "- # in a list", "> quoted\n> ===", "a\n\n---"],
 )  # fmt: skip
 def test_not_headings(row: str) -> None:
     assert headings(row) == []
