@@ -111,7 +111,7 @@ def source_name(path: Path, kind: SourceKind = "auto") -> str:
 
 
 def count_items(path: Path, kind: SourceKind = "auto") -> int | None:
-    """The number of notes or lines to read, for a progress bar; None when only reading the file would show it.
+    """The number of notes or lines to read, for a progress bar; None if only reading would show it.
 
     A long note gives several drafts, so this counts what is read, not what is stored.
     """
