@@ -27,7 +27,9 @@ from benchmarks.locomo_data import Question, RememberedVectors, import_conversat
 from benchmarks.locomo_scores import Scores, gain, table
 from pgrecall.client import Memory, SearchOptions
 from pgrecall.search.embed.embedder import make_embedder
-from pgrecall.search.rerank.reranker import LocalReranker, OnnxReranker, Reranker, warm_up
+from pgrecall.search.rerank.local import LocalReranker
+from pgrecall.search.rerank.onnx import OnnxReranker
+from pgrecall.search.rerank.reranker import Reranker, warm_up
 from pgrecall.settings import Settings, load_settings
 
 PAIRS = 50

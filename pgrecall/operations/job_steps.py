@@ -49,7 +49,7 @@ FEW_VECTORS = 4000
 def house_vectors(least: int = FEW_VECTORS) -> Operation[int]:
     """Gives a tenant of more vectors than ``least`` a table and index of its own; the result counts those."""
     return Operation(
-        "SELECT recall.house_vectors(%(least)s) AS moved",
+        "SELECT recall.move_vectors_to_own_table(%(least)s) AS moved",
         {"least": least},
         lambda rows: int(rows[0]["moved"]),
         repeatable=True,

@@ -23,7 +23,7 @@ def configure(name: str, value: float | None) -> Operation[None]:
     """Gives a setting a value for the tenant, or takes the tenant's own away again."""
     require_text(name, "The name of the setting")
     return Operation(
-        "SELECT recall.configure(%(name)s, %(value)s)",
+        "SELECT recall.set_setting(%(name)s, %(value)s)",
         {"name": name, "value": value},
         lambda _: None,
         repeatable=True,
