@@ -42,7 +42,7 @@ COMMANDS = {
 ELSEWHERE = {
     ("backup.md", "pg_dump"): "test_howto_commands",
     ("backup.md", "createdb restored"): "test_howto_commands",
-    ("calibrate.md", "pgrecall calibrate"): "test_calibrate_cli, on questions that can be fitted",
+    ("calibrate.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",
     ("change-embedder.md", "export PGRECALL_EMBEDDER=http"): "test_howto_commands",
     ("language.md", "hf download"): "needs the model; test_multilingual",
     ("mcp.md", "claude mcp add"): "test_mcp_docs",
