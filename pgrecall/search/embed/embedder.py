@@ -24,9 +24,9 @@ __all__ = [
     "Vectors",
     "check_vectors",
     "dimensions_of",
+    "embed_texts",
     "embedding_text",
     "make_embedder",
-    "try_embed",
 ]
 
 _WORD = re.compile(r"\w+")
@@ -91,13 +91,13 @@ def make_embedder(settings: Settings) -> Embedder | None:
     assert_never(settings.embedder)
 
 
-def try_embed(embedder: Embedder, texts: Sequence[str]) -> Vectors | EmbedderError:
-    """Vectors of these texts, or why there are none, whatever an embedder does: one of one's own may fail in
-    any way, and what it returns is not believed."""
-    try:
-        return check_vectors(_embedded(embedder, texts), len(texts), embedder.dimensions, embedder.name)
-    except EmbedderError as error:
-        return error
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Checked vectors of these texts. An embedder of the user's own may fail in any way and return anything.
+
+    Raises:
+        EmbedderError: it failed, or did not return one vector of the promised length for each text.
+    """
+    return check_vectors(_embedded(embedder, texts), len(texts), embedder.dimensions, embedder.name)
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
