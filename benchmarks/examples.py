@@ -22,7 +22,7 @@ from benchmarks.answers import Answer, Quality, by_kind, interval, quality, sile
 from benchmarks.database import fresh_database
 from benchmarks.judged import CORPORA, MIN_RELEVANCE, Judged, ask, fill, read_judged
 from benchmarks.locomo_data import RememberedVectors
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings, load_settings
 

@@ -25,7 +25,8 @@ from rich.console import Console
 from benchmarks.database import fresh_database
 from benchmarks.locomo_data import Question, RememberedVectors, import_conversation, load, questions_of
 from benchmarks.locomo_scores import Scores, gain, table
-from pgrecall.client import Memory, SearchOptions
+from pgrecall import Memory
+from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.rerank.reranker import LocalReranker, OnnxReranker, Reranker, warm_up
 from pgrecall.settings import Settings, load_settings

@@ -15,7 +15,7 @@ from pgrecall.importers.jsonl import read_jsonl
 from pgrecall.importers.markdown.folders import is_note, walk
 from pgrecall.importers.markdown.reader import read_markdown, read_note_file
 from pgrecall.importers.mem0 import is_mem0, read_mem0
-from pgrecall.models.maintenance import Problem
+from pgrecall.models.imports import Problem
 from pgrecall.models.memories import Draft
 
 SourceKind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight"]

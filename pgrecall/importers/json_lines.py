@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from pgrecall.importers.dates import parse_time
 from pgrecall.importers.files import LARGEST_BYTES, read_lines, show
-from pgrecall.models.maintenance import Problem
+from pgrecall.models.imports import Problem
 
 
 def _moment(value: object) -> datetime:

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from pydantic import Field
 
+from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.integrations.hits import facts
 from pgrecall.models.search import SearchResult

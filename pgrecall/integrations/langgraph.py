@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.errors import MemoryNotFound, MissingExtra
 from pgrecall.integrations.langgraph_items import (
     Namespace,

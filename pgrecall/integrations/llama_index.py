@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import Unpack
 
+from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.integrations.hits import facts
 from pgrecall.models.search import SearchResult

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pgrecall.client import AsyncMemory, Memory
+from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.tools import call, call_async, tool_named
 from pgrecall.tools.formats import openai_tools

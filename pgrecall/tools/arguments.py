@@ -9,8 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 
 from pgrecall.encoding import memory_reference
 from pgrecall.models.context import Order
-from pgrecall.models.memories import RELATIONS
-from pgrecall.models.role import Role
+from pgrecall.models.memories import RELATIONS, Role
 
 _LARGEST = 2**63 - 1
 

@@ -53,7 +53,7 @@ def _forget(memory: Client, given: ForgetArguments, _now: datetime) -> Maybe[boo
 
 
 def _plan(memory: Client, given: PrunePlanArguments, _now: datetime) -> Maybe[PrunePlan]:
-    return memory.plan_prune(
+    return memory.prune.plan(
         max_count=given.max_count, max_share=given.max_share, grace_days=given.grace_days, layers=given.layers
     )
 

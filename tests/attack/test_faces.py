@@ -87,7 +87,7 @@ def served(with_globex: World, logins: dict[str, str]) -> Iterator[Served]:
 def secrets(with_globex: World, logins: dict[str, str]) -> dict[str, str]:
     url = make_conninfo(with_globex.url, user=logins["service"])
     with Memory(url, settings=Settings(embedder="none"), embedder=HashEmbedder(DIMENSIONS)) as memory:
-        return {name: memory.for_tenant(name).create_key("holder").secret for name in ("acme", "globex")}
+        return {name: memory.for_tenant(name).keys.create("holder").secret for name in ("acme", "globex")}
 
 
 def filled(template: Any, names: dict[str, Any]) -> Any:

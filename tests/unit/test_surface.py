@@ -17,8 +17,8 @@ import pytest
 
 import pgrecall
 from pgrecall import client, errors
-from pgrecall.client.surveying import LISTS
-from pgrecall.models.overview import OverviewList
+from pgrecall.models.charts import OverviewList
+from pgrecall.operations.charts import OVERVIEW_LISTS
 
 PACKAGE = Path(pgrecall.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -139,4 +139,4 @@ def test_the_fields_of_a_request_are_those_the_client_takes() -> None:
 
 
 def test_a_overview_has_every_list_unless_told_otherwise() -> None:
-    assert get_args(OverviewList) == LISTS
+    assert get_args(OverviewList) == OVERVIEW_LISTS

@@ -18,10 +18,10 @@ from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.importers.detect import count_items
 from pgrecall.importers.jsonl import read_accesses
 from pgrecall.models.access import Access
-from pgrecall.models.maintenance import Problem
+from pgrecall.models.imports import Problem
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
 
 BATCH = 500
 

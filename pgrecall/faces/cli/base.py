@@ -16,7 +16,7 @@ from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 Reference = Annotated[str, Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")]
@@ -63,7 +63,7 @@ class Globals:
     def opened(self, *, embeds: bool = False) -> Iterator[Memory]:
         """The client. Commands that embed nothing have no embedder, so that no model is looked for; others
         borrow the models of a running service that has the same."""
-        from pgrecall.client import Memory
+        from pgrecall import Memory
         from pgrecall.faces.cli.model_lending import Lent, borrowed_models
 
         settings = self.settings()

@@ -50,7 +50,7 @@ def calibrate(
     bar = Progress("searching", "queries", len(judged))
     with globals_of(context).opened(embeds=True) as memory, bar:
         count = _Count(bar)
-        done = memory.calibrate(
+        done = memory.calibration.fit(
             judged, name, reranker=reranker, dry_run=dry_run, force=force, progress=count.add
         )
     _report(done, dry_run, as_json)
@@ -78,7 +78,7 @@ def _require_alone(qrels: Path | None, dry_run: bool, force: bool, plot: Path | 
 
 def _reset(context: Context, profile: str, reranker: bool) -> None:
     with globals_of(context).opened() as memory:
-        reset = memory.reset_calibration(profile, reranker=reranker)
+        reset = memory.calibration.reset(profile, reranker=reranker)
     if not reset:
         notes().print("The coefficients in force are those that ship; there is nothing to take away.")
         raise Exit(NOTHING_FOUND)

@@ -94,7 +94,7 @@ def _findings(context: Context, areas: Collection[str]) -> Iterator[Finding]:
 
 def _upkeep(settings: Settings, problems: Sequence[AccessProblem]) -> tuple[str | None, Iterator[Finding]]:
     """The embedder whose vectors are stored, and what is found of roles, jobs and memories."""
-    from pgrecall.client import Memory
+    from pgrecall import Memory
     from pgrecall.faces.doctor.findings import refused
     from pgrecall.faces.doctor.maintenance import on_jobs, on_memories
     from pgrecall.faces.doctor.roles import on_caller, on_rights
@@ -103,7 +103,10 @@ def _upkeep(settings: Settings, problems: Sequence[AccessProblem]) -> tuple[str 
     who: list[Finding] = []
     try:
         with Memory(settings=replace(settings, embedder="none", reranker="none")) as memory:
-            who += [on_caller(memory.caller(), allowed=settings.allow_superuser), *on_rights(problems)]
+            who += [
+                on_caller(memory.service.caller(), allowed=settings.allow_superuser),
+                *on_rights(problems),
+            ]
             state = memory.status(now=now)
     except RecallError as error:
         return None, iter((*who, refused("memories", error)))

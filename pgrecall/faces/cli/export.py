@@ -50,7 +50,7 @@ def export(
     target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
     with globals_of(context).opened() as memory, Progress("exporting", "lines", None) as bar:
         try:
-            made = memory.export_to(target, embeddings=embeddings, progress=bar.reached, now=moment)
+            made = memory.export.write(target, embeddings=embeddings, progress=bar.reached, now=moment)
         except BrokenPipeError:
             sys.stdout = io.StringIO()  # nobody reads on: Python must not try again as it ends
             raise Exit(BROKEN_PIPE) from None
@@ -62,7 +62,7 @@ def import_export(given: Globals, path: Path, *, embeddings: bool) -> None:
     source: Path | BinaryIO = sys.stdin.buffer if path == STREAM else path
     with given.opened() as memory:
         with Progress("importing", "lines", None) as bar:
-            made = memory.import_from(source, embeddings=embeddings, progress=bar.reached)
+            made = memory.export.read(source, embeddings=embeddings, progress=bar.reached)
         as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
     _tell(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
     with suppress(KeyError):

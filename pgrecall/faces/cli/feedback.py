@@ -58,7 +58,7 @@ def show(
     """
     begin = parse_since(since, clock())
     with globals_of(context).opened() as client:
-        found = client.feedback(limit=limit, unused=unused, since=begin)
+        found = client.feedback.report(limit=limit, unused=unused, since=begin)
     if as_json:
         output().out(to_text(found))
     elif found.ranks:
@@ -86,7 +86,7 @@ def export(
     """
     begin = parse_since(since, clock())
     with globals_of(context).opened() as client:
-        searches = client.feedback_qrels(since=begin, skipped=not judged_only, limit=limit)
+        searches = client.feedback.qrels(since=begin, skipped=not judged_only, limit=limit)
     lines = (f"{qrels_line(search)}\n" for search in searches)
     if out is None:
         for line in lines:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.base import BAD_INPUT, DONE, INTERRUPTED, NOTHING_FOUND, globals_of, notes, output
 from pgrecall.faces.cli.command_line import Argument, Context, Exit, Option
@@ -15,9 +16,8 @@ from pgrecall.faces.cli.progress import Progress
 from pgrecall.faces.cli.rendering.memory import show_import
 from pgrecall.faces.cli.values import text
 from pgrecall.importers.detect import KnownKind, count_items, known_kind, open_source, source_name
-from pgrecall.models.maintenance import ImportReport, Problem
+from pgrecall.models.imports import ImportReport, Problem
 from pgrecall.models.memories import Draft
-from pgrecall.workflows.export import is_export
 
 _THINGS: dict[KnownKind, str] = {
     "markdown": "notes",

@@ -20,7 +20,7 @@ from pgrecall.models.maintenance import Check
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
     from pgrecall.search.embed.embedder import Embedder
 
 FAILED = 1
@@ -47,8 +47,8 @@ def worker(
     given = globals_of(context)
     allowed = allow_superuser or given.settings().allow_superuser
     with stop_on_signals() as stop, given.opened() as memory, run_log(as_json):
-        say_who_serves(memory.caller(), allowed=allowed)
-        working = Worker(memory.runner(embedder=_embedder(given.settings()), stop=stop))
+        say_who_serves(memory.service.caller(), allowed=allowed)
+        working = Worker(memory.jobs.runner(embedder=_embedder(given.settings()), stop=stop))
         if once:
             failed = any(outcome.state == "failed" for outcome in working.once())
             raise Exit(FAILED if failed else DONE)
@@ -66,7 +66,7 @@ def list_(
     """Every job: what it does, how often, when it ran last, and where it stands."""
     moment = parse_moment(now, "--now")
     with globals_of(context).opened() as memory:
-        jobs = memory.jobs(now=moment)
+        jobs = memory.jobs.list(now=moment)
     if as_json:
         output().out(to_text(jobs))
     else:
@@ -98,7 +98,7 @@ def run(
             done[tenant] = so_far
             bar.reached(sum(done.values()))
 
-        outcomes = memory.run_job(name, all_tenants=all_tenants, now=moment, stop=stop, progress=reached)
+        outcomes = memory.jobs.run(name, all_tenants=all_tenants, now=moment, stop=stop, progress=reached)
         found = _findings(memory, outcomes, moment)
     if as_json:
         document = [{**plain(outcome), **_of(found, outcome)} for outcome in outcomes]
@@ -129,7 +129,7 @@ def history(
     if not 1 <= limit <= LARGEST_N:
         raise InvalidInput(f"-n is {limit}; it must lie between 1 and {LARGEST_N:,}.")
     with globals_of(context).opened() as memory:
-        runs = memory.job_runs(name, limit=limit)
+        runs = memory.jobs.runs(name, limit=limit)
     if as_json:
         output().out(to_text(runs))
     else:
@@ -142,7 +142,7 @@ def _findings(
     """What a verification that was not in vain has found, by tenant: the job itself keeps counts alone."""
     return {
         outcome.tenant: tuple(
-            check for check in memory.for_tenant(outcome.tenant).verify(now=now) if check.problems
+            check for check in memory.for_tenant(outcome.tenant).maintenance.verify(now=now) if check.problems
         )
         for outcome in outcomes
         if outcome.job == "verify" and outcome.counts.get("problems")

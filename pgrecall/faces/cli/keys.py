@@ -24,7 +24,7 @@ def create(
 ) -> None:
     """Make a key for the tenant of --tenant. It is shown this once: the database keeps only its digest."""
     with globals_of(context).opened() as memory:
-        issued = memory.create_key(text(name, "The name of the key"))
+        issued = memory.keys.create(text(name, "The name of the key"))
         if as_json:
             output().out(to_text({**plain(issued.key), "secret": issued.secret}))
         else:
@@ -36,7 +36,7 @@ def create(
 def list_(context: Context, as_json: AsJson = False) -> None:
     """The keys of this tenant, newest first: when each was made, last used, revoked."""
     with globals_of(context).opened() as memory:
-        keys = memory.api_keys()
+        keys = memory.keys.list()
     if as_json:
         output().out(to_text(keys))
     elif keys:
@@ -49,7 +49,7 @@ def list_(context: Context, as_json: AsJson = False) -> None:
 def revoke(context: Context, key: Annotated[int, Argument(metavar="ID", help="As in `key list`.")]) -> None:
     """Make a key useless, from this moment on and for good."""
     with globals_of(context).opened() as memory:
-        changed = memory.revoke_key(key)
+        changed = memory.keys.revoke(key)
     output().print("Revoked." if changed else "It was revoked before.")
 
 

@@ -31,7 +31,7 @@ def list_(
     if context.invoked_subcommand is not None:
         return
     with globals_of(context).opened() as memory:
-        layers = memory.layers()
+        layers = memory.layers.list()
     if as_json:
         output().out(to_text(layer_documents(layers)))
     else:
@@ -53,7 +53,7 @@ def set_(
     """Make a layer or change one, for this tenant. What is not given stays as it is."""
     wanted = _one_of(reading, _READINGS, "reading") if reading is not None else None
     with globals_of(context).opened() as memory:
-        changed = memory.set_layer(
+        changed = memory.layers.set(
             text(name, "The name of the layer"),
             metabolic_rate=rate,
             reading=cast("Reading | None", wanted),
@@ -74,7 +74,7 @@ def preset(
     """Make the layers of a preset this tenant's; layers it does not know stay as they are."""
     wanted = cast("Preset", _one_of(name, _PRESETS, "preset"))
     with globals_of(context).opened() as memory:
-        changed = memory.use_preset(wanted)
+        changed = memory.layers.use_preset(wanted)
     output().print(f"In force: {wanted}. {_aging(changed)}", soft_wrap=True)
 
 
@@ -82,7 +82,7 @@ def preset(
 def drop(context: Context, name: Name) -> None:
     """Take this tenant's own layer away, so that the database's applies again."""
     with globals_of(context).opened() as memory:
-        dropped = memory.drop_layer(text(name, "The name of the layer"))
+        dropped = memory.layers.drop(text(name, "The name of the layer"))
     if not dropped:
         notes().print(f"Layer {name} is the database's; this tenant has none of its own.")
         raise Exit(NOTHING_FOUND)

@@ -18,7 +18,7 @@ from pgrecall.faces.cli.command_line import Context, Option
 from pgrecall.faces.cli.json_output import to_text
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -109,7 +109,7 @@ def _require_unprivileged(given: Globals, *, allowed: bool) -> None:
     settings = given.settings()
     if settings.database_url:
         with given.opened() as memory:
-            say_who_serves(memory.caller(), allowed=allowed or settings.allow_superuser)
+            say_who_serves(memory.service.caller(), allowed=allowed or settings.allow_superuser)
 
 
 async def _open_unprivileged(given: Globals, *, allowed: bool) -> AsyncMemory:
@@ -117,7 +117,7 @@ async def _open_unprivileged(given: Globals, *, allowed: bool) -> AsyncMemory:
 
     memory = await _open(given)
     try:
-        say_who_serves(await memory.caller(), allowed=allowed or memory.settings.allow_superuser)
+        say_who_serves(await memory.service.caller(), allowed=allowed or memory.configuration.allow_superuser)
     except BaseException:
         await memory.close()
         raise
@@ -125,7 +125,7 @@ async def _open_unprivileged(given: Globals, *, allowed: bool) -> AsyncMemory:
 
 
 async def _open(given: Globals) -> AsyncMemory:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
     settings = given.settings()
     fresh = is_fresh(settings)

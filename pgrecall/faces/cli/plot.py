@@ -13,7 +13,7 @@ from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Exi
 from pgrecall.faces.cli.values import clock, parse_moment, parse_reference, parse_since
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
 
 MOST_INSTANTS = 100
 _YEAR = timedelta(days=365)
@@ -32,7 +32,7 @@ def vitality(context: Context, out: Out, dark: Dark = False, now: Now = None) ->
     from pgrecall.faces.charts.plots_zones import BINS, vitality_figure
 
     with globals_of(context).opened() as memory:
-        distribution, layers = memory.vitality_histogram(BINS, now=moment), memory.layers()
+        distribution, layers = memory.charts.vitality_histogram(BINS, now=moment), memory.layers.list()
     if not distribution:
         _nothing()
     theme = theme_of(dark=dark)
@@ -64,12 +64,12 @@ def zones(
     from pgrecall.faces.charts.plots_zones import zones_figure
 
     with globals_of(context).opened() as memory:
-        held = memory.zones_as_of(moment)
+        held = memory.history.zones(moment)
         if not held:
             _nothing()
         start = begin or _beginning(memory, moment)
         moments = [start + (moment - start) * step / (instants - 1) for step in range(instants)]
-        before = [(at, memory.zones_as_of(at)) for at in moments]
+        before = [(at, memory.history.zones(at)) for at in moments]
     theme = theme_of(dark=dark)
     with drawing(theme):
         write(zones_figure(held, before, theme, moment), out, form)
@@ -89,17 +89,17 @@ def memory_(context: Context, memory: Reference, out: Out, dark: Dark = False, n
 
     with globals_of(context).opened() as client:
         stored = client.get(reference, now=moment)
-        records = client.accesses_of(stored.id, limit=MOST_TICKS)
+        records = client.charts.accesses(stored.id, limit=MOST_TICKS)
         accesses = [access for access in records if access.at <= moment]
         born = min([stored.created_at, stored.occurred_at or stored.created_at, *(a.at for a in accesses)])
-        past = client.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
+        past = client.charts.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
         if len(past) < 2:
             raise InvalidInput(
                 f"Memory {reference!r} had hardly begun at {moment.isoformat()}.",
                 hint="Ask for a later moment.",
             )
-        future = client.vitality_curve(stored.id, future_instants(moment), now=moment)
-        bounds = {layer.name: layer.rates.zones for layer in client.layers()}[stored.layer]
+        future = client.charts.vitality_curve(stored.id, future_instants(moment), now=moment)
+        bounds = {layer.name: layer.rates.zones for layer in client.layers.list()}[stored.layer]
     theme = theme_of(dark=dark)
     with drawing(theme):
         write(memory_figure(Life(stored, accesses, past, future, bounds, moment), theme), out, form)
@@ -112,7 +112,7 @@ def graph(context: Context, memory: Reference, out: Out, dark: Dark = False, now
     from pgrecall.faces.charts.plots_graph import HOPS, MOST_NODES, graph_figure
 
     with globals_of(context).opened() as client:
-        around = client.neighbourhood(reference, hops=HOPS, limit=MOST_NODES, now=moment)
+        around = client.charts.neighbourhood(reference, hops=HOPS, limit=MOST_NODES, now=moment)
     theme = theme_of(dark=dark)
     with drawing(theme):
         write(graph_figure(around, theme), out, form)
@@ -125,7 +125,7 @@ def _moment(now: str | None) -> datetime:
 def _beginning(memory: Memory, moment: datetime) -> datetime:
     """A year ago, or by halves later where there was nothing yet."""
     start = moment - _YEAR
-    while moment - start > timedelta(days=1) and not memory.zones_as_of(start):
+    while moment - start > timedelta(days=1) and not memory.history.zones(start):
         start += (moment - start) / 2
     return start
 

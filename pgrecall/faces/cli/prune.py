@@ -48,7 +48,7 @@ def plan(
     moment = parse_moment(now, "--now")
     layers = texts(layer, "--layer")
     with globals_of(context).opened() as memory:
-        made = memory.plan_prune(
+        made = memory.prune.plan(
             max_count=max_count, max_share=max_share, grace_days=grace_days, layers=layers, now=moment
         )
     _report(made, as_json, html)
@@ -59,7 +59,7 @@ def plan(
 def show(context: Context, number: PlanId, as_json: AsJson = False, html: Html = None) -> None:
     """Show a plan: what it would archive and why, what it keeps back, and what became of it."""
     with globals_of(context).opened() as memory:
-        found = memory.prune_plan(number)
+        found = memory.prune.get(number)
     _report(found, as_json, html)
 
 
@@ -71,8 +71,8 @@ def apply(context: Context, number: PlanId, as_json: AsJson = False, now: Now = 
     """
     moment = parse_moment(now, "--now")
     with globals_of(context).opened() as memory:
-        outcome = memory.apply_prune(number, now=moment)
-        applied = memory.prune_plan(number)
+        outcome = memory.prune.apply(number, now=moment)
+        applied = memory.prune.get(number)
     if as_json:
         output().out(to_text(outcome))
     else:
@@ -85,7 +85,7 @@ def undo(context: Context, number: PlanId, as_json: AsJson = False, now: Now = N
     """Bring back everything a plan archived. Exit code 1 when nothing was left to bring back."""
     moment = parse_moment(now, "--now")
     with globals_of(context).opened() as memory:
-        undone = memory.undo_prune(number, now=moment)
+        undone = memory.prune.undo(number, now=moment)
     if as_json:
         output().out(to_text(undone))
     else:
@@ -103,7 +103,7 @@ def list_(
     if not 1 <= limit <= LARGEST_N:
         raise InvalidInput(f"-n is {limit}; it must lie between 1 and {LARGEST_N:,}.")
     with globals_of(context).opened() as memory:
-        plans = memory.prune_plans(limit=limit)
+        plans = memory.prune.list(limit=limit)
     if as_json:
         output().out(to_text(plans))
     elif plans:

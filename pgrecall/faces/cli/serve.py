@@ -62,7 +62,7 @@ def serve(
 
 
 async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: LogForm) -> None:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.app import create_app
     from pgrecall.faces.http.logs import bridged, service_log
     from pgrecall.faces.http.server import listening_socket, serve
@@ -74,8 +74,8 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
     async with AsyncMemory(settings=settings) as memory:
         if fresh and memory.server is not None:
             announce(memory.server)
-        say_who_serves(await memory.caller(), allowed=settings.allow_superuser)
-        door = _door(settings.http_host, keyless=keyless, any_key=await memory.any_key())
+        say_who_serves(await memory.service.caller(), allowed=settings.allow_superuser)
+        door = _door(settings.http_host, keyless=keyless, any_key=await memory.keys.any())
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
             token = f"pgs_{secrets.token_urlsafe(32)}" if door.needs_key else None

@@ -22,7 +22,7 @@ def list_(
 ) -> None:
     """Every setting: its value in force, whose that is, its default and bounds, what it means."""
     with globals_of(context).opened() as memory:
-        settings = memory.tuning()
+        settings = memory.settings.list()
     if as_json:
         output().out(to_text(settings))
     else:
@@ -37,7 +37,7 @@ def set_(
 ) -> None:
     """Give a setting a value for this tenant."""
     with globals_of(context).opened() as memory:
-        memory.configure(text(name, "The name of the setting"), value)
+        memory.settings.set(text(name, "The name of the setting"), value)
     output().print(f"{name} is {value:g} now.", soft_wrap=True)
 
 
@@ -45,8 +45,8 @@ def set_(
 def reset(context: Context, name: Name) -> None:
     """Take this tenant's own value away, so that the database's or the default applies again."""
     with globals_of(context).opened() as memory:
-        memory.configure(text(name, "The name of the setting"), None)
-        value = next(setting.value for setting in memory.tuning() if setting.name == name)
+        memory.settings.reset(text(name, "The name of the setting"))
+        value = next(setting.value for setting in memory.settings.list() if setting.name == name)
     output().print(f"{name} is {value:g} now.", soft_wrap=True)
 
 
@@ -59,8 +59,10 @@ def language(
 ) -> None:
     """Tell or choose the language this tenant's memories and questions are read in."""
     with globals_of(context).opened() as memory:
-        changed = None if name is None else memory.set_language(text(name, "The name of the language"))
-        known = memory.languages()
+        changed = (
+            None if name is None else memory.settings.set_language(text(name, "The name of the language"))
+        )
+        known = memory.settings.languages()
     if as_json:
         output().out(to_text(known))
         return

@@ -30,8 +30,8 @@ def verify(
 
     moment = parse_moment(now, "--now")
     with globals_of(context).opened() as memory:
-        whom = memory.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
-        verified = {tenant: memory.for_tenant(tenant).verify(now=moment) for tenant in whom}
+        whom = memory.jobs.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
+        verified = {tenant: memory.for_tenant(tenant).maintenance.verify(now=moment) for tenant in whom}
     problems = sum(check.problems for checks in verified.values() for check in checks)
     if as_json:
         told = [{"tenant": tenant, "checks": plain(checks)} for tenant, checks in verified.items()]

@@ -33,7 +33,7 @@ from pgrecall.faces.http.routes import (
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.mcp.http import McpApp
 
 ABOUT = "Agent memory in your own Postgres, ranked by what matters now."

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from pgrecall.operations.keys import PREFIX
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 _FORM = re.compile(rf"(?i:Bearer) +({PREFIX}[A-Za-z0-9_-]{{20,100}})")
@@ -43,7 +43,7 @@ async def memory_of(service: Service, headers: Headers) -> AsyncMemory:
     secret = secret_in(headers, needed=service.door.needs_key)
     if secret is None:
         return service.memory
-    holder = await service.memory.key_holder(secret)
+    holder = await service.memory.keys.holder(secret)
     if holder is None:
         raise _unauthorized("This key is unknown or revoked.", "invalid_token")
     return service.memory.for_tenant(holder.tenant)

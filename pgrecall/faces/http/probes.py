@@ -69,7 +69,7 @@ class Counts:
 
     async def _count(self, service: Service) -> None:
         try:
-            self._census = await service.memory.census()
+            self._census = await service.memory.service.census()
         except RecallError as error:
             service.log.warning("figures cannot be counted", error=type(error).__name__)
             self._census = None

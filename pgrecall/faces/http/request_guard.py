@@ -18,7 +18,7 @@ from pgrecall.faces.http.caller import Caller, replayed, too_large
 from pgrecall.faces.http.service import Service, service_of
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
 GONE = 499
 """The status, seen in logs and figures alone, of a request whose caller went away."""

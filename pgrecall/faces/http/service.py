@@ -17,7 +17,7 @@ from pgrecall.schema import state as schema
 from pgrecall.search.rerank.reranker import warm_up
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.settings import Settings
 
 WARMING = "a text"
@@ -74,7 +74,7 @@ class Service:
 
     @property
     def settings(self) -> Settings:
-        return self.memory.settings
+        return self.memory.configuration
 
     @property
     def warm(self) -> bool:
@@ -97,7 +97,7 @@ class Service:
         found += self._cold()
         try:
             async with asyncio.timeout(READY_SECONDS):
-                state = await self.memory.schema_state()
+                state = await self.memory.service.schema()
         except RecallError as error:
             return [*found, error.message]
         except TimeoutError:

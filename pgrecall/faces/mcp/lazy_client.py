@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
 
 

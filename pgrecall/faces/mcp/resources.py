@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from mcp.types import Resource, ResourceTemplate
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.errors import InvalidInput
 from pgrecall.tools import call_async
 from pgrecall.tools.read_tools import GET, STATUS

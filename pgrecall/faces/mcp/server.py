@@ -30,8 +30,7 @@ from mcp.types import (
 )
 from mcp.types import Tool as ListedTool
 
-from pgrecall import __version__
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory, __version__
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
 from pgrecall.faces.mcp.resources import MIME_TYPE, RESOURCES, TEMPLATES, document
 from pgrecall.tools import INSTRUCTIONS, Tool, call_async, tool_named

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 from mcp.server.stdio import stdio_server
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.faces.mcp.lazy_client import Opening
 from pgrecall.faces.mcp.server import Request, make_server
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from pgrecall.faces.charts.plots_style import ZONES
-from pgrecall.models.overview import OverviewLayer, ZoneShare
+from pgrecall.models.charts import OverviewLayer, ZoneShare
 from pgrecall.vitality.zones import ZoneThresholds
 
 WIDE, FLOOR = 960.0, 200.0

@@ -60,7 +60,7 @@ async def around(visit: Visit) -> Response:
     hops = whole(visit.query, "hops", HOPS, low=1, high=MOST_HOPS)
     most = whole(visit.query, "most", NODES, low=2, high=MOST_NODES)
     reference = parse_reference(visit.request.path_params["memory"])
-    found = await visit.memory.neighbourhood(reference, hops=hops, limit=most, now=visit.now)
+    found = await visit.memory.charts.neighbourhood(reference, hops=hops, limit=most, now=visit.now)
     web = await asyncio.to_thread(web_of, found)
     return await visit.page(
         "links.html.j2",

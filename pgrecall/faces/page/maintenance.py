@@ -19,14 +19,14 @@ async def upkeep(visit: Visit) -> Response:
 
 async def verify(visit: Visit) -> Response:
     """The same, with every invariant of the tenant's data checked; nothing is changed."""
-    checks = await visit.memory.verify(now=visit.now)
+    checks = await visit.memory.maintenance.verify(now=visit.now)
     return await visit.page("upkeep.html.j2", **await _state(visit), checks=checks)
 
 
 async def _state(visit: Visit) -> dict[str, Any]:
     return {
         "state": await visit.memory.status(now=visit.now),
-        "runs": await visit.memory.job_runs(limit=RUNS),
+        "runs": await visit.memory.jobs.runs(limit=RUNS),
         "unready": await visit.service.unready(),
         "working": visit.service.admission.working,
         "waiting": visit.service.admission.waiting,

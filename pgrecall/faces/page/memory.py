@@ -17,7 +17,7 @@ from pgrecall.models.memories import StoredMemory
 from pgrecall.search.explanation import activation_terms
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
 MOST_ACCESSES, SHOWN_ACCESSES, SHOWN_LINKS = 300, 25, 60
 _GRID, _DETAILED = 48, 30
@@ -27,7 +27,7 @@ _NO_FACT = ("title", "body", "vitality", "links", "key", "id", "layer", "superse
 async def life(visit: Visit) -> Response:
     """Everything that is stored of a memory, and its picture."""
     memory = await visit.memory.get(parse_reference(visit.request.path_params["memory"]), now=visit.now)
-    records = await visit.memory.accesses_of(memory.id, limit=MOST_ACCESSES)
+    records = await visit.memory.charts.accesses(memory.id, limit=MOST_ACCESSES)
     accesses = tuple(access for access in records if access.at <= visit.now)
     return await visit.page(
         "memory.html.j2",
@@ -48,14 +48,14 @@ async def _lifeline(visit: Visit, memory: StoredMemory, accesses: tuple[AccessRe
     born = min([memory.created_at, memory.occurred_at or memory.created_at, *(one.at for one in accesses)])
     used = [access for access in accesses if access.kind != "retrieval"]
     instants = past_instants(born, used, visit.now, grid=_GRID, detailed=_DETAILED)
-    curve = await visit.memory.vitality_curve(
+    curve = await visit.memory.charts.vitality_curve(
         memory.id, [*instants, *future_instants(visit.now)], now=visit.now
     )
     past = tuple(point for point in curve if point.at <= visit.now)
     future = tuple(point for point in curve if point.at >= visit.now)
     if len(past) < 2 or len(future) < 2:
         return None
-    bounds = {layer.name: layer.rates.zones for layer in await visit.memory.layers()}[memory.layer]
+    bounds = {layer.name: layer.rates.zones for layer in await visit.memory.layers.list()}[memory.layer]
     return lifeline(Life(memory, accesses, past, future, bounds, visit.now))
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from pgrecall.client.surveying import LISTS
 from pgrecall.faces.page.charts import columns, over_time, zone_bars
 from pgrecall.faces.page.form_fields import moment, whole, word
 from pgrecall.faces.page.request_handling import Visit
+from pgrecall.models.charts import Overview, OverviewList, ZoneShare
 from pgrecall.models.layers import Layer
-from pgrecall.models.overview import Overview, OverviewList, ZoneShare
+from pgrecall.operations.charts import OVERVIEW_LISTS
 from pgrecall.vitality.zones import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
@@ -42,10 +42,10 @@ async def overview(visit: Visit) -> Response:
     """Zones, the past where it is asked for or cheap, the distribution, and the head of each list."""
     layer = word(visit.query, "layer")
     days = whole(visit.query, "days", 0, low=0, high=36_525)
-    known = await visit.memory.layers()
+    known = await visit.memory.layers.list()
     if layer is not None and layer not in {each.name for each in known}:
         raise HTTPException(404, f"There is no layer {layer!r:.60}.")
-    found = await visit.memory.overview(layer=layer, limit=SHOWN, bins=BINS, now=visit.now)
+    found = await visit.memory.charts.overview(layer=layer, limit=SHOWN, bins=BINS, now=visit.now)
     memories = sum(each.memories for each in found.layers)
     past = None
     if memories and (days or memories <= DRAWN_AT_ONCE):
@@ -69,12 +69,12 @@ async def overview(visit: Visit) -> Response:
 
 async def one_list(visit: Visit) -> Response:
     """A list, page by page; the moment it was made for stays that of its first page."""
-    name = next((known for known in LISTS if known == visit.request.path_params["listed"]), None)
+    name = next((known for known in OVERVIEW_LISTS if known == visit.request.path_params["listed"]), None)
     if name is None:
         raise HTTPException(404)
     layer, at = word(visit.query, "layer"), moment(visit.query, "at") or visit.now
     first = whole(visit.query, "after", 0, low=0, high=_FURTHEST)
-    found = await visit.memory.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
+    found = await visit.memory.charts.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
     listed = found.lists[name]
     return await visit.page(
         "list.html.j2",
@@ -92,11 +92,11 @@ async def one_list(visit: Visit) -> Response:
 async def _past(visit: Visit, layer: str | None, days: int) -> Any:
     """The zones at instants up to now; where the tenant is younger, from its beginning on."""
     begin = visit.now - timedelta(days=days)
-    shares = await visit.memory.zones_over_time(_instants(begin, visit.now), sample=SAMPLE)
+    shares = await visit.memory.charts.zones_over_time(_instants(begin, visit.now), sample=SAMPLE)
     first = min((share.at for share in shares), default=visit.now)
     step = (visit.now - begin) / (INSTANTS - 1)
     if first - begin > 2 * step and visit.now - first > timedelta(hours=1):
-        shares = await visit.memory.zones_over_time(_instants(first - step, visit.now), sample=SAMPLE)
+        shares = await visit.memory.charts.zones_over_time(_instants(first - step, visit.now), sample=SAMPLE)
     return over_time(_of_layer(shares, layer), visit.now)
 
 

@@ -32,7 +32,7 @@ async def make(visit: Visit) -> Response:
     """Makes a plan and shows it; nothing else changes."""
     try:
         share = number(visit.form, "max_share")
-        plan = await visit.memory.plan_prune(
+        plan = await visit.memory.prune.plan(
             max_count=whole(visit.form, "max_count", 0, low=1, high=1_000_000) or None,
             max_share=None if share is None else share / 100,
             grace_days=number(visit.form, "grace_days"),
@@ -51,14 +51,14 @@ async def review(visit: Visit) -> Response:
 async def apply(visit: Visit) -> Response:
     """Archives what a plan is for, once that is confirmed, and shows what was skipped."""
     plan = _confirmed(visit, "applied")
-    await visit.memory.apply_prune(plan)
+    await visit.memory.prune.apply(plan)
     return elsewhere(f"/prune/{plan}#outcome")
 
 
 async def undo(visit: Visit) -> Response:
     """Brings back what a plan archived, once that is confirmed."""
     plan = _confirmed(visit, "undone")
-    await visit.memory.undo_prune(plan)
+    await visit.memory.prune.undo(plan)
     return elsewhere(f"/prune/{plan}#outcome")
 
 
@@ -74,9 +74,9 @@ async def _plans(visit: Visit, problem: InvalidInput | None = None) -> Response:
     return await visit.page(
         "plans.html.j2",
         status=200 if problem is None else kind_of(problem).status,
-        plans=await visit.memory.prune_plans(limit=PLANS),
-        layers=await visit.memory.layers(),
-        defaults={setting.name: setting.value for setting in await visit.memory.tuning()},
+        plans=await visit.memory.prune.list(limit=PLANS),
+        layers=await visit.memory.layers.list(),
+        defaults={setting.name: setting.value for setting in await visit.memory.settings.list()},
         asked={name: word(visit.form, name) or "" for name in _ASKED},
         chosen=visit.form.getlist("layer"),
         problem=problem,
@@ -85,7 +85,7 @@ async def _plans(visit: Visit, problem: InvalidInput | None = None) -> Response:
 
 async def _review(visit: Visit, number: int) -> Response:
     try:
-        plan = await visit.memory.prune_plan(number, limit=MOST_ITEMS)
+        plan = await visit.memory.prune.get(number, limit=MOST_ITEMS)
     except InvalidInput as error:  # there is no such plan: nothing else can be wrong
         raise HTTPException(404, error.message) from error
     first = whole(visit.query, "after", 0, low=0, high=MOST_ITEMS)

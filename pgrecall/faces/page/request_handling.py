@@ -23,7 +23,7 @@ from pgrecall.faces.page.sessions import PageDoor
 from pgrecall.faces.page.templating import drawn
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 LARGEST_FORM = 64 * 1024

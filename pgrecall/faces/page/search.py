@@ -41,8 +41,8 @@ async def search(visit: Visit) -> Response:
     asked = {name: visit.query.get(name, "").strip() for name in _ASKED}
     values: dict[str, Any] = {
         "asked": asked,
-        "layers": await visit.memory.layers(),
-        "profiles": sorted({model.profile for model in await visit.memory.relevance_models()}),
+        "layers": await visit.memory.layers.list(),
+        "profiles": sorted({model.profile for model in await visit.memory.calibration.relevance_models()}),
         "can_rerank": visit.memory.reranker is not None,
         "places": PLACES,
         "result": None,

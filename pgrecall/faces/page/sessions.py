@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 COOKIE = "pgrecall_session"
@@ -74,7 +74,7 @@ class PageDoor:
         session = self._session_of(request)
         if session is None:
             raise SignInNeeded
-        holder = await memory.key_holder(session.secret)
+        holder = await memory.keys.holder(session.secret)
         if holder is None:
             self.sign_out(request)
             raise SignInNeeded("The key of this session has been revoked.")
@@ -82,7 +82,7 @@ class PageDoor:
 
     async def sign_in(self, secret: str) -> str | None:
         """Opens a session and gives the value of its cookie; None for a key that is unknown or revoked."""
-        if await self._service.memory.key_holder(secret) is None:
+        if await self._service.memory.keys.holder(secret) is None:
             return None
         name = secrets.token_urlsafe(32)
         while len(self._sessions) >= MOST_SESSIONS:

@@ -16,7 +16,7 @@ from pgrecall.faces.page.sessions import PageDoor, drop_cookie, keep_cookie
 from pgrecall.faces.page.templating import drawn
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 PATH = "/sign-in"

@@ -14,7 +14,7 @@ from pgrecall.importers.dates import parse_spoken
 from pgrecall.importers.draft_checks import bad_character, checked
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_values import load_json
-from pgrecall.models.maintenance import Problem
+from pgrecall.models.imports import Problem
 from pgrecall.models.memories import Draft
 
 _HINT = "A transcript is one JSON value; for one record a line name the file .jsonl."

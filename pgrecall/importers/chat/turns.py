@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from typing import cast, get_args
 
 from pgrecall.importers.dates import in_words
-from pgrecall.models.memories import Draft, DraftLink
-from pgrecall.models.role import Role
+from pgrecall.models.memories import Draft, DraftLink, Role
 
 
 @dataclass(frozen=True, slots=True)

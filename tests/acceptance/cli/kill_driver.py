@@ -19,8 +19,8 @@ from typing import Any
 
 from pgrecall.database.pool import Database
 from pgrecall.jobs.catalogue import job_named
+from pgrecall.jobs.job import JobFlow, Task
 from pgrecall.jobs.runner import Runner
-from pgrecall.jobs.steps import JobFlow, Task
 from pgrecall.search.embed.embedder import HashEmbedder
 
 PATIENCE = 200.0

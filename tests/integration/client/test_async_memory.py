@@ -201,7 +201,7 @@ def test_files_are_read_and_jobs_run_beside_the_loop(settings: Settings) -> None
             report = await client.import_drafts(reading(), source="notes")
             assert report.created == 1
             await client.search("harbour")
-            [outcome] = await client.run_job(
+            [outcome] = await client.jobs.run(
                 "fold", progress=lambda *_: threads.add(threading.current_thread().name)
             )
             assert (outcome.state, outcome.counts) == ("done", {"folded": 1})

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import uvicorn
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.faces.http.app import create_app
 from pgrecall.faces.http.logs import service_log
 from pgrecall.faces.http.server import listening_socket

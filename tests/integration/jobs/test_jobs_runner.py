@@ -17,9 +17,9 @@ from pgrecall import Memory
 from pgrecall.database.pool import Database
 from pgrecall.jobs import worker
 from pgrecall.jobs.catalogue import job_named
+from pgrecall.jobs.job import Job, JobFlow, Progress, Task
 from pgrecall.jobs.runner import Runner
-from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
-from pgrecall.operations import Operation
+from pgrecall.operations.operation import Operation
 from tests.conftest import Query
 from tests.waiting import PATIENCE, blocked, until
 
@@ -289,9 +289,9 @@ def test_every_job_runs_in_a_small_database(memory: Memory, query: Query) -> Non
     memory.link("note", "gauge")
     memory.record_access("gauge", "used")
     for job in JOBS:
-        [outcome] = memory.run_job(job.name)
+        [outcome] = memory.jobs.run(job.name)
         assert (outcome.state, outcome.error) == ("done", None), job.name
-    assert {run.job: run.state for run in memory.job_runs(limit=100)} == {job.name: "done" for job in JOBS}
-    assert {job.name: job.state for job in memory.jobs()} == {
+    assert {run.job: run.state for run in memory.jobs.runs(limit=100)} == {job.name: "done" for job in JOBS}
+    assert {job.name: job.state for job in memory.jobs.list()} == {
         job.name: "manual" if job.by_hand else "waiting" for job in JOBS
     }

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import networkx as nx
-
-from pgrecall.operations import Operation
 from pgrecall.workflows import Flow, Tools
+
+from pgrecall.operations.operation import Operation
 from tests.conftest import NOW, Query
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pgrecall.faces.page.charts import columns, over_time, zone_bars
 from pgrecall.faces.page.score_steps import WIDE, reasons
 from pgrecall.faces.page.templating import address, signed, span
-from pgrecall.models.overview import OverviewLayer, ZoneShare
+from pgrecall.models.charts import OverviewLayer, ZoneShare
 from pgrecall.models.search import Hit
 from pgrecall.vitality.zones import DEFAULT_ZONES
 

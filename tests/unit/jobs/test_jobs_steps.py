@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall import InvalidInput
-from pgrecall.jobs.catalogue import JOBS, job_named
+from pgrecall.jobs.catalogue import JOBS, job_named, state_of
+from pgrecall.jobs.job import JobFlow, Progress, Task
 from pgrecall.jobs.runner import line_of
-from pgrecall.jobs.status import state_of
-from pgrecall.jobs.steps import JobFlow, Progress, Task
 from pgrecall.jobs.worker import LONGEST_TICK, tick_of
 from pgrecall.models.jobs import JobOutcome, JobRun
-from pgrecall.operations import Operation
 from pgrecall.operations.jobs import JobRow
+from pgrecall.operations.operation import Operation
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from pgrecall.faces.cli.folding import Piece
 from pgrecall.faces.cli.rendering.search import ZONE_STYLES, name_of, vitality_bar
 from pgrecall.faces.cli.tables import Table
 from pgrecall.faces.cli.terminal import Terminal
-from pgrecall.models.maintenance import ImportReport, Problem
+from pgrecall.models.imports import ImportReport, Problem
 from pgrecall.models.memories import Link, StoredMemory
 from pgrecall.search.explanation import activation_terms
 

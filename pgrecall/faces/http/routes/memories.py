@@ -47,7 +47,7 @@ async def forget(
 @router.get("/vitality/{memory:path}", response_model=shown(VitalityTerms))
 async def vitality(mine: Mine, memory: Named, at: At = None) -> VitalityTerms:
     """Every term of a memory's vitality, now or at a moment of the past."""
-    return (await mine.get(memory)).vitality if at is None else await mine.vitality_as_of(memory, at)
+    return (await mine.get(memory)).vitality if at is None else await mine.history.vitality(memory, at)
 
 
 @router.put("/pins/{memory:path}", response_model=shown(Changed))

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path
 from starlette.requests import Request
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.faces.cli.values import parse_reference
 
 

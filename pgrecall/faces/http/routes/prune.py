@@ -21,7 +21,7 @@ Bounds = Annotated[dict[str, Any], Given(PruneRequest, name="PruneBounds")]
 @router.post("/plans", response_model=shown(PrunePlan))
 async def plan_prune(memory: Mine, bounds: Bounds) -> PrunePlan:
     """Make a dry run: which memories could be archived, why, and what that does to the links."""
-    return await memory.plan_prune(**bounds)
+    return await memory.prune.plan(**bounds)
 
 
 @router.get("/plans", response_model=shown_many(PlanSummary))
@@ -29,22 +29,22 @@ async def prune_plans(
     memory: Mine, limit: Annotated[int, Query(ge=1, le=1000)] = 20
 ) -> tuple[PlanSummary, ...]:
     """The newest plans, newest first."""
-    return await memory.prune_plans(limit=limit)
+    return await memory.prune.list(limit=limit)
 
 
 @router.get("/plans/{plan}", response_model=shown(PrunePlan))
 async def prune_plan(memory: Mine, plan: Plan) -> PrunePlan:
     """A stored plan with all its items."""
-    return await memory.prune_plan(plan)
+    return await memory.prune.get(plan)
 
 
 @router.post("/plans/{plan}/apply", response_model=shown(PruneOutcome))
 async def apply_prune(memory: Mine, plan: Plan, now: At = None) -> PruneOutcome:
     """Archive what a plan is for, but for what was used, linked or pinned since."""
-    return await memory.apply_prune(plan, now=now)
+    return await memory.prune.apply(plan, now=now)
 
 
 @router.post("/plans/{plan}/undo", response_model=shown(PruneUndone))
 async def undo_prune(memory: Mine, plan: Plan, now: At = None) -> PruneUndone:
     """Bring back what a plan archived."""
-    return await memory.undo_prune(plan, now=now)
+    return await memory.prune.undo(plan, now=now)

@@ -23,19 +23,19 @@ LayerChange = Annotated[dict[str, Any], Given(LayerFields, Moment, name="LayerCh
 @router.get("/layers", response_model=shown_many(Layer))
 async def layers(memory: Mine) -> tuple[Layer, ...]:
     """Every layer this tenant can use, by name."""
-    return await memory.layers()
+    return await memory.layers.list()
 
 
 @router.put("/layers/{layer}", response_model=shown(Counted))
 async def set_layer(memory: Mine, layer: LayerName, change: LayerChange) -> Counted:
     """Make or change this tenant's own layer; counts the memories that age differently now."""
-    return Counted(await memory.set_layer(layer, **change))
+    return Counted(await memory.layers.set(layer, **change))
 
 
 @router.delete("/layers/{layer}", response_model=shown(Changed))
 async def drop_layer(memory: Mine, layer: LayerName, now: At = None) -> Changed:
     """Take this tenant's own layer away, so that the database's applies again."""
-    return Changed(await memory.drop_layer(layer, now=now))
+    return Changed(await memory.layers.drop(layer, now=now))
 
 
 @router.put("/preset/{preset}", response_model=shown(Counted))
@@ -43,13 +43,13 @@ async def use_preset(
     memory: Mine, preset: Annotated[Preset, Path(description="The preset.")], now: At = None
 ) -> Counted:
     """Make the layers of a preset this tenant's; counts the memories that age differently now."""
-    return Counted(await memory.use_preset(preset, now=now))
+    return Counted(await memory.layers.use_preset(preset, now=now))
 
 
 @router.get("/settings", response_model=shown_many(Setting))
 async def settings(memory: Mine) -> tuple[Setting, ...]:
     """Every setting with the value in force for this tenant, by name."""
-    return await memory.tuning()
+    return await memory.settings.list()
 
 
 @router.put("/settings/{setting}", response_model=shown(Setting))
@@ -59,5 +59,5 @@ async def configure(
     change: Annotated[SettingChange, Given(SettingChange)],
 ) -> Setting:
     """Give a setting a value for this tenant, or take the tenant's own away; the setting as it is then."""
-    await memory.configure(setting, change.value)
-    return next(entry for entry in await memory.tuning() if entry.name == setting)
+    await memory.settings.set(setting, change.value)
+    return next(entry for entry in await memory.settings.list() if entry.name == setting)

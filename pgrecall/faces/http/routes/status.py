@@ -24,19 +24,19 @@ async def status(memory: Mine, now: At = None) -> Status:
 @router.get("/zones", response_model=shown_many(LayerStatus))
 async def zones(memory: Mine, at: Moment) -> tuple[LayerStatus, ...]:
     """How many memories each layer held in each zone at a moment of the past."""
-    return await memory.zones_as_of(at)
+    return await memory.history.zones(at)
 
 
 @router.get("/verify", response_model=shown_many(Check))
 async def verify(memory: Mine, now: At = None) -> tuple[Check, ...]:
     """What must hold of this tenant's data, and how often it does not."""
-    return await memory.verify(now=now)
+    return await memory.maintenance.verify(now=now)
 
 
 @router.get("/jobs", response_model=shown_many(JobStatus))
 async def jobs(memory: Mine, now: At = None) -> tuple[JobStatus, ...]:
     """Every job with its interval, its newest run, and where it stands."""
-    return await memory.jobs(now=now)
+    return await memory.jobs.list(now=now)
 
 
 @router.get("/jobs/runs", response_model=shown_many(JobRun))
@@ -46,4 +46,4 @@ async def job_runs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> tuple[JobRun, ...]:
     """What jobs did for this tenant and for the whole database, newest first."""
-    return await memory.job_runs(name, limit=limit)
+    return await memory.jobs.runs(name, limit=limit)
