@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgrecall import workflows
+from pgrecall.jobs.catalogue import plan_prune
 from pgrecall.operations.prune import PruneRequest
 from tests.conftest import NOW, Query
 from tests.integration.prune.prune_tools import (
@@ -20,7 +20,7 @@ from tests.integration.prune.prune_tools import (
     archived,
     cut_off,
     document,
-    drive,
+    job_context,
     link_graph,
     notes,
     plan,
@@ -67,7 +67,7 @@ def test_nothing_that_stays_is_cut_off(sql: Query, path: str, vault: list[dict[s
         number = plan(sql, tenant=tenant, p_max_count=most)
     else:
         request = PruneRequest(max_count=most, max_share=1.0, now=NOW)
-        number = drive(sql, workflows.plan_prune(request), tenant=tenant)
+        number = plan_prune(job_context(sql, tenant=tenant), request)
     report = document(sql, number, tenant=tenant)["report"]
     assert report["would_cut_off"] == cut_off(graph, free)
     assert report["eligible"] == len(free)
@@ -120,9 +120,10 @@ def test_the_python_trimming_keeps_back_no_more_than_sql(sql: Query) -> None:
     drafts += [{"key": f"hub{i}", "links": [f"leaf{j}" for j in range(leaves)]} for i in range(hubs)]
     notes(sql, drafts)
     by_sql = document(sql, plan(sql))["report"]
-    made = drive(sql, workflows.planned_prune(PruneRequest(max_share=1.0, now=NOW)))
-    assert len(made.report.kept_back) == 1 <= len(by_sql["kept_back"])
-    assert made.report.kept_back[0].cut_size == leaves - 1
+    number = plan_prune(job_context(sql), PruneRequest(max_share=1.0, now=NOW))
+    report = document(sql, number)["report"]
+    assert len(report["kept_back"]) == 1 <= len(by_sql["kept_back"])
+    assert report["kept_back"][0]["cut_size"] == leaves - 1
 
 
 def test_a_chain_longer_than_any_stack(sql: Query) -> None:
@@ -158,7 +159,7 @@ def test_a_vault_of_a_thousand_notes(sql: Query) -> None:
     )
     live = link_graph(sql)
     assert live.number_of_edges() == 1400
-    for number in (plan(sql), drive(sql, workflows.plan_prune(PruneRequest(max_share=1.0, now=NOW)))):
+    for number in (plan(sql), plan_prune(job_context(sql), PruneRequest(max_share=1.0, now=NOW))):
         report = document(sql, number)["report"]
         assert report["would_cut_off"] > 0
         assert 0 < len(report["kept_back"]) < report["planned"]

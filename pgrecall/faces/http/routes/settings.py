@@ -59,5 +59,8 @@ async def configure(
     change: Annotated[SettingChange, Given(SettingChange)],
 ) -> Setting:
     """Give a setting a value for this tenant, or take the tenant's own away; the setting as it is then."""
-    await memory.settings.set(setting, change.value)
+    if change.value is None:
+        await memory.settings.reset(setting)
+    else:
+        await memory.settings.set(setting, change.value)
     return next(entry for entry in await memory.settings.list() if entry.name == setting)
