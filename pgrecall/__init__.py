@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
     from pgrecall.models.imports import ImportReport, Problem
     from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
-    from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
     from pgrecall.models.layers import Languages, Layer, Setting
     from pgrecall.models.maintenance import Check, GraphReport, LayerStatus, Status
     from pgrecall.models.memories import Draft, DraftLink, Link, Remembered, StoredMemory, VitalityTerms
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
     from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
+    from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
@@ -184,7 +184,7 @@ if not TYPE_CHECKING:
                 "JobRun",
                 "JobStatus",
             ),
-            "models.keys": (
+            "models.service": (
                 "ApiKey",
                 "IssuedKey",
                 "KeyHolder",

@@ -27,6 +27,11 @@ def public(cls: type) -> dict[str, Any]:
     return {name: value for name, value in inspect.getmembers(cls) if not name.startswith("_")}
 
 
+def shown(method: Any) -> str:
+    """The signature of a method; functions that are defaults are not told apart."""
+    return re.sub(r"<function .*?>", "...", re.sub(r"\bAsync(?=[A-Z])", "", str(inspect.signature(method))))
+
+
 def groups(cls: type) -> dict[str, type]:
     return {name: value for name, value in public(cls).items() if inspect.isclass(value)}
 
@@ -49,7 +54,7 @@ def test_both_have_the_same_methods_and_parameters(awaited: type, blocking: type
     assert list(public(awaited)) == list(public(blocking))
     for name, value in public(awaited).items():
         if inspect.isfunction(value):
-            assert inspect.signature(value) == inspect.signature(public(blocking)[name]), name
+            assert shown(value) == shown(public(blocking)[name]), name
 
 
 @pytest.mark.parametrize(("awaited", "blocking"), list(pairs()), ids=lambda cls: cls.__name__)

@@ -11,10 +11,9 @@ from typing import Self, TypeVar
 
 from pgrecall.client.concurrency import AsyncLock, async_run, async_sleep
 from pgrecall.client.resources import Resources, require_tenant
-from pgrecall.client.retries import in_doubt, may_repeat, was_lost
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
-from pgrecall.operations.operation import Operation
+from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
 from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome

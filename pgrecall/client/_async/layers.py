@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
 from pgrecall.client._async.connection import AsyncGroup
-from pgrecall.operations import layers, settings
+from pgrecall.operations import layers
 
 if TYPE_CHECKING:
     from pgrecall.arguments import LayerFields
@@ -76,7 +76,7 @@ class AsyncSettingsGroup(AsyncGroup):
 
     async def list(self) -> tuple[Setting, ...]:
         """Lists every setting with the value in force for this tenant, by name."""
-        return await self._connection.execute(settings.settings())
+        return await self._connection.execute(layers.settings())
 
     async def set(self, name: str, value: float) -> None:
         """Sets a value for this tenant.
@@ -84,7 +84,7 @@ class AsyncSettingsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
         """
-        await self._connection.execute(settings.configure(name, value))
+        await self._connection.execute(layers.configure(name, value))
 
     async def reset(self, name: str) -> None:
         """Removes this tenant's own value, so that the database's or the default applies again.
@@ -92,11 +92,11 @@ class AsyncSettingsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no such setting.
         """
-        await self._connection.execute(settings.configure(name, None))
+        await self._connection.execute(layers.configure(name, None))
 
     async def languages(self) -> Languages:
         """Returns the language of this tenant's memories and questions, and those it could be."""
-        return await self._connection.execute(settings.languages())
+        return await self._connection.execute(layers.languages())
 
     async def set_language(self, name: str) -> int:
         """Sets the tenant's language; its memories are parsed again and its words counted again.
@@ -109,4 +109,4 @@ class AsyncSettingsGroup(AsyncGroup):
         Raises:
             InvalidInput: the server has no such language; the error names those it has.
         """
-        return await self._connection.execute(settings.set_language(name))
+        return await self._connection.execute(layers.set_language(name))

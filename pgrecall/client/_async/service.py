@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncGroup
-from pgrecall.operations import keys, service
+from pgrecall.operations import service
 
 if TYPE_CHECKING:
-    from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
-    from pgrecall.models.service import Caller, Census, SchemaStamp
+    from pgrecall.models.service import ApiKey, Caller, Census, IssuedKey, KeyHolder, SchemaStamp
 
 
 class AsyncKeysGroup(AsyncGroup):
@@ -26,11 +25,11 @@ class AsyncKeysGroup(AsyncGroup):
         Raises:
             InvalidInput: the name is empty or too long.
         """
-        return await self._connection.execute(keys.create_key(name, now))
+        return await self._connection.execute(service.create_key(name, now))
 
     async def list(self) -> tuple[ApiKey, ...]:
         """Lists this tenant's keys, newest first, revoked ones included."""
-        return await self._connection.execute(keys.keys())
+        return await self._connection.execute(service.keys())
 
     async def revoke(self, key: int, *, now: datetime | None = None) -> bool:
         """Revokes a key for good.
@@ -45,15 +44,15 @@ class AsyncKeysGroup(AsyncGroup):
         Raises:
             InvalidInput: this tenant has no such key.
         """
-        return await self._connection.execute(keys.revoke_key(key, now))
+        return await self._connection.execute(service.revoke_key(key, now))
 
     async def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
         """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
-        return await self._connection.execute(keys.holder_of_key(secret, now))
+        return await self._connection.execute(service.holder_of_key(secret, now))
 
     async def any(self) -> bool:
         """Returns whether any tenant of this database has a key that is not revoked."""
-        return await self._connection.execute(keys.any_key())
+        return await self._connection.execute(service.any_key())
 
 
 class AsyncServiceGroup(AsyncGroup):

@@ -26,8 +26,8 @@ from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.calibration import Calibration, JudgedQuery
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
 from pgrecall.operations import calibration
+from pgrecall.operations.layers import settings
 from pgrecall.operations.service import status
-from pgrecall.operations.settings import settings
 from pgrecall.search.calibration.examples import JudgedCandidates
 from pgrecall.search.calibration.fitting import require_calibration
 

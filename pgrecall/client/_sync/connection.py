@@ -12,10 +12,9 @@ from typing import Self, TypeVar
 
 from pgrecall.client.concurrency import Lock, sync_run, sync_sleep
 from pgrecall.client.resources import Resources, require_tenant
-from pgrecall.client.retries import in_doubt, may_repeat, was_lost
 from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
-from pgrecall.operations.operation import Operation
+from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
 from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome

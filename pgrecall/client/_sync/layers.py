@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
 from pgrecall.client._sync.connection import Group
-from pgrecall.operations import layers, settings
+from pgrecall.operations import layers
 
 if TYPE_CHECKING:
     from pgrecall.arguments import LayerFields
@@ -77,7 +77,7 @@ class SettingsGroup(Group):
 
     def list(self) -> tuple[Setting, ...]:
         """Lists every setting with the value in force for this tenant, by name."""
-        return self._connection.execute(settings.settings())
+        return self._connection.execute(layers.settings())
 
     def set(self, name: str, value: float) -> None:
         """Sets a value for this tenant.
@@ -85,7 +85,7 @@ class SettingsGroup(Group):
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
         """
-        self._connection.execute(settings.configure(name, value))
+        self._connection.execute(layers.configure(name, value))
 
     def reset(self, name: str) -> None:
         """Removes this tenant's own value, so that the database's or the default applies again.
@@ -93,11 +93,11 @@ class SettingsGroup(Group):
         Raises:
             InvalidInput: there is no such setting.
         """
-        self._connection.execute(settings.configure(name, None))
+        self._connection.execute(layers.configure(name, None))
 
     def languages(self) -> Languages:
         """Returns the language of this tenant's memories and questions, and those it could be."""
-        return self._connection.execute(settings.languages())
+        return self._connection.execute(layers.languages())
 
     def set_language(self, name: str) -> int:
         """Sets the tenant's language; its memories are parsed again and its words counted again.
@@ -110,4 +110,4 @@ class SettingsGroup(Group):
         Raises:
             InvalidInput: the server has no such language; the error names those it has.
         """
-        return self._connection.execute(settings.set_language(name))
+        return self._connection.execute(layers.set_language(name))

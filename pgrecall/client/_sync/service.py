@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Group
-from pgrecall.operations import keys, service
+from pgrecall.operations import service
 
 if TYPE_CHECKING:
-    from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
-    from pgrecall.models.service import Caller, Census, SchemaStamp
+    from pgrecall.models.service import ApiKey, Caller, Census, IssuedKey, KeyHolder, SchemaStamp
 
 
 class KeysGroup(Group):
@@ -27,11 +26,11 @@ class KeysGroup(Group):
         Raises:
             InvalidInput: the name is empty or too long.
         """
-        return self._connection.execute(keys.create_key(name, now))
+        return self._connection.execute(service.create_key(name, now))
 
     def list(self) -> tuple[ApiKey, ...]:
         """Lists this tenant's keys, newest first, revoked ones included."""
-        return self._connection.execute(keys.keys())
+        return self._connection.execute(service.keys())
 
     def revoke(self, key: int, *, now: datetime | None = None) -> bool:
         """Revokes a key for good.
@@ -46,15 +45,15 @@ class KeysGroup(Group):
         Raises:
             InvalidInput: this tenant has no such key.
         """
-        return self._connection.execute(keys.revoke_key(key, now))
+        return self._connection.execute(service.revoke_key(key, now))
 
     def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
         """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
-        return self._connection.execute(keys.holder_of_key(secret, now))
+        return self._connection.execute(service.holder_of_key(secret, now))
 
     def any(self) -> bool:
         """Returns whether any tenant of this database has a key that is not revoked."""
-        return self._connection.execute(keys.any_key())
+        return self._connection.execute(service.any_key())
 
 
 class ServiceGroup(Group):

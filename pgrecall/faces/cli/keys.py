@@ -11,7 +11,7 @@ from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context
 from pgrecall.faces.cli.json_output import plain, to_text
 from pgrecall.faces.cli.tables import Table
 from pgrecall.faces.cli.values import text
-from pgrecall.models.keys import ApiKey
+from pgrecall.models.service import ApiKey
 
 key_commands = CommandGroup("Keys that callers of `pgrecall serve` show; each acts for one tenant.")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
-from pgrecall.operations.keys import PREFIX
+from pgrecall.operations.service import PREFIX
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
