@@ -28,7 +28,9 @@ from benchmarks.locomo_scores import Scores, gain, table
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import make_embedder
-from pgrecall.search.rerank.reranker import LocalReranker, OnnxReranker, Reranker, warm_up
+from pgrecall.search.rerank.local import LocalReranker
+from pgrecall.search.rerank.onnx import OnnxReranker
+from pgrecall.search.rerank.reranker import Reranker, warm_up
 from pgrecall.settings import Settings, load_settings
 
 PAIRS = 50

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.access_log import Batch
 from pgrecall.vitality.activation import MIN_AGE_DAYS, optimized_base_level
-from pgrecall.vitality.rates import PRESETS
+from pgrecall.vitality.parameters import PRESETS
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]

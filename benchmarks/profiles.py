@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pgrecall.models.calibration import FEATURES
-from pgrecall.search.calibration.fitting import Examples, Terms, fit_relevance
+from pgrecall.search.calibration.examples import Examples
+from pgrecall.search.calibration.fitting import Terms, fit_relevance
 
 COLUMNS = ("intercept", "similarity", "no_similarity", *FEATURES[1:])
 

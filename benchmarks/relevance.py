@@ -2,7 +2,7 @@
 
     python -m benchmarks.relevance [--reranker FOLDER]
 
-What `pgrecall calibrate` does for a tenant, done for what ships: over three corpora at once (notes and two
+What `pgrecall calibration fit` does for a tenant, done for what ships: over three corpora at once (notes and two
 chats), with a prior of zero where a tenant's is what ships, and with two weights chosen. The corpora
 are our own (CC0): nothing is fitted on LoCoMo, which `benchmarks.locomo` tests with. Given a cross-encoder,
 how a reranker's score is read is fitted in place of relevance, beside the relevance in force. Prints the
@@ -27,11 +27,9 @@ from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.models.calibration import FEATURES, JudgedQuery, Judgement
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
-from pgrecall.search.calibration.examples import JudgedCandidates
+from pgrecall.search.calibration.examples import Examples, Floats, JudgedCandidates
 from pgrecall.search.calibration.fitting import (
-    Examples,
     Fitter,
-    Floats,
     Terms,
     fit,
     fit_relevance,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgrecall.search.rerank.reranker import RerankCandidate
+from pgrecall.search.rerank.scores import RerankCandidate
 
 PAIRS = 50
 

@@ -11,24 +11,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from pgrecall.search.model_loading import quiet
+from pgrecall.search.model_loading import silence_libraries
+from pgrecall.search.rerank.http import HttpReranker
+from pgrecall.search.rerank.local import LocalReranker
+from pgrecall.search.rerank.onnx import OnnxReranker
 from pgrecall.search.rerank.onnx_export import export_onnx
-from pgrecall.search.rerank.reranker import (
-    CallableReranker,
-    HttpReranker,
-    LocalReranker,
-    OnnxReranker,
-    RerankCandidate,
-    Reranker,
-    warm_up,
-)
+from pgrecall.search.rerank.reranker import CallableReranker, Reranker, warm_up
+from pgrecall.search.rerank.scores import RerankCandidate
 
 Plain = Callable[[str, Sequence[str]], list[float]]
 
 
 def plain_call(folder: Path) -> Plain:
     """All texts in one padded batch, in full precision: what ``CrossEncoder.predict`` does when asked so."""
-    with quiet():
+    with silence_libraries():
         from sentence_transformers import CrossEncoder
         from torch.nn import Identity
 

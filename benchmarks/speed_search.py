@@ -93,7 +93,7 @@ def values_of(asked: Sequence[Question], tenant: Tenant) -> list[Values]:
 def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Iterator[Row]:
     """Each arm more, beside a bare look into the vector index of this tenant."""
     act_for(connection, tenant.name)
-    (ef,) = connection.execute("SELECT recall.ef_search_of(%s)", (tenant.size,)).fetchone() or (100,)
+    (ef,) = connection.execute("SELECT recall.hnsw_ef_search(%s)", (tenant.size,)).fetchone() or (100,)
     connection.execute(f"SET hnsw.ef_search = {ef}")
     plain = values_of(asked[:calls], tenant)
     known = names_of(tenant.first, NAMES)

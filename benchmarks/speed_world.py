@@ -33,7 +33,7 @@ NAMES = 4000
 ASKED = 400
 """Sentences that are asked for and in no memory."""
 SHARED = 4_000
-"""Up to so many vectors stay in the table that tenants share, as recall.house_vectors has it."""
+"""Up to so many vectors stay in the table that tenants share, as recall.move_vectors_to_own_table has it."""
 _BLOCK = 10_000
 _TEXTS = {
     "tenant": "text", "id": "int8", "layer": "text", "title": "text", "body": "text",
@@ -142,7 +142,7 @@ def _store_vectors(
                     copy_vectors(connection, rows)
             if tenant.size > SHARED:
                 act_for(connection, tenant.name)
-                connection.execute("SELECT recall.house_vectors()")
+                connection.execute("SELECT recall.move_vectors_to_own_table()")
                 connection.execute("TRUNCATE recall.vector_shared")
         random.Random(7).shuffle(scattered)
         copy_vectors(connection, scattered)
@@ -240,13 +240,13 @@ def move_tenant(source: str, target: str, tenant: Tenant) -> None:
             columns = _stored_columns(here, table)
             rows = f"SELECT {columns} FROM recall.{table} WHERE tenant = '{tenant.name}'"
             _pour(here, rows, there, f"{table} ({columns})")
-        vectors = f"SELECT '{tenant.name}', id, embedding FROM recall.vectors_of('{tenant.name}', NULL)"
+        vectors = f"SELECT '{tenant.name}', id, embedding FROM recall.stored_vectors('{tenant.name}', NULL)"
         _pour(here, vectors, there, "vector_shared (tenant, memory_id, embedding)")
-        known = here.execute("SELECT recall.setting_of('*', 'embedding.model') #>> '{}'").fetchone()
+        known = here.execute("SELECT recall.setting_value('*', 'embedding.model') #>> '{}'").fetchone()
         there.execute("SELECT recall.require_embedder(%s)", known)
         there.execute("SELECT set_config('recall.tenant', %s, false)", (tenant.name,))
         there.execute("VACUUM (ANALYZE)")
-        there.execute("SELECT recall.house_vectors()")
+        there.execute("SELECT recall.move_vectors_to_own_table()")
         there.execute("VACUUM (ANALYZE)")
 
 

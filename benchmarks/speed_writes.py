@@ -159,11 +159,11 @@ def _copy_and_index(connection: Connect, table: str, columns: str, rows: bytes) 
 
 
 def _remember_all(connection: Connect, drafts: Sequence[Mapping[str, Any]]) -> None:
-    known = connection.execute("SELECT recall.setting_of('*', 'embedding.model') #>> '{}'").fetchone() or (
+    known = connection.execute("SELECT recall.setting_value('*', 'embedding.model') #>> '{}'").fetchone() or (
         "",
     )
     embedder = known[0] if "embedding" in drafts[0] else None
     for start in range(0, len(drafts), PLAIN_BATCH):
         items = json.dumps(drafts[start : start + PLAIN_BATCH])
         connection.execute("SELECT recall.remember_many(%s::jsonb, %s)", (items, embedder))
-    connection.execute("SELECT recall.house_vectors()")
+    connection.execute("SELECT recall.move_vectors_to_own_table()")

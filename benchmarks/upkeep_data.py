@@ -41,7 +41,7 @@ FROM wanted ORDER BY src, dst
 _LOG = """
 INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
 SELECT m.tenant, m.id, 'write', l.birth_weight, m.created_at, m.created_at
-FROM recall.memory m JOIN recall.layers_of(%(tenant)s) l ON l.name = m.layer WHERE m.tenant = %(tenant)s
+FROM recall.memory m JOIN recall.effective_layers(%(tenant)s) l ON l.name = m.layer WHERE m.tenant = %(tenant)s
 UNION ALL
 SELECT m.tenant, m.id, 'read', 1, e.at, e.at
 FROM recall.memory m
@@ -58,7 +58,7 @@ INSERT INTO recall.activation (
 SELECT m.tenant, m.id, s.n, s.t[s.n], s.t[1], s.t[2], s.t[3], s.t[4], s.t[5], s.t[6], s.t[7], s.t[8],
        s.folded_until, l.decay, l.clock, coalesce(k.links, 0), k.newest
 FROM recall.memory m
-JOIN recall.layers_of(%(tenant)s) l ON l.name = m.layer
+JOIN recall.effective_layers(%(tenant)s) l ON l.name = m.layer
 JOIN (
     SELECT e.memory_id, count(*) AS n, max(e.at) AS folded_until,
            array_agg(recall.epoch(e.at) ORDER BY e.at DESC) AS t

@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from benchmarks.measure import KNOWN, Goal, Row, seconds
 from benchmarks.upkeep_data import TENANT, Bench, log_searches
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.catalogue import VITALITY_ROWS
 from pgrecall.operations.maintenance import (
     FOLD_ROWS,

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from pgrecall.models.memories import DraftLink, Role
 from pgrecall.models.search import VitalityMode
-from pgrecall.vitality.rates import Reading
+from pgrecall.vitality.parameters import Reading
 
 
 class DraftFields(TypedDict, total=False):

@@ -14,13 +14,10 @@ from pathlib import Path
 from statistics import linear_regression
 
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.removal import trim
-from pgrecall.vitality.activation import optimized_base_level
-from pgrecall.vitality.rates import PRESETS, LayerRates
+from pgrecall.graph.link_graph import LinkGraph
+from pgrecall.vitality.activation import AccessSummary, optimized_base_level
+from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates
 from pgrecall.vitality.score import activation_terms, vitality_of
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.zones import DEFAULT_ZONES
 from scripts.svg import Chart, Drawing
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "figures"
@@ -118,18 +115,18 @@ LINKS = [
 PLACES = {1: (50, 60), 2: (50, 180), 3: (140, 120), 4: (240, 120), 5: (340, 75), 6: (445, 85), 7: (400, 140),
           8: (420, 25), 9: (250, 200), 10: (340, 215), 11: (430, 215)}  # fmt: skip
 FADED = [4, 7, 9, 10, 11]
+KEPT = [4]
 
 
 def protection() -> str:
     """A graph of eleven memories: which of them hold it together, and which faded ones may go."""
     graph = LinkGraph.of(LINKS)
     cuts = articulate(graph).points()
-    kept = {each.id for each in trim(graph, FADED).kept_back}
     drawing = Drawing(480, 250)
     for source, target in LINKS:
         drawing.stroke(PLACES[source], PLACES[target])
     for node, place in PLACES.items():
-        fate = "kept" if node in kept else "goes" if node in FADED else "stays"
+        fate = "kept" if node in KEPT else "goes" if node in FADED else "stays"
         drawing.node(place, str(cuts.get(node, "")), fate)
     return drawing.svg(
         "A graph of eleven memories. Articulation points carry how many others they would cut off. "

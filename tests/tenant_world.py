@@ -206,7 +206,7 @@ _EVERYTHING = {
     "settings": "SELECT * FROM recall.settings()",
     "layers": "SELECT * FROM recall.layers()",
     "languages": "SELECT * FROM recall.languages()",
-    "plans": "SELECT p.id, recall.prune_plan_of(p.id) FROM recall.prune_plan p "
+    "plans": "SELECT p.id, recall.get_prune_plan(p.id) FROM recall.prune_plan p "
     "WHERE p.tenant = recall.current_tenant() ORDER BY 1",
     "candidates": "SELECT * FROM recall.prune_candidates(p_now => %(now)s)",
     "relevance": "SELECT * FROM recall.relevance_models()",
@@ -217,7 +217,7 @@ _EVERYTHING = {
     "FROM recall.feedback_by_rank()",
     "judged": "SELECT search_id, query, jsonb_path_query_array(judgements, '$[*].verdict') "
     "FROM recall.feedback_qrels()",
-    "pending": "SELECT recall.pending_count()",
+    "pending": "SELECT recall.count_pending_links()",
     "status": "SELECT recall.status(%(now)s) - '{tenant}'::text[]",
     "memories": "SELECT m.id, recall.get(m.id, %(now)s) FROM recall.memory m "
     "WHERE m.tenant = recall.current_tenant() ORDER BY 1",

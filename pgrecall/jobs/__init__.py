@@ -3,7 +3,6 @@
 job         what a job is, and what it is given to work with
 catalogue   every job there is, and the state of each
 embedding   the jobs that embed
-link_graph  what is computed on the link graph
 attempt     one attempt to run a job for one tenant
 sessions    the connections of running attempts
 runner      a job for many tenants, with retries

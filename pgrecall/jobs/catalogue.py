@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pgrecall.errors import InvalidInput
+from pgrecall.graph.articulation import articulate
+from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext
-from pgrecall.jobs.link_graph import graph_shape, kept_back
 from pgrecall.models.jobs import JobState, JobStatus
 from pgrecall.models.maintenance import GraphReport
 from pgrecall.operations import maintenance, prune
@@ -42,9 +45,30 @@ def _vitality(context: JobContext) -> None:
     context.execute(maintenance.refresh_medians(context.now))
 
 
+@dataclass(frozen=True, slots=True)
+class GraphShape:
+    """The size of a link graph, its bridges, and how many memories each articulation point would cut off."""
+
+    memories: int
+    links: int
+    bridges: tuple[tuple[int, int], ...]
+    cut_sizes: Mapping[int, int]
+
+    def report(self, protected: int) -> GraphReport:
+        """The report once it is known how many memories are protected."""
+        return GraphReport(self.memories, self.links, len(self.cut_sizes), self.bridges, protected)
+
+
+def graph_shape(blob: bytes) -> GraphShape:
+    """The shape of a graph as ``recall.link_graph`` packs it."""
+    graph = LinkGraph.of_blob(blob)
+    found = articulate(graph)
+    return GraphShape(graph.node_count, graph.link_count, tuple(found.bridges), found.points())
+
+
 def refresh_graph(context: JobContext) -> GraphReport:
     """Makes links whose target has come, and protects the memories that hold the graph together."""
-    context.execute(maintenance.settle_links())
+    context.execute(maintenance.resolve_pending_links())
     shape = graph_shape(context.execute(maintenance.link_graph()))
     return shape.report(context.execute(maintenance.store_cut_sizes(shape.cut_sizes, context.now)))
 
@@ -60,19 +84,12 @@ def _statistics(context: JobContext) -> None:
 
 
 def _vectors(context: JobContext) -> None:
-    moved = context.execute(maintenance.house_vectors(context.rows(maintenance.FEW_VECTORS)))
+    moved = context.execute(maintenance.move_vectors_to_own_table(context.rows(maintenance.FEW_VECTORS)))
     context.report(moved, moved=moved)
 
 
-def plan_prune(context: JobContext, request: prune.PruneRequest) -> int:
-    """Stores a prune plan and returns its id."""
-    candidates = context.execute(prune.prune_candidates(request))
-    kept = kept_back(context.execute(maintenance.link_graph()), candidates) if candidates else ()
-    return context.execute(prune.plan_prune(request, kept))
-
-
 def _prune(context: JobContext) -> None:
-    plan = plan_prune(context, prune.PruneRequest(now=context.now))
+    plan = context.execute(prune.plan_prune(prune.PruneRequest(now=context.now)))
     [summary] = context.execute(prune.prune_plans(1, plan))
     context.report(summary.planned, planned=summary.planned)
 

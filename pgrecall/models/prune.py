@@ -1,4 +1,4 @@
-"""Prune plans: what a dry run found, read from the document that ``recall.prune_plan_of`` returns."""
+"""Prune plans: what a dry run found, read from the document that ``recall.get_prune_plan`` returns."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class PrunePlan:
 
     @classmethod
     def from_document(cls, document: Document) -> PrunePlan:
-        """Reads what ``recall.prune_plan_of`` returns and ``pgrecall prune show --json`` prints."""
+        """Reads what ``recall.get_prune_plan`` returns and ``pgrecall prune show --json`` prints."""
         read: dict[str, Any] = {
             "created_at": datetime.fromisoformat(document["created_at"]),
             "applied_at": _moment(document["applied_at"]),

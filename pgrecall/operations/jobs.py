@@ -111,7 +111,7 @@ def due_tenants(job: str, *, whole: bool) -> Operation[tuple[str, ...]]:
 def job_pace(job: str) -> Operation[float | None]:
     """The shortest interval, in minutes, at which any tenant wants this job; None when it is off."""
     return Operation(
-        "SELECT recall.job_pace(%(job)s) AS minutes",
+        "SELECT recall.shortest_job_interval(%(job)s) AS minutes",
         {"job": job},
         lambda rows: rows[0]["minutes"],
         repeatable=True,

@@ -8,8 +8,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.models.layers import Languages, Layer, Setting
 from pgrecall.operations.operation import NOW, Operation, Row
-from pgrecall.vitality.rates import LayerRates
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
 
 _FIELDS = ("metabolic_rate", "reading", "base_decay", "birth_weight", "active", "stale", "fading", "profile")
 
@@ -72,11 +71,11 @@ def settings() -> Operation[tuple[Setting, ...]]:
     )
 
 
-def configure(name: str, value: float | None) -> Operation[None]:
+def set_setting(name: str, value: float | None) -> Operation[None]:
     """Gives a setting a value for the tenant, or takes the tenant's own away again."""
     require_text(name, "The name of the setting")
     return Operation(
-        "SELECT recall.configure(%(name)s, %(value)s)",
+        "SELECT recall.set_setting(%(name)s, %(value)s)",
         {"name": name, "value": value},
         lambda _: None,
         repeatable=True,

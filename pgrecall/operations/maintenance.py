@@ -55,10 +55,13 @@ def verify(now: datetime | None) -> Operation[tuple[Check, ...]]:
     )
 
 
-def settle_links() -> Operation[int]:
+def resolve_pending_links() -> Operation[int]:
     """Draws links that wait for memories that are there; the result counts the memories that gained one."""
     return Operation(
-        "SELECT recall.settle_links() AS linked", {}, lambda rows: int(rows[0]["linked"]), repeatable=True
+        "SELECT recall.resolve_pending_links() AS linked",
+        {},
+        lambda rows: int(rows[0]["linked"]),
+        repeatable=True,
     )
 
 
@@ -118,10 +121,10 @@ def refresh_lexemes() -> Operation[int]:
     )
 
 
-def house_vectors(least: int = FEW_VECTORS) -> Operation[int]:
+def move_vectors_to_own_table(least: int = FEW_VECTORS) -> Operation[int]:
     """Gives a tenant of more vectors than ``least`` a table and index of its own; the result counts those."""
     return Operation(
-        "SELECT recall.house_vectors(%(least)s) AS moved",
+        "SELECT recall.move_vectors_to_own_table(%(least)s) AS moved",
         {"least": least},
         lambda rows: int(rows[0]["moved"]),
         repeatable=True,

@@ -93,7 +93,7 @@ def create_key(name: str, now: datetime | None) -> Operation[IssuedKey]:
 def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
     """Makes a key of the tenant useless; the result says whether that is a change."""
     if not 0 <= key <= _LARGEST_ID:
-        raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall key list` shows them.")
+        raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
     return Operation(
         f"SELECT recall.revoke_key(%(key)s, {NOW}) AS revoked",
         {"key": key, "now": now},
@@ -109,17 +109,17 @@ def keys() -> Operation[tuple[ApiKey, ...]]:
     )
 
 
-def any_key() -> Operation[bool]:
+def has_active_key() -> Operation[bool]:
     """Whether any tenant of the database has a key that is not revoked."""
     return Operation(
-        "SELECT recall.any_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
+        "SELECT recall.has_active_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
     )
 
 
-def holder_of_key(secret: str, now: datetime | None) -> Operation[KeyHolder | None]:
+def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]:
     """Whom this key acts for; None for a key that is unknown or revoked."""
     return Operation(
-        f"SELECT * FROM recall.holder_of_key(%(hash)s, {NOW})",
+        f"SELECT * FROM recall.key_holder(%(hash)s, {NOW})",
         {"hash": digest(secret), "now": now},
         lambda rows: KeyHolder(rows[0]["tenant"], rows[0]["id"]) if rows else None,
         repeatable=True,

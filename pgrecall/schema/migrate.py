@@ -22,10 +22,17 @@ from sqlalchemy import Connection, create_engine, exc, pool, text
 from pgrecall.database.connections import connect
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import ServerFacts, require_suitable, server_facts
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import DatabaseError, InvalidInput
 from pgrecall.schema import state
 from pgrecall.schema.lock_retry import Patience
-from pgrecall.schema.ownership import AccessProblem, access_problems, act_as_oneself, act_as_owner, run_file
+from pgrecall.schema.ownership import (
+    AccessProblem,
+    access_problems,
+    act_as_oneself,
+    act_as_owner,
+    run_file,
+    run_statement,
+)
 from pgrecall.schema.state import (
     SchemaState,
     ensure_current,
@@ -120,7 +127,7 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, patience: Pa
         _prepare(connection, facts)
         _run_revisions(connection, wanted)
         _apply_functions(connection)
-        connection.execute(text("SELECT recall.mend_access()"))
+        connection.execute(text("SELECT recall.apply_declared_access()"))
         _record(connection, wanted)
         return Upgrade(before, _state(connection), tuple(access_problems(driver)))
 
@@ -214,14 +221,44 @@ def _run_revisions(connection: Connection, dimensions: int) -> None:
 
 
 def _apply_functions(connection: Connection) -> None:
-    """Makes every function anew, and drops those that no file makes any more, in whatever form."""
+    """Makes every function anew and drops those that no file makes any more.
+
+    Functions are replaced in place, which running statements do not notice. Where one has another
+    result or other argument names than before, Postgres cannot replace it: then all are dropped first.
+    """
+    try:
+        with connection.begin_nested():
+            _replace_functions(connection)
+    except DatabaseError as error:
+        if error.sqlstate not in _NOT_REPLACEABLE:
+            raise
+        _drop_functions(connection)
+        _replace_functions(connection)
+
+
+_NOT_REPLACEABLE = (
+    "42P13",  # invalid_function_definition: another result, or other argument names
+    "42725",  # ambiguous_function: the old form fits a call as well as the new one
+    "2BP01",  # dependent_objects_still_exist: a new function was bound to an old form
+)
+
+
+def _replace_functions(connection: Connection) -> None:
     before = _functions(connection)
     for path in function_files():
         run_file(_driver(connection), path)
     after = _functions(connection)
-    for signature, version in before.items():
-        if after.get(signature) == version:
-            connection.execute(text(f"DROP ROUTINE {signature}"))
+    outdated = [signature for signature, version in before.items() if after.get(signature) == version]
+    if outdated:
+        run_statement(_driver(connection), f"DROP ROUTINE {', '.join(outdated)}")
+
+
+def _drop_functions(connection: Connection) -> None:
+    """Drops every function but those that tables need: of columns, indexes, triggers and policies."""
+    kept = {row.signature for row in connection.execute(text(_FUNCTIONS_OF_TABLES))}
+    dropped = [signature for signature in _functions(connection) if signature not in kept]
+    statement = f"DROP VIEW IF EXISTS recall.health; DROP ROUTINE {', '.join(dropped)}"
+    run_statement(_driver(connection), statement)
 
 
 def _functions(connection: Connection) -> dict[str, str]:
@@ -235,6 +272,12 @@ _OUR_FUNCTIONS = (
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
     # Those that a column or an index is made with come with its revision.
     "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words')"
+)
+
+
+_FUNCTIONS_OF_TABLES = (
+    "SELECT oid::regprocedure::text AS signature FROM pg_proc p WHERE pronamespace = 'recall'::regnamespace "
+    "AND (prorettype = 'trigger'::regtype OR proname = 'current_tenant')"
 )
 
 

@@ -1,6 +1,6 @@
 """Whose the schema is: acting as its owner, and what is not as it is declared.
 
-The roles and their rights are declared in ``functions/12_access.sql`` and nowhere else.
+The roles and their rights are declared in ``functions/01_tenancy/05_declared_access.sql`` and nowhere else.
 """
 
 from __future__ import annotations
@@ -31,9 +31,15 @@ class AccessProblem:
 
 
 def run_file(connection: psycopg.Connection[Any], path: Path) -> None:
-    """Runs an SQL file of many statements, in which % signs are none of ours."""
+    """Runs an SQL file of many statements, without parameters: a % is a %."""
+    run_statement(connection, path.read_bytes())
+
+
+def run_statement(connection: psycopg.Connection[Any], statement: str | bytes) -> None:
+    """Runs statements without parameters, and raises errors of ours."""
+    query = statement.encode() if isinstance(statement, str) else statement
     try:
-        connection.execute(path.read_bytes())
+        connection.execute(query)
     except psycopg.Error as error:
         raise translated(error) from error
 

@@ -14,6 +14,9 @@ from pgrecall.database.server import Row
 from pgrecall.errors import SchemaMismatch
 
 
+_FOLDER = Path(str(files(__package__)))
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaState:
     """What is installed: revision, fingerprint of the functions, dimensions; None where absent."""
@@ -37,7 +40,7 @@ def state_of(cursor: psycopg.Cursor[Row]) -> SchemaState:
         return SchemaState(None, None, None)
     query = b"SELECT * FROM recall.installation()"
     if not there["tells"]:
-        query = (files(__package__) / "state.sql").read_bytes()
+        query = (_FOLDER / "state.sql").read_bytes()
     row = cursor.execute(query).fetchone()
     assert row is not None
     return SchemaState(**row)
@@ -98,28 +101,28 @@ def head_revision() -> str:
 
 def _revisions() -> list[str]:
     """Every revision, oldest first: their files begin with their names."""
-    versions = Path(str(files(__package__) / "migrations" / "versions"))
+    versions = _FOLDER / "migrations" / "versions"
     return sorted(path.name.partition("_")[0] for path in versions.glob("[0-9]*_*.py"))
 
 
 def functions_fingerprint() -> str:
-    """A digest of every function file, so that a changed function is noticed."""
+    """A digest of every SQL file of the schema, so that a changed function is noticed."""
     digest = hashlib.sha256()
     for path in (roles_file(), languages_file(), *function_files()):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(path.relative_to(_FOLDER).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def function_files() -> list[Path]:
-    """The function files in the order they are applied."""
-    return sorted(Path(str(files(__package__) / "functions")).glob("*.sql"))
+    """The function files in the order in which they are applied: by folder, then by name."""
+    return sorted((_FOLDER / "functions").rglob("*.sql"))
 
 
 def roles_file() -> Path:
     """What the installing role does before it acts as the owner."""
-    return Path(str(files(__package__) / "roles.sql"))
+    return _FOLDER / "roles.sql"
 
 
 def languages_file() -> Path:
-    """What is applied before the revisions."""
-    return Path(str(files(__package__) / "languages.sql"))
+    """The text search configurations, applied before the revisions."""
+    return _FOLDER / "languages.sql"

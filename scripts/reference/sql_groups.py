@@ -12,21 +12,21 @@ GROUPS: dict[str, str] = {
     "Search": "search search_and_log explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
     "feedback_by_rank feedback_qrels",
-    "Links": "link supersede successors associates neighbourhood pending_count",
+    "Links": "link supersede successors associates neighbourhood count_pending_links",
     "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of "
     "zones_over_time overview",
     "Layers": "layers set_layer drop_layer presets use_preset",
-    "Settings": "settings configure",
+    "Settings": "settings set_setting",
     "Relevance and rerankers": "relevance_models store_relevance_model reset_relevance_model rerank_models "
     "store_rerank_model reset_rerank_model",
-    "Prune": "plan_prune prune_plans prune_plan_of prune_candidates apply_prune undo_prune",
+    "Prune": "plan_prune prune_plans get_prune_plan prune_candidates apply_prune undo_prune",
     "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
-    "settle_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding expire_memories "
-    "expire_searches make_access_partitions house_vectors rebuild job_states job_runs",
+    "resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding expire_memories "
+    "expire_searches make_access_partitions move_vectors_to_own_table rebuild job_states job_runs",
     "Export and import": "export_lines begin_import import_lines end_import",
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",
-    "Keys of the HTTP service": "create_key keys revoke_key holder_of_key any_key",
+    "Keys of the HTTP service": "create_key keys revoke_key key_holder has_active_key",
 }
 
 OF_THE_CLIENT = frozenset(
@@ -35,7 +35,7 @@ OF_THE_CLIENT = frozenset(
         "due_tenants",
         "end_job",
         "ids_of",
-        "job_pace",
+        "shortest_job_interval",
         "questions_without_names",
         "report_job",
         "require_memory",

@@ -45,7 +45,7 @@ def sql_page(connection: Any) -> str:
 def comments() -> dict[str, str]:
     """The opening comment of each function, as one paragraph without the function's name."""
     texts = {}
-    for file in sorted(FUNCTIONS.glob("*.sql")):
+    for file in sorted(FUNCTIONS.rglob("*.sql")):
         for comment, name in _OPENED.findall(file.read_text(encoding="utf-8")):
             words = " ".join(line.removeprefix("--").strip() for line in comment.splitlines())
             texts[name] = words.removeprefix(f"{name}: ")

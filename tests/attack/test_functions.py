@@ -124,12 +124,12 @@ def test_a_function_that_forgot_the_tenant_would_be_found(
     with_globex: World, without_globex: World, logins: dict[str, str]
 ) -> None:
     """Else the rest of this file would show nothing."""
-    attack = Attack("pending_count", "SELECT * FROM recall.pending_count()", ())
+    attack = Attack("pending_count", "SELECT * FROM recall.count_pending_links()", ())
     told = []
     for world in (with_globex, without_globex):
         with world.admin.transaction(force_rollback=True):
             world.admin.execute(
-                "CREATE OR REPLACE FUNCTION recall.pending_count() RETURNS bigint LANGUAGE sql STABLE "
+                "CREATE OR REPLACE FUNCTION recall.count_pending_links() RETURNS bigint LANGUAGE sql STABLE "
                 "SECURITY DEFINER SET search_path = recall, pg_temp "
                 "AS 'SELECT count(*) FROM recall.pending_link'"
             )

@@ -120,7 +120,7 @@ def test_whoever_is_bound_to_nothing_is_nobody(
         ):
             assert connection.execute(f"SELECT recall.{call}".encode()).fetchall() == [], call
             tried["no binding"] += 1
-        assert connection.execute("SELECT recall.any_key()").fetchone() == (False,)
+        assert connection.execute("SELECT recall.has_active_key()").fetchone() == (False,)
 
 
 def test_a_bound_worker_does_nothing_of_the_whole_database(

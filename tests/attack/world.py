@@ -126,7 +126,7 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
     call("SELECT count(*) FROM recall.remember_many(%s, 'hash', false, %s)", json.dumps(drafts), NOW)
     ids = [call("SELECT recall.id_of(%s)", draft["key"]) for draft in drafts]
     call("SELECT recall.set_layer(%s, p_now => %s)", f"{word}-layer", NOW)
-    call("SELECT recall.configure('prune.grace_days', 3)")
+    call("SELECT recall.set_setting('prune.grace_days', 3)")
     call(
         "SELECT recall.record_access(%s, 'used', %s, %s, %s, %s)",
         ids[0],

@@ -77,12 +77,12 @@ def test_what_a_draft_links_to_while_it_is_being_stored_is_linked(database_url: 
         with first.transaction():
             call(first, "remember('b', p_key => 'source', p_links => %s::jsonb, p_now => %s)", links, NOW)
             call(second, "remember('b', p_title => 'Far Away', p_key => 'target', p_now => %s)", NOW)
-    assert query("SELECT recall.settle_links() AS made") == [{"made": 1}]
-    assert query("SELECT recall.pending_count() AS waiting") == [{"waiting": 0}]
+    assert query("SELECT recall.resolve_pending_links() AS made") == [{"made": 1}]
+    assert query("SELECT recall.count_pending_links() AS waiting") == [{"waiting": 0}]
     [row] = query("SELECT in_degree FROM recall.activation JOIN recall.memory ON id = memory_id "
                   "WHERE key = 'target'")  # fmt: skip
     assert row["in_degree"] == 1
-    assert query("SELECT recall.settle_links() AS made") == [{"made": 0}]
+    assert query("SELECT recall.resolve_pending_links() AS made") == [{"made": 0}]
     sound(query)
 
 
@@ -138,8 +138,8 @@ def test_many_processes_that_create_the_same_keys_make_each_once(database_url: s
     assert len(set(told[0])) == rounds
     [row] = query("SELECT count(*) FROM recall.access")
     assert row["count"] == 3 * rounds, "one birth and two rewritings each"
-    query("SELECT recall.settle_links()")
-    assert query("SELECT recall.pending_count() AS waiting") == [{"waiting": 0}]
+    query("SELECT recall.resolve_pending_links()")
+    assert query("SELECT recall.count_pending_links() AS waiting") == [{"waiting": 0}]
     assert query("SELECT count(*) FROM recall.link") == [{"count": rounds}]
     sound(query)
 

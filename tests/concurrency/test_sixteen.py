@@ -31,7 +31,7 @@ def remembered(query: Query, drafts: list[dict[str, str]]) -> list[int]:
 def world(query: Query) -> list[int]:
     """What all clients work on; the ids of the memories that are used and changed."""
     query("SELECT recall.set_layer('group', 3, p_now => %s)", (BIRTH,))
-    query("SELECT recall.configure('prune.grace_days', 0)")
+    query("SELECT recall.set_setting('prune.grace_days', 0)")
     layers = ["knowledge", "activity", "episodic"]
     # Ids in another order than keys: rows are locked in both orders.
     places = [(7 * place) % MEMORIES for place in range(MEMORIES)]
@@ -92,7 +92,7 @@ def nothing_is_lost(query: Query, memories: list[int], told: list[Told]) -> None
     """The log is what was acknowledged, the summaries are what it comes to, the texts are somebody's."""
     while query("SELECT recall.fold_accesses() AS folded")[0]["folded"]:
         pass
-    query("SELECT recall.settle_links()")
+    query("SELECT recall.resolve_pending_links()")
     acknowledged = Counter(access for one in told for access in one.accesses if access[0] in set(memories))
     logged = Counter(
         (row["memory_id"], row["kind"], row["at"], row["session_id"])

@@ -124,11 +124,11 @@ BREAKAGES = {
     "ALTER TABLE recall.setting OWNER TO postgres": "recall.setting is not the owner's",
     "CREATE TABLE recall.extra (tenant text)": "recall.extra has no row security",
     "CREATE FUNCTION recall.extra() RETURNS int RETURN 1": "recall.extra() may be called by everybody",
-    "GRANT EXECUTE ON FUNCTION recall.passed_on TO recall_app": "may be called by recall_app",
+    "GRANT EXECUTE ON FUNCTION recall.share_of_amount TO recall_app": "may be called by recall_app",
     "GRANT EXECUTE ON FUNCTION recall.pin TO recall_app WITH GRANT OPTION": "may be called by recall_app",
     "REVOKE EXECUTE ON FUNCTION recall.pin FROM recall_app": "may not be called by recall_app",
     "ALTER FUNCTION recall.pin SECURITY INVOKER": "acts as its caller",
-    "ALTER FUNCTION recall.passed_on SECURITY DEFINER": "acts as its owner",
+    "ALTER FUNCTION recall.share_of_amount SECURITY DEFINER": "acts as its owner",
     "ALTER FUNCTION recall.pin SET search_path = public": "by a search path that others can write to",
     "ALTER FUNCTION recall.pin RESET client_min_messages": "may tell its caller what the server logs",
     "GRANT CREATE ON SCHEMA recall TO recall_app": "recall_app may create in the schema recall",
@@ -144,7 +144,7 @@ def test_what_is_not_as_declared_is_seen_and_mended(sql: Query, breakage: str) -
     sql(breakage)
     found = sql("SELECT problem FROM recall.access_problems() WHERE ours AND grave")
     assert any(BREAKAGES[breakage] in row["problem"] for row in found), found
-    sql("SELECT recall.mend_access()")
+    sql("SELECT recall.apply_declared_access()")
     left = [row["problem"] for row in sql("SELECT problem FROM recall.access_problems()")]
     assert [problem for problem in left if "recall.extra" not in problem] == []
 

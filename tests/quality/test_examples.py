@@ -14,7 +14,7 @@ from benchmarks.answers import Answer, by_kind, quality, silence
 from benchmarks.judged import MIN_RELEVANCE, NOTES, NOW, read_links
 from benchmarks.locomo_data import RememberedVectors
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.search.embed.embedder import LocalEmbedder
+from pgrecall.search.embed.local import LocalEmbedder
 from tests.quality.asking import Examples, Floors, assert_floor, examples, without
 
 pytestmark = [

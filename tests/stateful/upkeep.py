@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 from tests.integration.prune.prune_tools import cut_off
 from tests.stateful.base import Ground, picks, whose
 from tests.stateful.remembered import REFERENCES
@@ -77,7 +77,7 @@ class Upkeep(Ground):
         self.plans[tenant][number] = Planned(self.now, known)
 
     def _document(self, tenant: str, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = self.value(tenant, "recall.prune_plan_of(%s)", number)
+        found: dict[str, Any] = self.value(tenant, "recall.get_prune_plan(%s)", number)
         return found
 
     @rule(tenant=whose, number=picks)

@@ -7,8 +7,7 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from pgrecall.vitality.rates import PRESETS, LayerRates, Preset, Reading
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import PRESETS, LayerRates, Preset, Reading, ZoneThresholds
 from tests.stateful.base import Ground, as_json, document, picks, whose
 from tests.stateful.tenant import Draft
 
@@ -170,7 +169,7 @@ class Writing(Ground):
     @rule(tenant=whose, change=st.sampled_from(CHANGES), back=st.booleans())
     def configure(self, tenant: str, change: tuple[str, float], back: bool) -> None:
         name, value = change
-        self.sql(tenant, "SELECT recall.configure(%s, %s)", name, None if back else value)
+        self.sql(tenant, "SELECT recall.set_setting(%s, %s)", name, None if back else value)
         if back:
             self.tenants[tenant].settings.pop(name, None)
         else:

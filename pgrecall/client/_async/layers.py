@@ -11,7 +11,7 @@ from pgrecall.operations import layers
 if TYPE_CHECKING:
     from pgrecall.arguments import LayerFields
     from pgrecall.models.layers import Languages, Layer, Setting
-    from pgrecall.vitality.rates import Preset
+    from pgrecall.vitality.parameters import Preset
 
 
 class AsyncLayersGroup(AsyncGroup):
@@ -59,7 +59,7 @@ class AsyncLayersGroup(AsyncGroup):
         """Gives this tenant the layers of a preset, and the settings that go with them.
 
         Args:
-            name: one of ``pgrecall.vitality.rates.PRESETS``.
+            name: one of ``pgrecall.vitality.parameters.PRESETS``.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -84,7 +84,7 @@ class AsyncSettingsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
         """
-        await self._connection.execute(layers.configure(name, value))
+        await self._connection.execute(layers.set_setting(name, value))
 
     async def reset(self, name: str) -> None:
         """Removes this tenant's own value, so that the database's or the default applies again.
@@ -92,7 +92,7 @@ class AsyncSettingsGroup(AsyncGroup):
         Raises:
             InvalidInput: there is no such setting.
         """
-        await self._connection.execute(layers.configure(name, None))
+        await self._connection.execute(layers.set_setting(name, None))
 
     async def languages(self) -> Languages:
         """Returns the language of this tenant's memories and questions, and those it could be."""

@@ -74,8 +74,8 @@ class AsyncMaintenanceGroup(AsyncGroup):
 
 async def refresh_graph(connection: AsyncConnection) -> GraphReport:
     """Makes links whose target has come, and protects the memories that hold the graph together."""
-    from pgrecall.jobs.link_graph import graph_shape
+    from pgrecall.jobs.catalogue import graph_shape
 
-    await connection.execute(maintenance.settle_links())
+    await connection.execute(maintenance.resolve_pending_links())
     shape = await connection.run(partial(graph_shape, await connection.execute(maintenance.link_graph())))
     return shape.report(await connection.execute(maintenance.store_cut_sizes(shape.cut_sizes)))

@@ -66,10 +66,10 @@ async def import_drafts(
         report = add_batch(report, stored, problems)
         progress(len(batch))
     await connection.execute(maintenance.refresh_statistics(None))
-    await connection.execute(maintenance.house_vectors())
+    await connection.execute(maintenance.move_vectors_to_own_table())
     await refresh_graph(connection)
     there = await connection.execute(memories.keys_of_source(source))
-    pending = await connection.execute(memories.pending_count())
+    pending = await connection.execute(memories.count_pending_links())
     removed = tuple(key for key in there if key not in seen)
     return replace(report, removed=removed, links_pending=pending)
 

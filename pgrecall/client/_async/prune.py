@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncGroup
 from pgrecall.models.prune import PruneUndone
 from pgrecall.operations import prune
-from pgrecall.operations.maintenance import link_graph
 
 if TYPE_CHECKING:
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan
@@ -51,15 +49,8 @@ class AsyncPruneGroup(AsyncGroup):
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
-        from pgrecall.jobs.link_graph import kept_back
-
         request = prune.PruneRequest(max_count, max_share, grace_days, layers, now)
-        candidates = await self._connection.execute(prune.prune_candidates(request))
-        kept: tuple[int, ...] = ()
-        if candidates:
-            blob = await self._connection.execute(link_graph())
-            kept = await self._connection.run(partial(kept_back, blob, candidates))
-        return await self.get(await self._connection.execute(prune.plan_prune(request, kept)))
+        return await self.get(await self._connection.execute(prune.plan_prune(request)))
 
     async def get(self, plan: int, *, limit: int | None = None) -> PrunePlan:
         """Reads a stored plan.

@@ -146,9 +146,9 @@ async def build_context(
 ) -> ContextBlock:
     """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
     from pgrecall.operations.layers import layers
-    from pgrecall.search.context.validation import require_composable, require_layers
+    from pgrecall.search.context.selection import require_layers, require_valid_request
 
-    require_composable(request, question.k)
+    require_valid_request(request, question.k)
     if request.per_layer:
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
@@ -165,16 +165,16 @@ async def _chosen(
     connection: AsyncConnection, result: SearchResult, question: SearchRequest, request: ContextRequest
 ) -> ContextBlock:
     """The block these hits make, once it is known how alike they are and which replace which."""
-    from pgrecall.search.context.selection import compose
-    from pgrecall.search.context.similarity import completed
+    from pgrecall.search.context.selection import select_memories
+    from pgrecall.search.context.similarity import fill_missing_similarities
 
     ids = [hit.id for hit in result.hits]
     pairs = await connection.execute(similarities(ids)) if len(ids) > 1 else {}
     chains = await connection.execute(successors(ids)) if ids and question.include_superseded else {}
     # Of some memories the likeness has to be judged by their letters.
-    known, lettered = await connection.run(partial(completed, pairs, result.hits))
+    known, lettered = await connection.run(partial(fill_missing_similarities, pairs, result.hits))
     block = await connection.run(
-        partial(compose, result.hits, request, similarities=known, successors=chains)
+        partial(select_memories, result.hits, request, similarities=known, successors=chains)
     )
     skipped = [*result.skipped, *block.skipped]
     if lettered:

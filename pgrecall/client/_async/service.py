@@ -48,11 +48,11 @@ class AsyncKeysGroup(AsyncGroup):
 
     async def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
         """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
-        return await self._connection.execute(service.holder_of_key(secret, now))
+        return await self._connection.execute(service.key_holder(secret, now))
 
     async def any(self) -> bool:
         """Returns whether any tenant of this database has a key that is not revoked."""
-        return await self._connection.execute(service.any_key())
+        return await self._connection.execute(service.has_active_key())
 
 
 class AsyncServiceGroup(AsyncGroup):

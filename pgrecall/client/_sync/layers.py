@@ -12,7 +12,7 @@ from pgrecall.operations import layers
 if TYPE_CHECKING:
     from pgrecall.arguments import LayerFields
     from pgrecall.models.layers import Languages, Layer, Setting
-    from pgrecall.vitality.rates import Preset
+    from pgrecall.vitality.parameters import Preset
 
 
 class LayersGroup(Group):
@@ -60,7 +60,7 @@ class LayersGroup(Group):
         """Gives this tenant the layers of a preset, and the settings that go with them.
 
         Args:
-            name: one of ``pgrecall.vitality.rates.PRESETS``.
+            name: one of ``pgrecall.vitality.parameters.PRESETS``.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -85,7 +85,7 @@ class SettingsGroup(Group):
         Raises:
             InvalidInput: there is no such setting, or the value is out of its bounds.
         """
-        self._connection.execute(layers.configure(name, value))
+        self._connection.execute(layers.set_setting(name, value))
 
     def reset(self, name: str) -> None:
         """Removes this tenant's own value, so that the database's or the default applies again.
@@ -93,7 +93,7 @@ class SettingsGroup(Group):
         Raises:
             InvalidInput: there is no such setting.
         """
-        self._connection.execute(layers.configure(name, None))
+        self._connection.execute(layers.set_setting(name, None))
 
     def languages(self) -> Languages:
         """Returns the language of this tenant's memories and questions, and those it could be."""

@@ -75,8 +75,8 @@ class MaintenanceGroup(Group):
 
 def refresh_graph(connection: Connection) -> GraphReport:
     """Makes links whose target has come, and protects the memories that hold the graph together."""
-    from pgrecall.jobs.link_graph import graph_shape
+    from pgrecall.jobs.catalogue import graph_shape
 
-    connection.execute(maintenance.settle_links())
+    connection.execute(maintenance.resolve_pending_links())
     shape = connection.run(partial(graph_shape, connection.execute(maintenance.link_graph())))
     return shape.report(connection.execute(maintenance.store_cut_sizes(shape.cut_sizes)))

@@ -67,10 +67,10 @@ def import_drafts(
         report = add_batch(report, stored, problems)
         progress(len(batch))
     connection.execute(maintenance.refresh_statistics(None))
-    connection.execute(maintenance.house_vectors())
+    connection.execute(maintenance.move_vectors_to_own_table())
     refresh_graph(connection)
     there = connection.execute(memories.keys_of_source(source))
-    pending = connection.execute(memories.pending_count())
+    pending = connection.execute(memories.count_pending_links())
     removed = tuple(key for key in there if key not in seen)
     return replace(report, removed=removed, links_pending=pending)
 

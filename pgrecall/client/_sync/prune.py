@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pgrecall.client._sync.connection import Group
 from pgrecall.models.prune import PruneUndone
 from pgrecall.operations import prune
-from pgrecall.operations.maintenance import link_graph
 
 if TYPE_CHECKING:
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan
@@ -52,15 +50,8 @@ class PruneGroup(Group):
         Raises:
             InvalidInput: a number is out of its bounds, or a layer is unknown.
         """
-        from pgrecall.jobs.link_graph import kept_back
-
         request = prune.PruneRequest(max_count, max_share, grace_days, layers, now)
-        candidates = self._connection.execute(prune.prune_candidates(request))
-        kept: tuple[int, ...] = ()
-        if candidates:
-            blob = self._connection.execute(link_graph())
-            kept = self._connection.run(partial(kept_back, blob, candidates))
-        return self.get(self._connection.execute(prune.plan_prune(request, kept)))
+        return self.get(self._connection.execute(prune.plan_prune(request)))
 
     def get(self, plan: int, *, limit: int | None = None) -> PrunePlan:
         """Reads a stored plan.

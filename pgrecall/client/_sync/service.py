@@ -49,11 +49,11 @@ class KeysGroup(Group):
 
     def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
         """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
-        return self._connection.execute(service.holder_of_key(secret, now))
+        return self._connection.execute(service.key_holder(secret, now))
 
     def any(self) -> bool:
         """Returns whether any tenant of this database has a key that is not revoked."""
-        return self._connection.execute(service.any_key())
+        return self._connection.execute(service.has_active_key())
 
 
 class ServiceGroup(Group):

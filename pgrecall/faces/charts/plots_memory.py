@@ -13,7 +13,7 @@ from pgrecall.faces.charts.plots_style import Theme, date_ticks, entitle, new_fi
 from pgrecall.faces.cli.rendering.snippets import printable
 from pgrecall.models.charts import AccessRecord, VitalityPoint
 from pgrecall.models.memories import StoredMemory
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import ZoneThresholds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

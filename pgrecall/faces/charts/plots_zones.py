@@ -12,7 +12,7 @@ from pgrecall.faces.cli.rendering.snippets import printable
 from pgrecall.models.charts import VitalityCounts
 from pgrecall.models.layers import Layer
 from pgrecall.models.maintenance import LayerStatus
-from pgrecall.vitality.zones import DEFAULT_ZONES, ZoneThresholds
+from pgrecall.vitality.parameters import DEFAULT_ZONES, ZoneThresholds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

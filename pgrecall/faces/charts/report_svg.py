@@ -11,7 +11,7 @@ from pgrecall.faces.charts.report_graph import Kind, Node, Subgraph, affected
 from pgrecall.faces.charts.report_labels import Label, place_labels
 from pgrecall.faces.charts.report_layout import WIDTH, Point, lay_out
 from pgrecall.models.prune import PrunePlan
-from pgrecall.vitality.zones import DEFAULT_ZONES
+from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 BINS = 20
 _BAR, _GAP, _SIDE = 42.0, 4.0, 22.0

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from pgrecall.faces.cli.rendering.snippets import printable
 from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
-from pgrecall.vitality.zones import DEFAULT_ZONES
+from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 

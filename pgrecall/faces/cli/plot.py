@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
+
+import click
+from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.charts.plots_style import drawing, require_drawable, theme_of, write
-from pgrecall.faces.cli.base import NOTHING_FOUND, Now, globals_of, notes
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Exit, Option
-from pgrecall.faces.cli.values import clock, parse_moment, parse_reference, parse_since
+from pgrecall.faces.cli.console import notes
+from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import now_option, reference_argument
+from pgrecall.faces.cli.values import clock, parse_since
 
 if TYPE_CHECKING:
     from pgrecall import Memory
@@ -18,20 +22,32 @@ if TYPE_CHECKING:
 MOST_INSTANTS = 100
 _YEAR = timedelta(days=365)
 
-plot_commands = CommandGroup("Pictures as PNG or SVG, for people without the page.")
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="File to write: .png or .svg.",
+)
+dark_option = click.option("--dark", is_flag=True, help="Draw for a dark page.")
 
-Out = Annotated[Path, Option("--out", metavar="FILE", help="Where to write it: FILE.png or FILE.svg.")]
-Dark = Annotated[bool, Option("--dark", help="On a dark page.")]
-Reference = Annotated[str, Argument(metavar="ID", help="Id or key of the memory.")]
+
+@click.group("charts", cls=CommandGroup)
+def charts() -> None:
+    """Draw charts as PNG or SVG."""
 
 
-@plot_commands.add("vitality")
-def vitality(context: Context, out: Out, dark: Dark = False, now: Now = None) -> None:
-    """How vitality is distributed in each layer, with the bounds of its zones."""
+@charts.command("vitality")
+@out_option
+@dark_option
+@now_option
+@pass_globals
+def vitality(given: GlobalOptions, out: Path, dark: bool, now: datetime | None) -> None:
+    """Draw the distribution of vitality in each layer, with the bounds of its zones."""
     form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.charts.plots_zones import BINS, vitality_figure
 
-    with globals_of(context).opened() as memory:
+    with given.opened() as memory:
         distribution, layers = memory.charts.vitality_histogram(BINS, now=moment), memory.layers.list()
     if not distribution:
         _nothing()
@@ -40,18 +56,17 @@ def vitality(context: Context, out: Out, dark: Dark = False, now: Now = None) ->
         write(vitality_figure(distribution, layers, theme, moment), out, form)
 
 
-@plot_commands.add("zones")
+@charts.command("zones")
+@out_option
+@dark_option
+@click.option("--since", metavar="TIME", help="Start, or 7d, 6m, 1y ago; by default up to a year ago.")
+@click.option("--instants", type=int, default=25, metavar="N", help="Number of points in time, 2 to 100.")
+@now_option
+@pass_globals
 def zones(
-    context: Context,
-    out: Out,
-    dark: Dark = False,
-    since: Annotated[
-        str | None, Option(help="From when on: a moment, or 7d, 6m, 1y. Without it, up to a year.")
-    ] = None,
-    instants: Annotated[int, Option(help="At how many instants to look, 2 to 100.")] = 25,
-    now: Now = None,
+    given: GlobalOptions, out: Path, dark: bool, since: str | None, instants: int, now: datetime | None
 ) -> None:
-    """How many memories each layer holds in each zone, now and over time. Exit code 1 without memories.
+    """Draw how many memories each layer has in each zone, now and over time. Exit code 1 without memories.
 
     The past is computed from the access log, each instant anew: with many memories take fewer instants.
     """
@@ -63,7 +78,7 @@ def zones(
         raise InvalidInput("--since does not lie before now.", hint="Give an earlier moment, such as 30d.")
     from pgrecall.faces.charts.plots_zones import zones_figure
 
-    with globals_of(context).opened() as memory:
+    with given.opened() as memory:
         held = memory.history.zones(moment)
         if not held:
             _nothing()
@@ -75,10 +90,15 @@ def zones(
         write(zones_figure(held, before, theme, moment), out, form)
 
 
-@plot_commands.add("memory")
-def memory_(context: Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
-    """A memory's life: its uses, its vitality until now, and when it will leave each zone unused."""
-    form, moment, reference = require_drawable(out), _moment(now), parse_reference(memory)
+@charts.command("memory")
+@reference_argument
+@out_option
+@dark_option
+@now_option
+@pass_globals
+def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
+    """Draw a memory's accesses, its vitality until now, and when it leaves each zone without access."""
+    form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.charts.plots_memory import (
         MOST_TICKS,
         Life,
@@ -87,15 +107,15 @@ def memory_(context: Context, memory: Reference, out: Out, dark: Dark = False, n
         past_instants,
     )
 
-    with globals_of(context).opened() as client:
-        stored = client.get(reference, now=moment)
+    with given.opened() as client:
+        stored = client.get(memory, now=moment)
         records = client.charts.accesses(stored.id, limit=MOST_TICKS)
         accesses = [access for access in records if access.at <= moment]
         born = min([stored.created_at, stored.occurred_at or stored.created_at, *(a.at for a in accesses)])
         past = client.charts.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
         if len(past) < 2:
             raise InvalidInput(
-                f"Memory {reference!r} had hardly begun at {moment.isoformat()}.",
+                f"Memory {memory!r} had hardly begun at {moment.isoformat()}.",
                 hint="Ask for a later moment.",
             )
         future = client.charts.vitality_curve(stored.id, future_instants(moment), now=moment)
@@ -105,21 +125,26 @@ def memory_(context: Context, memory: Reference, out: Out, dark: Dark = False, n
         write(memory_figure(Life(stored, accesses, past, future, bounds, moment), theme), out, form)
 
 
-@plot_commands.add("graph")
-def graph(context: Context, memory: Reference, out: Out, dark: Dark = False, now: Now = None) -> None:
-    """The links around a memory, two links far and at most 60 memories, and what holds them together."""
-    form, moment, reference = require_drawable(out), _moment(now), parse_reference(memory)
+@charts.command("graph")
+@reference_argument
+@out_option
+@dark_option
+@now_option
+@pass_globals
+def graph(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
+    """Draw the links around a memory: up to two links away and at most 60 memories."""
+    form, moment = require_drawable(out), _moment(now)
     from pgrecall.faces.charts.plots_graph import HOPS, MOST_NODES, graph_figure
 
-    with globals_of(context).opened() as client:
-        around = client.charts.neighbourhood(reference, hops=HOPS, limit=MOST_NODES, now=moment)
+    with given.opened() as client:
+        around = client.charts.neighbourhood(memory, hops=HOPS, limit=MOST_NODES, now=moment)
     theme = theme_of(dark=dark)
     with drawing(theme):
         write(graph_figure(around, theme), out, form)
 
 
-def _moment(now: str | None) -> datetime:
-    return (parse_moment(now, "--now") or clock()).astimezone(UTC)
+def _moment(now: datetime | None) -> datetime:
+    return (now or clock()).astimezone(UTC)
 
 
 def _beginning(memory: Memory, moment: datetime) -> datetime:

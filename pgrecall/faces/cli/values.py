@@ -1,4 +1,4 @@
-"""What people type on a command line, as values: memories, moments and texts."""
+"""Values from the text a user types: memories, times, queries."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def parse_moment(given: str | None, option: str) -> datetime | None:
 
 
 def parse_since(given: str | None, now: datetime) -> datetime | None:
-    """A moment, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``."""
+    """A time, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``."""
     return _read(partial(dates.parse_since, now=now), given, "--since")
 
 
 def parse_until(given: str | None, now: datetime) -> datetime | None:
-    """Like ``parse_since``; a mere date means the end of that day."""
+    """Like ``parse_since``; a date without a time means the end of that day."""
     return _read(partial(dates.parse_until, now=now), given, "--until")
 
 
@@ -43,12 +43,16 @@ def _read(parse: Callable[[str], datetime], given: str | None, option: str) -> d
 
 
 def clock() -> datetime:
-    """The moment a command runs at, where none was given."""
+    """The current time, in UTC."""
     return datetime.now(UTC)
 
 
 def text(given: str, what: str) -> str:
-    """The argument itself, refused when its bytes are not text."""
+    """The text itself.
+
+    Raises:
+        InvalidInput: it is blank or not valid Unicode; names ``what``.
+    """
     if not given.strip():
         raise InvalidInput(f"{what} is empty.")
     try:
@@ -60,13 +64,8 @@ def text(given: str, what: str) -> str:
     return given
 
 
-def texts(given: list[str] | None, what: str) -> tuple[str, ...] | None:
-    """The values of a repeated option; None when it was not given."""
-    return tuple(text(value, what) for value in given) if given else None
-
-
-def question(given: str) -> str:
-    """The question, read from standard input for ``-``."""
+def read_query(given: str) -> str:
+    """The query of a command; ``-`` reads it from standard input."""
     if given != "-":
         return given
     try:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pgrecall.models.access import Access
 from pgrecall.models.memories import Draft
-from pgrecall.search.rerank.reranker import Scale
+from pgrecall.search.rerank.scores import Scale
 
 Reference = int | str
 """A memory: a number is an id, a text a key."""

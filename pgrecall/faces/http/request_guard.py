@@ -85,7 +85,7 @@ async def admitted_body(
         if int(request.headers.get("content-length", "0")) > limit:
             raise too_large(limit)
         request.state.memory = await caller.while_here(_known(service, whose))
-        body = await caller.body(limit, service.settings.http_patience)
+        body = await caller.body(limit, service.settings.http_timeout)
     except HTTPException as error:
         drained = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
         if not (drained and await caller.hears()):

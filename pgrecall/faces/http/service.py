@@ -65,7 +65,7 @@ class Service:
         self.admission = Admission(
             self.settings.http_concurrency or self.settings.pool_size,
             self.settings.http_queue,
-            self.settings.http_patience,
+            self.settings.http_timeout,
         )
         self.metrics.watch(self.admission, memory.pool_figures)
         self._expected = schema.head_revision(), schema.functions_fingerprint()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pgrecall.faces.charts.plots_style import ZONES
 from pgrecall.models.charts import OverviewLayer, ZoneShare
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import ZoneThresholds
 
 WIDE, FLOOR = 960.0, 200.0
 LEFT, TOP = 52.0, 14.0

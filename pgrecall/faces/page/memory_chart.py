@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pgrecall.faces.charts.plots_memory import Life, days_until
 from pgrecall.faces.page.charts import Rule
 from pgrecall.models.charts import VitalityPoint
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import ZoneThresholds
 
 __all__ = ["Life", "LifeLine", "lifeline"]
 

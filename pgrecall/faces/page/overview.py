@@ -16,7 +16,7 @@ from pgrecall.faces.page.request_handling import Visit
 from pgrecall.models.charts import Overview, OverviewList, ZoneShare
 from pgrecall.models.layers import Layer
 from pgrecall.operations.charts import OVERVIEW_LISTS
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
 BINS, INSTANTS, SAMPLE = 25, 13, 500

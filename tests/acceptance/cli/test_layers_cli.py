@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pgrecall.faces.cli.rendering.layers import duration
-from pgrecall.vitality.rates import PRESETS
-from pgrecall.vitality.zone_durations import TEN_DAILY, days_in_zones
+from pgrecall.vitality.parameters import PRESETS
+from pgrecall.vitality.score import TEN_DAILY, days_in_zones
 from tests.acceptance.cli.command_tools import Command
 from tests.conftest import Query
 

@@ -39,7 +39,7 @@ def kept(shared_url: str) -> Iterator[Served]:
     """One service for the tests after which it goes on as before."""
     with member(shared_url) as memory:
         memory.remember("Mira signs the harbour contract on Friday.")
-    with serving(shared_url, http_patience="2") as running:
+    with serving(shared_url, http_timeout="2") as running:
         yield running
 
 

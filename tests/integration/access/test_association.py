@@ -93,7 +93,7 @@ def test_what_a_search_showed_is_not_associated(sql: Query, now: datetime) -> No
 
 
 def test_a_kind_that_counts_nothing_is_not_associated(sql: Query, now: datetime) -> None:
-    sql("SELECT recall.configure('access.weight_read', 0)")
+    sql("SELECT recall.set_setting('access.weight_read', 0)")
     a, b = notes(sql, 2)
     use(sql, a, "s", now, now)
     use(sql, b, "s", now, now, "read")
@@ -102,7 +102,7 @@ def test_a_kind_that_counts_nothing_is_not_associated(sql: Query, now: datetime)
 
 @pytest.mark.parametrize(("window", "associated"), [(30, True), (29, False)])
 def test_the_window_is_a_setting(sql: Query, now: datetime, window: float, associated: bool) -> None:
-    sql("SELECT recall.configure('association.window_minutes', %s)", (window,))
+    sql("SELECT recall.set_setting('association.window_minutes', %s)", (window,))
     a, b = notes(sql, 2)
     use(sql, a, "s", now - 30 * MINUTE, now)
     use(sql, b, "s", now, now)
@@ -179,7 +179,7 @@ def test_a_crowded_session_joins_each_memory_to_its_eight_nearest_in_time(sql: Q
 
 
 def test_a_memory_keeps_its_strongest_associates(sql: Query, now: datetime) -> None:
-    sql("SELECT recall.configure('association.fan_out', 3)")
+    sql("SELECT recall.set_setting('association.fan_out', 3)")
     hub, *others = notes(sql, 6)
     for place, other in enumerate(others):
         sessions = 1 if place == 2 else 2
@@ -266,7 +266,7 @@ def test_sessions_apart_in_time_by_hand(sql: Query, now: datetime) -> None:
 
 
 def test_the_half_life_is_a_setting(sql: Query, now: datetime) -> None:
-    sql("SELECT recall.configure('association.half_life_days', 2)")
+    sql("SELECT recall.set_setting('association.half_life_days', 2)")
     a, b = notes(sql, 2)
     for memory in (a, b):
         use(sql, memory, "s", now - 4 * DAY, now)
@@ -275,7 +275,7 @@ def test_the_half_life_is_a_setting(sql: Query, now: datetime) -> None:
 
 @pytest.mark.parametrize("years", [0, 10, 200, 5000])
 def test_no_distance_in_time_raises(sql: Query, now: datetime, years: int) -> None:
-    sql("SELECT recall.configure('association.half_life_days', 0.01)")
+    sql("SELECT recall.set_setting('association.half_life_days', 0.01)")
     a, b = notes(sql, 2)
     for turn in range(2):
         for memory in (a, b):

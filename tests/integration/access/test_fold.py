@@ -56,8 +56,8 @@ burst_minutes = st.sampled_from([10.0, 10.0, 0.0, 2.5])
 def tune(sql: Query, weights: dict[str, float], minutes: float, birth: float) -> None:
     """Gives the tenant these weights, this burst and a layer ``own`` of this birth weight."""
     for kind, weight in weights.items():
-        sql("SELECT recall.configure(%s, %s)", (f"access.weight_{kind}", weight))
-    sql("SELECT recall.configure('access.burst_minutes', %s)", (minutes,))
+        sql("SELECT recall.set_setting(%s, %s)", (f"access.weight_{kind}", weight))
+    sql("SELECT recall.set_setting('access.burst_minutes', %s)", (minutes,))
     sql(
         "INSERT INTO recall.layer (tenant, name, metabolic_rate, birth_weight) VALUES ('acme', 'own', 1, %s) "
         "ON CONFLICT (tenant, name) DO UPDATE SET birth_weight = excluded.birth_weight",
@@ -176,7 +176,7 @@ def test_repeats_of_a_session_within_ten_minutes_count_once(
 
 
 def test_without_a_burst_every_repeat_counts(sql: Query, now: datetime) -> None:
-    sql("SELECT recall.configure('access.burst_minutes', 0)")
+    sql("SELECT recall.set_setting('access.burst_minutes', 0)")
     memory = note(sql)
     record(sql, [item(memory, Use(second, session="s")) for second in (1, 1, 2)], now)
     assert state(sql, memory)["n"] == 4

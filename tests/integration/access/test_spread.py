@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgrecall.vitality.spreading import spread_targets
+from pgrecall.vitality.links import spread_targets
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, fold_all, join, log_later, note, notes, stored, use
 
@@ -38,7 +38,7 @@ class Edge:
 
 def configure(sql: Query, **rules: float) -> None:
     for name, value in rules.items():
-        sql("SELECT recall.configure(%s, %s)", (f"spread.{name}", value))
+        sql("SELECT recall.set_setting(%s, %s)", (f"spread.{name}", value))
 
 
 def targets(sql: Query, memory: int, utility: float, at: datetime) -> dict[int, float]:
@@ -172,7 +172,7 @@ def test_what_a_search_shows_does_not_spread(sql: Query, now: datetime) -> None:
 def test_an_access_spreads_as_much_as_it_counts_and_no_more_than_one(
     sql: Query, now: datetime, weight: float, share: float
 ) -> None:
-    sql("SELECT recall.configure('access.weight_used', %s)", (weight,))
+    sql("SELECT recall.set_setting('access.weight_used', %s)", (weight,))
     a, b = notes(sql, 2)
     join(sql, a, b)
     use(sql, a, now)
@@ -190,7 +190,7 @@ def test_an_access_of_ten_half_lives_ago_does_not_spread(
 
 
 def test_a_longer_half_life_has_a_longer_reach(sql: Query, now: datetime) -> None:
-    sql("SELECT recall.configure('vitality.spread_half_life_days', 20)")
+    sql("SELECT recall.set_setting('vitality.spread_half_life_days', 20)")
     a, b = notes(sql, 2)
     join(sql, a, b)
     use(sql, a, now, at=now - 140 * DAY)
@@ -212,7 +212,7 @@ def test_extreme_links_never_raise(sql: Query, now: datetime, weight: float) -> 
     a, b, c = notes(sql, 3)
     join(sql, a, b, weight=weight)
     join(sql, b, c, weight=weight)
-    sql("SELECT recall.configure('vitality.spread_half_life_days', 0.01)")
+    sql("SELECT recall.set_setting('vitality.spread_half_life_days', 0.01)")
     for day in range(3):
         use(sql, a, now + 30 * day * DAY)
         use(sql, b, now + 30 * day * DAY, at=now - 0.05 * DAY)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgrecall.vitality.spreading import add_spread
+from pgrecall.vitality.links import add_spread
 from tests.conftest import Query
 from tests.integration.access.use_tools import (
     BIRTH,
@@ -45,7 +45,7 @@ near = st.tuples(st.integers(0, 3000), st.sampled_from(["used", "read"]), st.sam
 def test_boosts_add_up_as_they_arrive_and_the_log_tells_them_again(
     sql: Query, happened: list[tuple[int, str, str | None]], weight: float, half_life: float
 ) -> None:
-    sql("SELECT recall.configure('vitality.spread_half_life_days', %s)", (half_life,))
+    sql("SELECT recall.set_setting('vitality.spread_half_life_days', %s)", (half_life,))
     now = BIRTH + timedelta(seconds=86_400 * 10 * half_life)
     used, linked = (note(sql, uuid.uuid4().hex) for _ in range(2))
     join(sql, used, linked, weight=weight)

@@ -53,7 +53,7 @@ def busy(sql: Query, *, tenant: str = "acme") -> dict[str, int]:
     for far in range(2):
         ids[f"far{far}"] = note(ours, f"far{far}", f"leaf{far}", layer="entity")
     ours("SELECT recall.set_layer('activity', 4, p_base_decay => 0.6)")
-    ours("SELECT recall.configure('prune.max_share', 0.9)")
+    ours("SELECT recall.set_setting('prune.max_share', 0.9)")
 
     for day in range(1, 14):
         use(ours, ids["hub"], ids["leaf1"], at=LONG_AGO + day * DAY, session=f"s{day}")

@@ -37,7 +37,7 @@ def fill(query: Query, tenant: str = "acme", count: int = SOME) -> list[int]:
 
 
 def house(query: Query, least: int = SOME - 1, tenant: str = "acme") -> int:
-    return int(query("SELECT recall.house_vectors(%s) AS moved", (least,), tenant=tenant)[0]["moved"])
+    return int(query("SELECT recall.move_vectors_to_own_table(%s) AS moved", (least,), tenant=tenant)[0]["moved"])
 
 
 def moved_between_writes(query: Query) -> int:
@@ -176,7 +176,7 @@ def test_a_mover_gives_way_to_a_writer_who_does_not_end(database_url: str, query
             "SELECT recall.remember('x', p_embedding => %s::halfvec, p_embedded_with => 'm')", (vector(7),)
         )
         with pytest.raises(psycopg.errors.LockNotAvailable, match="were being written"):
-            query("SELECT recall.house_vectors(1)")
+            query("SELECT recall.move_vectors_to_own_table(1)")
         # Whoever comes in between is served.
         remember(query, "another", 8)
     assert house(query, 1) == SOME + 2

@@ -127,7 +127,7 @@ LIFE_GOES_ON = (
     ("SELECT recall.record_access(recall.id_of('note-2'), 'used', %s, 'talk-1', 'anew', %s)", (NOW, LATER)),
     ("SELECT count(*) FROM recall.remember_many(%s, p_now => %s)",
      ('[{"key": "note-31", "body": "it"}]', LATER)),
-    ("SELECT recall.pending_count()", ()),
+    ("SELECT recall.count_pending_links()", ()),
     ("SELECT recall.verify(%s)", (LATER,)),
     ("SELECT recall.rebuild()", ()),
     ("SELECT recall.plan_prune(p_max_share => 1, p_now => %s) * 0", (LATER + timedelta(days=90),)),

@@ -117,7 +117,7 @@ def test_without_verdicts_the_propensity_is_the_prior(sql: Query) -> None:
     show(sql, notes(sql, 15, at=BIRTH))
     assert propensities(sql) == pytest.approx([max(1 / rank, 0.1) for rank in range(1, 16)])
     assert {(row["judged"], row["use_rate"]) for row in by_rank(sql)} == {(0, None)}
-    sql("SELECT recall.configure('feedback.position_bias', 0)")
+    sql("SELECT recall.set_setting('feedback.position_bias', 0)")
     assert set(propensities(sql)) == {1.0}
 
 
@@ -150,7 +150,7 @@ def test_the_propensity_is_the_documented_formula(
     uses = [round(shown * share) for share in shares]
     sql("DELETE FROM recall.search_log")
     fill(sql, shown, uses)
-    sql("SELECT recall.configure('feedback.position_bias', %s)", (bias,))
+    sql("SELECT recall.set_setting('feedback.position_bias', %s)", (bias,))
     found = propensities(sql)
     assert found == pytest.approx(expected(shown, uses, bias))
     assert all(0.1 <= value <= 1 for value in found)

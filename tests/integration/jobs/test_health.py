@@ -148,9 +148,9 @@ def test_silence_is_told_once_memories_have_been_here_long_enough(sql: Query) ->
     assert alarms(sql) == [
         "No use of a memory has been recorded since 2026-05-25 07:12 UTC; without uses, vitality is mere age."
     ]
-    sql("SELECT recall.configure('health.silent_days', 7.3)")
+    sql("SELECT recall.set_setting('health.silent_days', 7.3)")
     assert alarms(sql) == []
-    sql("SELECT recall.configure('health.silent_days', 1)")
+    sql("SELECT recall.set_setting('health.silent_days', 1)")
     log_later(sql, memory, Use(0, "retrieval"), 0.1, NOW)
     sql("UPDATE recall.access_queue SET at = %s", (NOW,))
     assert alarms(sql) == []

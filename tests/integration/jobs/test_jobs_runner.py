@@ -43,7 +43,7 @@ def queued(query: Query) -> list[int]:
 
 def shown(query: Query, body: str, *, tenant: str = "acme") -> int:
     """A memory that one search has returned, where being returned counts as a whole use."""
-    query("SELECT recall.configure('access.weight_retrieval', 1)", tenant=tenant)
+    query("SELECT recall.set_setting('access.weight_retrieval', 1)", tenant=tenant)
     [row] = query("SELECT recall.remember(%s) AS id", (body,), tenant=tenant)
     query(
         "WITH hit AS (INSERT INTO recall.access (tenant, memory_id, kind, weight, at) "
@@ -147,7 +147,7 @@ def test_the_failure_of_one_tenant_does_not_stop_the_others(runner: Made, query:
 
 
 def test_what_would_fail_again_is_not_tried_again(runner: Made, query: Query, queued: list[int]) -> None:
-    reject = "PERFORM recall.reject('The words are wrong.', 'Mend them.')"
+    reject = "PERFORM recall.raise_invalid('The words are wrong.', 'Mend them.')"
     breaking(query, "lexeme", "true", reject)
     [outcome] = runner().sweep(job_named("statistics"), ["acme"])
     assert (outcome.state, outcome.attempt, outcome.error) == ("failed", 1, "The words are wrong.")

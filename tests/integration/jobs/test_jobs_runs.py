@@ -29,7 +29,7 @@ def other(database_url: str) -> Iterator[Query]:
 
 def begin(run: Query, job: str = "fold", *, at: datetime = START, **named: Any) -> int | None:
     [row] = run(
-        "SELECT recall.begin_job(%s, p_whole => %s, p_now => %s) AS id",
+        "SELECT recall.begin_job(%s, p_whole_database => %s, p_now => %s) AS id",
         (job, named.get("whole", False), at),
         **({"tenant": named["tenant"]} if "tenant" in named else {}),
     )
@@ -107,7 +107,7 @@ def test_a_run_that_was_killed_is_abandoned_at_once_and_marked_by_the_next(
         killed.execute("SELECT recall.begin_job('fold')")
         assert states(query) == ["running"]
     # The server notices in a moment that the connection is gone.
-    held = "SELECT recall.job_held('fold', 'acme') AS held"
+    held = "SELECT recall.is_job_running('fold', 'acme') AS held"
     until(lambda: query(held) == [{"held": False}], "the end of its session")
     assert states(query) == ["abandoned"]
     assert query("SELECT state FROM recall.job_run") == [{"state": "running"}]
@@ -200,7 +200,7 @@ def test_intervals_are_settings_and_0_switches_a_job_off(query: Query) -> None:
         )
 
     def pace() -> float | None:
-        [row] = query("SELECT recall.job_pace('fold') AS minutes")
+        [row] = query("SELECT recall.shortest_job_interval('fold') AS minutes")
         minutes: float | None = row["minutes"]
         return minutes
 

@@ -214,7 +214,7 @@ def test_a_use_seen_before_or_of_no_weight_brings_nothing_back(sql: Query, now: 
     record(sql, [use], now)
     archive(sql, [memory], now)
     assert record(sql, [use], now + DAY) == 0
-    sql("SELECT recall.configure('access.weight_used', 0)")
+    sql("SELECT recall.set_setting('access.weight_used', 0)")
     assert record(sql, [use | {"idempotency_key": "y"}], now + DAY) == 1
     assert live(sql) == set()
 

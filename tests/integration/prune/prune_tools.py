@@ -65,7 +65,7 @@ def plan(sql: Query, *, tenant: str = "acme", now: datetime = NOW, **options: An
 
 
 def document(sql: Query, number: int, *, tenant: str = "acme") -> dict[str, Any]:
-    [row] = sql("SELECT recall.prune_plan_of(%s) AS plan", (number,), tenant=tenant)
+    [row] = sql("SELECT recall.get_prune_plan(%s) AS plan", (number,), tenant=tenant)
     found: dict[str, Any] = row["plan"]
     return found
 

@@ -204,7 +204,7 @@ def test_a_stale_plan_is_refused(sql: Query) -> None:
     number = plan(sql)
     late = NOW + timedelta(days=7, seconds=1)
     refused(sql, f"Prune plan {number} is stale", lambda: apply(sql, number, now=late))
-    sql("SELECT recall.configure('prune.plan_days', 8)")
+    sql("SELECT recall.set_setting('prune.plan_days', 8)")
     assert "archived" in apply(sql, number, now=late).values()
 
 

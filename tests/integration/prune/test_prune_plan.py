@@ -78,7 +78,7 @@ def test_pinned_protected_and_newly_linked_notes_are_no_candidates(sql: Query) -
 
 
 def test_a_pin_counts_even_without_a_floor(sql: Query) -> None:
-    sql("SELECT recall.configure('vitality.protection_floor', 0)")
+    sql("SELECT recall.set_setting('vitality.protection_floor', 0)")
     note(sql, "pinned", pinned=True)
     assert candidates(sql) == []
 
@@ -194,7 +194,7 @@ def test_settings_are_the_defaults(sql: Query) -> None:
         "max_count": 1000, "max_share": 0.1, "grace_days": 30, "revival_days": 14, "layers": None,
     }  # fmt: skip
     assert len(made["items"]) == 3
-    sql("SELECT recall.configure('prune.max_count', 2)")
+    sql("SELECT recall.set_setting('prune.max_count', 2)")
     [row] = sql("SELECT recall.plan_prune(p_now => %s) AS id", (NOW,))
     assert len(document(sql, row["id"])["items"]) == 2
 
@@ -231,7 +231,7 @@ def test_bad_options_are_refused(sql: Query, options: dict[str, Any], sentence: 
 def test_a_page_that_cannot_be_read(sql: Query, limit: int | None, offset: int | None) -> None:
     number = plan(sql)
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="cannot be read"):
-        sql("SELECT recall.prune_plan_of(%s, %s, %s)", (number, limit, offset))
+        sql("SELECT recall.get_prune_plan(%s, %s, %s)", (number, limit, offset))
 
 
 @pytest.mark.parametrize("call", ["prune_plan_of(%s)", "apply_prune(%s)", "undo_prune(%s)"])

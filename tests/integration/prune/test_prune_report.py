@@ -90,7 +90,7 @@ def test_items_are_read_in_pages(sql: Query) -> None:
     notes(sql, [{"key": f"n{i}"} for i in range(7)])
     number = plan(sql)
     whole = [item["id"] for item in document(sql, number)["items"]]
-    page = "SELECT recall.prune_plan_of(%s, %s, %s) AS plan"
+    page = "SELECT recall.get_prune_plan(%s, %s, %s) AS plan"
     pages = [sql(page, (number, 3, offset))[0]["plan"]["items"] for offset in (0, 3, 6, 9)]
     assert [len(items) for items in pages] == [3, 3, 1, 0]
     assert [item["id"] for items in pages for item in items] == whole

@@ -17,16 +17,10 @@ import pytest
 
 from pgrecall.errors import InvalidInput, MissingExtra, RerankerError
 from pgrecall.search.rerank import local as reranking_local
-from pgrecall.search.rerank.reranker import (
-    LocalReranker,
-    OnnxReranker,
-    RerankCandidate,
-    Reranker,
-    RerankOutcome,
-    make_reranker,
-    try_rerank,
-    warm_up,
-)
+from pgrecall.search.rerank.local import LocalReranker
+from pgrecall.search.rerank.onnx import OnnxReranker
+from pgrecall.search.rerank.reranker import Reranker, make_reranker, try_rerank, warm_up
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 from pgrecall.settings import Settings
 
 
@@ -412,7 +406,8 @@ def audit(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         raise RuntimeError(f"touched the network: {event} {arguments}")
 sys.addaudithook(audit)
-from pgrecall.search.rerank.reranker import OnnxReranker, RerankCandidate
+from pgrecall.search.rerank.onnx import OnnxReranker
+from pgrecall.search.rerank.scores import RerankCandidate
 outcome = OnnxReranker(sys.argv[1]).rerank("who signs", [RerankCandidate(1, "the contract")], top_n=1)
 assert len(outcome.scores) == 1
 assert not {"torch", "transformers", "sentence_transformers", "onnx"} & set(sys.modules)

@@ -13,7 +13,7 @@ from tests.integration.search.test_words import found, remember
 
 def names(sql: Query, question: str, unknown: Sequence[str] = ()) -> dict[tuple[str, int | None], float]:
     rows = sql(
-        "SELECT * FROM recall.names_in('acme', recall.language_of('acme'), %s, %s::text[])",
+        "SELECT * FROM recall.names_in_query('acme', recall.text_configuration('acme'), %s, %s::text[])",
         (question, list(unknown)),
     )
     return {(row["phrase"], row["memory_id"]): row["similarity"] for row in rows}

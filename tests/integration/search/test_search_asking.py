@@ -323,7 +323,7 @@ def test_the_author_weight_is_a_setting(sql: Query) -> None:
     remember(sql, "The winch is green", key="hers", author="Mira")
 
     before = ask(sql, "what did Mira say of the winch")[0]["explanation"]["relevance"]["author"]
-    sql("SELECT recall.configure('search.author_weight', 0)")
+    sql("SELECT recall.set_setting('search.author_weight', 0)")
     after = ask(sql, "what did Mira say of the winch")[0]["explanation"]["relevance"]["author"]
 
     assert before > 0

@@ -53,11 +53,11 @@ def test_old_searches_and_their_verdicts_are_dropped_in_batches(sql: Query) -> N
 def test_days_are_a_setting_and_none_keeps_none(sql: Query) -> None:
     [a] = notes(sql, 1, at=BIRTH)
     show(sql, [a], "yesterday", NOW - DAY)
-    sql("SELECT recall.configure('search.log_days', 0.5)")
+    sql("SELECT recall.set_setting('search.log_days', 0.5)")
     show(sql, [a], "today")
     assert expire(sql) == 1
     assert kept(sql) == ["today"]
-    sql("SELECT recall.configure('search.log_days', 0)")
+    sql("SELECT recall.set_setting('search.log_days', 0)")
     assert sql("SELECT recall.log_shown(%s, NULL, %s, 'never') AS id", ([a], NOW)) == [{"id": None}]
     assert sql("SELECT count(*) FROM recall.access WHERE kind = 'retrieval'") == [{"count": 3}]
     assert expire(sql) == 1
@@ -155,7 +155,7 @@ def test_forgetting_expiring_judging_and_folding_at_once(database_url: str, quer
     run([expired, expired])
     fold_all(query)
     assert query("SELECT recall.rebuild() AS wrong") == [{"wrong": 0}]
-    assert query("SELECT * FROM recall.findings('acme')") == []
+    assert query("SELECT * FROM recall.verification_findings('acme')") == []
     shown = query("SELECT shown FROM recall.search_log ORDER BY id")
     assert [row["shown"] for row in shown] == [[*[None] * turns, *staying]] * (turns - 2)
     assert query("SELECT count(*) FROM recall.judgement") == [{"count": turns * turns // 2}]

@@ -87,7 +87,7 @@ class Corpus:
     def fill(self, tenant: str, first: int, last: int) -> None:
         self.run("SELECT setseed(0.42)", tenant=tenant)
         self.run(FILL, {"tenant": tenant, "first": first, "last": last, "now": NOW}, tenant=tenant)
-        self.run("SELECT recall.refresh_lexemes(), recall.house_vectors()", tenant=tenant)
+        self.run("SELECT recall.refresh_lexemes(), recall.move_vectors_to_own_table()", tenant=tenant)
         self._connection.commit()
         self._connection.autocommit = True
         self._connection.execute(
@@ -215,7 +215,7 @@ def plans(corpus: Corpus) -> Plans:
 
 def brute_force(corpus: Corpus, tenant: str, question: dict[str, Any], k: int = 50) -> list[int]:
     rows = corpus.run(
-        "SELECT id FROM recall.vectors_of(%s, NULL) ORDER BY (embedding <=> %s::halfvec) + 0, id LIMIT %s",
+        "SELECT id FROM recall.stored_vectors(%s, NULL) ORDER BY (embedding <=> %s::halfvec) + 0, id LIMIT %s",
         (tenant, question["embedding"], k),
         tenant=tenant,
     )

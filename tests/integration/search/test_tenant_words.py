@@ -16,8 +16,8 @@ SELECT t.words @@ t.query AS plainly, t.led @@ recall.tenant_query(%(tenant)s, t
 FROM (
     SELECT w AS words,
            recall.tenant_words(%(tenant)s, w || array_to_tsvector(ARRAY[chr(1) || %(tenant)s])) AS led,
-           recall.quoted_query(%(first)s)
-           && (recall.quoted_query(%(second)s) || recall.prefix_query(%(third)s)) AS query
+           recall.lexeme_query(%(first)s)
+           && (recall.lexeme_query(%(second)s) || recall.prefix_query(%(third)s)) AS query
     FROM array_to_tsvector(%(words)s::text[]) w) t
 """
 

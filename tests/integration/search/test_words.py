@@ -28,7 +28,7 @@ def count(sql: Query, tenant: str = "acme") -> None:
 
 def words(sql: Query, question: str) -> Words:
     """By word, rarest first."""
-    rows = sql("SELECT * FROM recall.words_of('acme', recall.language_of('acme'), %s)", (question,))
+    rows = sql("SELECT * FROM recall.query_words('acme', recall.text_configuration('acme'), %s)", (question,))
     assert [row["documents"] for row in rows] == sorted(row["documents"] for row in rows)
     return {row["word"]: row for row in rows}
 
@@ -207,7 +207,7 @@ def test_awkward_characters_are_only_characters(sql: Query) -> None:
 
 
 def test_a_phrase_is_of_the_tenants_language(sql: Query) -> None:
-    [row] = sql("SELECT recall.phrase_of(recall.language_of('acme'), 'the harbours of contract') AS phrase")
+    [row] = sql("SELECT recall.phrase_query(recall.text_configuration('acme'), 'the harbours of contract') AS phrase")
     assert row["phrase"] == "'harbour' <2> 'contract'"
 
 

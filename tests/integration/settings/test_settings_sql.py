@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pgrecall.vitality.weights import DEFAULT_WEIGHTS, WEIGHT_BOUNDS, VitalityWeights
+from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, WEIGHT_BOUNDS, VitalityWeights
 from tests.conftest import Query
 
 EVERYBODY = "INSERT INTO recall.setting (tenant, name, value) VALUES ('*', %s, to_jsonb(%s::float8))"
 
 
 def weights(sql: Query, tenant: str = "acme") -> dict[str, Any]:
-    [row] = sql("SELECT w.* FROM recall.weights_of(%s) w", (tenant,))
+    [row] = sql("SELECT w.* FROM recall.vitality_weights(%s) w", (tenant,))
     return row
 
 
@@ -41,11 +41,11 @@ def test_a_tenants_own_weight_wins_over_everybodys(sql: Query, weight: str) -> N
     name = f"vitality.{weight}"
     sql(EVERYBODY, (name, 0.25))
     assert weights(sql) == asdict(DEFAULT_WEIGHTS) | {weight: 0.25}
-    sql("SELECT recall.configure(%s, 0.75)", (name,))
+    sql("SELECT recall.set_setting(%s, 0.75)", (name,))
     assert weights(sql) == asdict(DEFAULT_WEIGHTS) | {weight: 0.75}
     assert (number(sql, name), number(sql, name, "other")) == (0.75, 0.25)
     assert weights(sql, "other") == asdict(DEFAULT_WEIGHTS) | {weight: 0.25}
-    sql("SELECT recall.configure(%s, NULL)", (name,))
+    sql("SELECT recall.set_setting(%s, NULL)", (name,))
     assert weights(sql)[weight] == number(sql, name) == 0.25
 
 
@@ -59,5 +59,5 @@ def test_a_weight_of_a_kind_counts_for_the_next_access(sql: Query) -> None:
     call = "SELECT recall.access_weight('acme', %s) AS weight"
     kinds = ("write", "read", "reference", "used", "retrieval", "glance")
     assert [sql(call, (kind,))[0]["weight"] for kind in kinds] == [1, 1, 1, 1, 0.1, None]
-    sql("SELECT recall.configure('access.weight_reference', 0.4)")
+    sql("SELECT recall.set_setting('access.weight_reference', 0.4)")
     assert sql(call, ("reference",)) == [{"weight": 0.4}]

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from pgrecall.vitality.activation import MIN_AGE_DAYS
-from pgrecall.vitality.link_terms import SEED_REVIVAL_DAYS
-from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.activation import MIN_AGE_DAYS, AccessSummary
+from pgrecall.vitality.parameters import SEED_REVIVAL_DAYS, LayerRates
 from pgrecall.vitality.score import activation_terms
-from pgrecall.vitality.summary import AccessSummary
 from tests.conftest import Query
 from tests.integration.vitality.vitality_cases import TERMS, Case, ask, random_case, sums
 from tests.vectors import ages_of
@@ -29,7 +27,7 @@ POWER_SUM = (
     "SELECT recall.power_sum(%(n)s, %(first)s, %(t1)s, %(t2)s, %(t3)s, %(t4)s, %(t5)s, %(t6)s, %(t7)s, "
     "%(t8)s, %(decay)s, 0, %(min_age)s) AS total"
 )
-DEFAULTS = "(SELECT recall.weights_of('acme') AS w OFFSET 0) x"
+DEFAULTS = "(SELECT recall.vitality_weights('acme') AS w OFFSET 0) x"
 
 
 def newest_times(ages: list[float]) -> dict[str, float | None]:
@@ -60,25 +58,25 @@ def test_power_sum_on_every_vector(sql: Query, vector: dict[str, Any]) -> None:
 
 def test_stretch_on_every_component(sql: Query) -> None:
     for entry in COMPONENTS["structural_boost"]:
-        [row] = sql(f"SELECT recall.stretch(%(in_degree)s, x.w) AS s FROM {DEFAULTS}", entry)
+        [row] = sql(f"SELECT recall.link_stretch(%(in_degree)s, x.w) AS s FROM {DEFAULTS}", entry)
         assert row["s"] == pytest.approx(entry["s"], abs=1e-11)
 
 
 def test_revival_on_every_component_with_the_cut_of_the_source(sql: Query) -> None:
     for entry in COMPONENTS["revival"]:
-        [row] = sql("SELECT recall.revival(%s, %s) AS r", (entry["days"], SEED_REVIVAL_DAYS))
+        [row] = sql("SELECT recall.decayed_revival(%s, %s) AS r", (entry["days"], SEED_REVIVAL_DAYS))
         assert row["r"] == pytest.approx(entry["r"], abs=1e-11)
 
 
 def test_spread_now_on_every_component(sql: Query) -> None:
     for entry in COMPONENTS["boost_decay_half_life_7d"]:
-        [row] = sql("SELECT recall.spread_now(%(boost)s, %(days)s) AS value", entry)
+        [row] = sql("SELECT recall.decayed_spread(%(boost)s, %(days)s) AS value", entry)
         assert row["value"] == pytest.approx(entry["value"], abs=1e-11)
 
 
 def test_zone_of_on_every_component(sql: Query) -> None:
     for entry in COMPONENTS["zones"]:
-        call = "SELECT recall.zone_of(%(vitality)s, l) AS zone FROM recall.layers_of('acme') l"
+        call = "SELECT recall.zone_of(%(vitality)s, l) AS zone FROM recall.effective_layers('acme') l"
         assert {row["zone"] for row in sql(call, entry)} == {entry["zone"]}
 
 

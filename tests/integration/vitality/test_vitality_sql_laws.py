@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pgrecall.vitality.rates import LayerRates
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.weights import VitalityWeights
+from pgrecall.vitality.activation import AccessSummary
+from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
 from tests.integration.vitality.vitality_cases import DAY, TERMS, Case, ask, sums
@@ -165,7 +164,7 @@ def test_using_a_memory_now_never_makes_it_less_lively(sql: Query, happened: lis
 @pytest.mark.parametrize("burst", [0, 10])
 def test_a_late_use_that_joins_two_bursts_is_the_one_that_can_lower(sql: Query, burst: float) -> None:
     """What it closes was counted as two before: the log now says it was one run of uses."""
-    sql("SELECT recall.configure('access.burst_minutes', %s)", (burst,))
+    sql("SELECT recall.set_setting('access.burst_minutes', %s)", (burst,))
     memory = note(sql)
     now = BIRTH + timedelta(days=1)
     record(sql, [item(memory, Use(second, "used", "s")) for second in (1000, 2000)], now)

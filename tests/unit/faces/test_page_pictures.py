@@ -15,7 +15,7 @@ from pgrecall.faces.page.score_steps import WIDE, reasons
 from pgrecall.faces.page.templating import address, signed, span
 from pgrecall.models.charts import OverviewLayer, ZoneShare
 from pgrecall.models.search import Hit
-from pgrecall.vitality.zones import DEFAULT_ZONES
+from pgrecall.vitality.parameters import DEFAULT_ZONES
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 LOG_ODDS = st.floats(-12, 12)

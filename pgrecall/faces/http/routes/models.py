@@ -23,8 +23,8 @@ from pgrecall.faces.http.request_guard import LendingRoute
 from pgrecall.faces.http.schemas import Given, shown, shown_many
 from pgrecall.faces.http.service import service_of
 from pgrecall.search.embed.embedder import Embedder, Vectors
-from pgrecall.search.lending.matching import embedder_identity, reranker_identity
-from pgrecall.search.rerank.reranker import RerankCandidate, RerankOutcome
+from pgrecall.search.lending.service_client import embedder_identity, reranker_identity
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 from pgrecall.settings import Settings
 
 MOST_TEXTS = 1000

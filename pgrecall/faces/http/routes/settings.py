@@ -12,7 +12,7 @@ from pgrecall.faces.http.request_guard import GuardedRoute
 from pgrecall.faces.http.routes.parameters import Mine
 from pgrecall.faces.http.schemas import At, Given, shown, shown_many
 from pgrecall.models.layers import Layer, Setting
-from pgrecall.vitality.rates import Preset
+from pgrecall.vitality.parameters import Preset
 
 router = APIRouter(prefix="/v1", route_class=GuardedRoute, tags=["tuning"])
 

@@ -1,0 +1,51 @@
+-- Which tenant a transaction acts for.
+
+-- current_tenant: whose memories this transaction reads and writes: the tenant that its login role is bound to, whatever
+-- it sets; else the one named by `SET LOCAL recall.tenant`, if the role may name any (it was told so by bind_role, or it
+-- may act as the owner of this schema, to whom nothing is closed). An error for other roles, and without a name. The
+-- login role counts: SET ROLE changes nothing, and inside functions of the owner current_user is the owner.
+CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := (SELECT r.tenant FROM recall.tenant_role r WHERE r.role = session_user);
+BEGIN
+    IF v_tenant <> '*' THEN
+        RETURN v_tenant;
+    ELSIF v_tenant IS NULL AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+        PERFORM recall.raise_denied(
+            format('Role %s is bound to no tenant and may not name one', session_user),
+            format('An administrator runs: SELECT recall.bind_role(%L, ''the-tenant'');', session_user));
+    END IF;
+    v_tenant := nullif(current_setting('recall.tenant', true), '');
+    IF v_tenant IS NULL OR v_tenant = '*' THEN
+        PERFORM recall.raise_invalid(
+            'No tenant is set for this transaction.',
+            'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
+    END IF;
+    RETURN v_tenant;
+END $$;
+
+-- bound_tenant: the tenant that the login role is bound to; '*' where it may name any, NULL where it may name none. Called
+-- as the owner.
+CREATE OR REPLACE FUNCTION recall.bound_tenant() RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN coalesce(
+        (SELECT r.tenant FROM recall.tenant_role r WHERE r.role = session_user),
+        CASE WHEN pg_has_role(session_user, current_user, 'MEMBER') THEN '*' END);
+END $$;
+
+-- require_any_tenant: raises unless the login role may name any tenant: for what concerns the whole database.
+CREATE OR REPLACE FUNCTION recall.require_any_tenant(p_action text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF recall.bound_tenant() IS DISTINCT FROM '*' THEN
+        PERFORM recall.raise_denied(
+            format('Role %s may not %s: that concerns all tenants', session_user, p_action),
+            format('Use a role that may name any tenant; an administrator runs: SELECT recall.bind_role(%L, ''*'');',
+                   session_user));
+    END IF;
+END $$;

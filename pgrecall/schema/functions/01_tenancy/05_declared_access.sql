@@ -1,0 +1,79 @@
+-- Who may do what, declared in one place. Roles other than the owner touch no table: they call the functions named here,
+-- which act as the owner (SECURITY DEFINER) and see to the tenant themselves. Row security on every table is the second
+-- line, for whoever an administrator lets read tables. Every upgrade makes the database so; the doctor compares.
+
+-- declared_functions: the functions that a role other than the owner may call, and the least role that may:
+-- recall_reader reads, recall_app writes too, recall_worker also runs jobs. All others are the owner's alone.
+CREATE OR REPLACE FUNCTION recall.declared_functions() RETURNS TABLE (name text, least_role text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT u, 'recall_reader' FROM unnest(ARRAY[
+        'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
+        'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
+        'health_report', 'id_of', 'ids_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
+        'languages', 'layers', 'link_graph', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
+        'prune_plans', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
+        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'verify',
+        'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
+        'zones_over_time']) u
+    UNION ALL
+    SELECT u, 'recall_app' FROM unnest(ARRAY[
+        'has_active_key', 'apply_prune', 'begin_import', 'census', 'set_setting', 'create_key', 'drop_layer', 'end_import',
+        'fold_accesses', 'forget', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'link', 'log_shown', 'pin',
+        'plan_prune', 'rebuild', 'record_access',
+        'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
+        'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
+        'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_cut_sizes', 'store_relevance_model',
+        'store_rerank_model', 'supersede', 'undo_prune', 'use_preset', 'used']) u
+    UNION ALL
+    SELECT u, 'recall_worker' FROM unnest(ARRAY[
+        'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
+        'make_access_partitions', 'report_job', 'store_embeddings', 'tenants', 'unembedded']) u
+$$;
+
+-- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the rows
+-- of its tenant, and sees those of '*' where they apply to all. The sub-select makes it one call for a query.
+CREATE OR REPLACE FUNCTION recall.declared_policies()
+RETURNS TABLE (relation oid, policy text, command text, condition text)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT c.oid, p.policy, p.command, p.condition
+    FROM pg_class c
+    CROSS JOIN (VALUES
+        ('own', 'ALL', '(tenant = ( SELECT current_tenant() AS current_tenant))'),
+        ('shared', 'SELECT', '(tenant = ''*''::text)')) p(policy, command, condition)
+    WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p')
+      -- The owner's alone: bindings, digests of keys, and what Alembic keeps.
+      AND c.relname NOT IN ('tenant_role', 'api_key', 'alembic_version')
+      AND (p.policy = 'own' OR c.relname IN ('job_run', 'layer', 'relevance_model', 'rerank_model'))
+$$;
+
+-- protect_table: row security and the declared policies for one table.
+CREATE OR REPLACE FUNCTION recall.protect_table(p_table regclass) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_statement text;
+BEGIN
+    FOREACH v_statement IN ARRAY ARRAY(SELECT p.fix FROM recall.table_problems() p WHERE p.relation = p_table) LOOP
+        EXECUTE v_statement;
+    END LOOP;
+END $$;
+
+-- apply_declared_access: makes owners, rights, row security and policies those declared; returns how much it changed. Only for
+-- the owner. Twice, as what is taken away in whole may have to be given back in part.
+CREATE OR REPLACE FUNCTION recall.apply_declared_access() RETURNS int
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_changed int := 0;
+    v_statement text;
+BEGIN
+    FOR v_pass IN 1 .. 2 LOOP
+        FOREACH v_statement IN ARRAY ARRAY(SELECT p.fix FROM recall.access_problems() p WHERE p.ours) LOOP
+            EXECUTE v_statement;
+            v_changed := v_changed + 1;
+        END LOOP;
+    END LOOP;
+    RETURN v_changed;
+END $$;

@@ -1,0 +1,93 @@
+-- Keys of the HTTP service. A key acts for the tenant that made it and for no other. Only its SHA-256 digest comes
+-- here: 256 random bits cannot be guessed, so a slow digest would protect nothing, and no log can hold the key.
+
+-- check_key: raises for a name or a digest that no key can have.
+CREATE OR REPLACE FUNCTION recall.check_key(p_name text, p_hash bytea) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF coalesce(length(btrim(p_name)), 0) NOT BETWEEN 1 AND 200 THEN
+        PERFORM recall.raise_invalid(format('The name of a key has 1 to 200 characters, not %s.',
+            coalesce(length(btrim(p_name)), 0)), 'Name it after who holds it.');
+    ELSIF octet_length(p_hash) IS DISTINCT FROM 32 THEN
+        PERFORM recall.raise_invalid('The digest of a key has 32 bytes.', 'Give sha256 of the key.');
+    END IF;
+END $$;
+
+-- create_key: keeps the digest of a new key of this tenant and returns the key's row, without the digest.
+CREATE OR REPLACE FUNCTION recall.create_key(p_name text, p_hash bytea, p_now timestamptz DEFAULT now())
+RETURNS TABLE (id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall.check_key(p_name, p_hash), recall.require_moment(p_now);
+    RETURN QUERY
+    INSERT INTO recall.api_key AS k (tenant, name, hash, created_at)
+    VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now)
+    RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at;
+EXCEPTION WHEN unique_violation THEN  -- whose it is, the message would not tell, but that there is one
+    PERFORM recall.raise_invalid('This digest cannot be kept.', 'Make another key.');
+END $$;
+
+-- revoke_key: from now on the key opens nothing; false when it was revoked before.
+CREATE OR REPLACE FUNCTION recall.revoke_key(p_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    PERFORM recall.require_moment(p_now);
+    UPDATE recall.api_key k SET revoked_at = p_now
+    WHERE k.tenant = v_tenant AND k.id = p_id AND k.revoked_at IS NULL;
+    IF FOUND THEN
+        RETURN true;
+    ELSIF NOT EXISTS (SELECT FROM recall.api_key k WHERE k.tenant = v_tenant AND k.id = p_id) THEN
+        PERFORM recall.raise_invalid(format('There is no key %s in this tenant.', coalesce(p_id::text, 'NULL')),
+            '`pgrecall keys list` shows them.');
+    END IF;
+    RETURN false;
+END $$;
+
+-- keys: this tenant's keys, newest first, the revoked ones too.
+CREATE OR REPLACE FUNCTION recall.keys()
+RETURNS TABLE (id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT k.id, k.name, k.created_at, k.last_used_at, k.revoked_at FROM recall.api_key k
+    WHERE k.tenant = recall.current_tenant()
+    ORDER BY k.id DESC
+$$;
+
+-- has_active_key: whether there is a key, of whatever tenant this role may act for, that opens anything. For whoever starts a
+-- service.
+CREATE OR REPLACE FUNCTION recall.has_active_key() RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN EXISTS (
+    SELECT FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+    JOIN recall.api_key k ON b.tenant IN (k.tenant, '*') WHERE k.revoked_at IS NULL);
+
+-- key_holder: whose key it is that has this digest, and its id; no row for one that is unknown or revoked, and for a
+-- role that is bound to a tenant none of another tenant's, for which it could not act. It needs no tenant: it finds it. Notes the use once a minute, where the database can be written to.
+CREATE OR REPLACE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now())
+RETURNS TABLE (tenant text, id bigint)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_key recall.api_key;
+BEGIN
+    SELECT * INTO v_key FROM recall.api_key k
+    WHERE k.hash = p_hash AND k.revoked_at IS NULL AND recall.bound_tenant() IN (k.tenant, '*');
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF coalesce(v_key.last_used_at NOT BETWEEN p_now - interval '1 minute' AND p_now + interval '1 minute', true)
+       AND NOT current_setting('transaction_read_only')::boolean THEN
+        -- Whoever holds the row is noting the same: nobody waits for that.
+        PERFORM FROM recall.api_key k WHERE k.tenant = v_key.tenant AND k.id = v_key.id FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            UPDATE recall.api_key k SET last_used_at = p_now WHERE k.tenant = v_key.tenant AND k.id = v_key.id;
+        END IF;
+    END IF;
+    RETURN QUERY SELECT v_key.tenant, v_key.id;
+END $$;

@@ -1,0 +1,177 @@
+-- Settings: every number that can be tuned, its default and its bounds; a tenant's own value wins over '*'.
+
+-- known_settings: the settings there are, by name, with default, bounds (inclusive) and meaning. Inlined.
+CREATE OR REPLACE FUNCTION recall.known_settings()
+RETURNS TABLE (
+    name text, default_value double precision, low double precision, high double precision, about text
+)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    VALUES
+    ('access.burst_minutes', 10::double precision, 0::double precision, 1440::double precision,
+     'Repeats of one memory, kind and session within so many minutes of each other count once.'),
+    ('access.weight_read', 1, 0, 100, 'How much a read counts.'),
+    ('access.weight_reference', 1, 0, 100, 'How much being referred to counts.'),
+    ('access.weight_retrieval', 0.1, 0, 100, 'How much being shown in results counts.'),
+    ('access.weight_used', 1, 0, 100, 'How much being used in an answer counts.'),
+    ('access.weight_write', 1, 0, 100, 'How much a write after the first counts.'),
+    ('association.fan_out', 32, 1, 1000, 'Co-access links a memory keeps at most.'),
+    ('association.half_life_days', 30, 0.01, 3650, 'Days in which a co-access count halves.'),
+    ('association.window_minutes', 60, 0.1, 10080, 'Uses of a session this close together are associated.'),
+    ('feedback.position_bias', 1, 0, 3, 'How steeply lower ranks are looked at less, where uses say little of it.'),
+    ('graph.min_cut', 3, 1, 1000000, 'Live memories that must be cut off for a memory to be protected.'),
+    ('health.silent_days', 7, 0.01, 3650, 'Days without any use before the alarm.'),
+    ('job.embed.minutes', 1, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.expire.minutes', 15, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.fold.minutes', 0.5, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.graph.minutes', 60, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.partitions.minutes', 1440, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.prune.minutes', 1440, 0, 525600, 'Minutes between dry runs; 0 switches the job off.'),
+    ('job.statistics.minutes', 60, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.vectors.minutes', 5, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.verify.minutes', 1440, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('job.vitality.minutes', 15, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
+    ('prune.grace_days', 30, 0, 36500, 'Days a memory is safe after it was stored or used.'),
+    ('prune.max_count', 1000, 1, 1000000, 'Memories a plan archives at most.'),
+    ('prune.max_share', 0.1, 0.000001, 1, 'Share of the live memories a plan archives at most.'),
+    ('prune.plan_days', 7, 0.001, 3650, 'Days after which a plan is stale.'),
+    ('prune.revival_days', 14, 0, 3650, 'Days a memory is safe after it gained a link.'),
+    ('search.author_weight', 1, 0, 10, 'How far a question believes the author it names: times the coefficient.'),
+    ('search.hop_share', 0.5, 0, 1, 'Share of its relevance a memory lends along a link.'),
+    ('search.log_days', 90, 0, 36500, 'Days a search is kept, with its question, to be judged; 0 keeps none.'),
+    ('search.next_share', 0.2, 0, 1, 'Share of its relevance a turn lends the next one.'),
+    ('search.previous_share', 0.1, 0, 1, 'Share of its relevance a turn lends the one before.'),
+    ('spread.damping', 0.6, 0, 1, 'What is left of a spreading access after each link.'),
+    ('spread.fan_exponent', 0.5, 0, 2, 'Spreading is divided by the number of neighbours to this power.'),
+    ('spread.fan_out', 16, 1, 200, 'Neighbours an access spreads to from one memory at most.'),
+    ('spread.hops', 2, 0, 2, 'Links an access spreads over at most.'),
+    ('spread.limit', 32, 1, 1000, 'Memories one access spreads to at most.'),
+    ('vitality.protection_floor', 0.5, 0, 0.999, 'Least retention of a protected or pinned memory.'),
+    ('vitality.revival_days', 23.02585092994046, 0, 3650, 'Days after which a revival is dropped.'),
+    ('vitality.revival_rate', 0.2, 0.000001, 100, 'How fast a revival fades, a day.'),
+    ('vitality.revival_weight', 1, 0, 100, 'What a link gained this moment adds to S.'),
+    ('vitality.spread_half_life_days', 7, 0.01, 3650, 'Days in which a spreading boost halves.'),
+    ('vitality.spread_weight', 0.1, 0, 10, 'What a full spreading boost adds to S.'),
+    ('vitality.stretch_links', 10, 0, 1000, 'References that slow ageing at most.'),
+    ('vitality.stretch_per_link', 0.1, 0, 1, 'How much each reference slows ageing.'),
+    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality beside relevance, in log-odds.');
+END;
+
+-- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which keeps its plans:
+-- every call reads some.
+CREATE OR REPLACE FUNCTION recall.setting_value(p_tenant text, p_name text) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN (
+        SELECT s.value FROM recall.setting s
+        WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name
+        ORDER BY s.tenant = '*' LIMIT 1);
+END $$;
+
+-- default_settings: the default of every setting, by name. IMMUTABLE, so that a plan that asks for it holds the answer.
+CREATE OR REPLACE FUNCTION recall.default_settings() RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_object_agg(k.name, k.default_value) FROM recall.known_settings() k
+$$;
+
+-- setting_number: the number in force for this tenant: its own, else the database's, else the default. In
+-- PL/pgSQL too: every use of a memory reads a dozen settings.
+CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN coalesce(
+        (SELECT s.value::double precision FROM recall.setting s
+         WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name ORDER BY s.tenant = '*' LIMIT 1),
+        (recall.default_settings() ->> p_name)::double precision);
+END $$;
+
+-- effective_settings: everything that is set for this tenant, by name: defaults, over them what is set for the database,
+-- over that its own. For what reads many of them.
+CREATE OR REPLACE FUNCTION recall.effective_settings(p_tenant text) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.default_settings() || coalesce((
+        SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*')
+        FROM recall.setting s WHERE s.tenant IN (p_tenant, '*')), '{}');
+END $$;
+
+-- settings: every setting with the value in force for this tenant, and whose it is; by name.
+CREATE OR REPLACE FUNCTION recall.settings()
+RETURNS TABLE (
+    name text, value double precision, source text, default_value double precision,
+    low double precision, high double precision, about text
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT k.name, coalesce(s.value::double precision, k.default_value),
+           CASE WHEN s.tenant IS NULL THEN 'default' WHEN s.tenant = '*' THEN 'database' ELSE 'tenant' END,
+           k.default_value, k.low, k.high, k.about
+    FROM recall.known_settings() k
+    LEFT JOIN LATERAL (
+        SELECT s.tenant, s.value FROM recall.setting s
+        WHERE s.tenant IN (recall.current_tenant(), '*') AND s.name = k.name
+        ORDER BY s.tenant = '*' LIMIT 1) s ON true
+    ORDER BY k.name
+$$;
+
+-- check_setting: raises for a name that is unknown and for a value out of bounds.
+CREATE OR REPLACE FUNCTION recall.check_setting(p_name text, p_value double precision) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_known record;
+BEGIN
+    SELECT * INTO v_known FROM recall.known_settings() k WHERE k.name = p_name;
+    IF NOT FOUND THEN
+        PERFORM recall.raise_invalid(format('There is no setting %L.', left(p_name, 100)),
+            'SELECT name FROM recall.settings() lists them.');
+    ELSIF NOT coalesce(p_value BETWEEN v_known.low AND v_known.high, p_value IS NULL) THEN
+        PERFORM recall.raise_invalid(format('%s is %s; it must lie between %s and %s.',
+            p_name, p_value, v_known.low, v_known.high));
+    END IF;
+END $$;
+
+-- set_setting: gives a setting a value for this tenant; NULL takes the tenant's own value away again.
+CREATE OR REPLACE FUNCTION recall.set_setting(p_name text, p_value double precision) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    PERFORM recall.check_setting(p_name, p_value);
+    IF p_value IS NULL THEN
+        DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name = p_name;
+    ELSE
+        INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, p_name, to_jsonb(p_value))
+        ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
+    END IF;
+    IF p_name IN ('access.burst_minutes', 'vitality.spread_half_life_days') THEN
+        PERFORM recall.rebuild();  -- by these the log is read, and what is stored must be what it says
+    END IF;
+END $$;
+
+-- vitality_weights_from: the weights of vitality's terms among settings in force.
+CREATE OR REPLACE FUNCTION recall.vitality_weights_from(p_settings jsonb) RETURNS recall.weights
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_weights recall.weights := ROW(
+        p_settings -> 'vitality.spread_weight', p_settings -> 'vitality.spread_half_life_days',
+        p_settings -> 'vitality.revival_weight', p_settings -> 'vitality.revival_rate',
+        p_settings -> 'vitality.revival_days', p_settings -> 'vitality.stretch_per_link',
+        p_settings -> 'vitality.stretch_links', p_settings -> 'vitality.protection_floor');
+BEGIN
+    RETURN v_weights;
+END $$;
+
+-- vitality_weights: the weights of vitality's terms that are in force for this tenant.
+CREATE OR REPLACE FUNCTION recall.vitality_weights(p_tenant text) RETURNS recall.weights
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.vitality_weights_from(recall.effective_settings(p_tenant));
+END $$;

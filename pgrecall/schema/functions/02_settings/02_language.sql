@@ -1,0 +1,91 @@
+-- Languages: the text search configuration in which a tenant's memories and questions are read. Each is one of
+-- schema recall: a copy of the server's, without accents where the extension unaccent is there.
+
+-- removes_accents: whether accents are taken off words and names before they are compared.
+CREATE OR REPLACE FUNCTION recall.removes_accents() RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_ts_dict d JOIN pg_ts_template t ON t.oid = d.dicttemplate
+        WHERE d.dictnamespace = 'recall'::regnamespace AND d.dictname = 'unaccent' AND t.tmplname = 'unaccent')
+$$;
+
+-- language_in_setting: the language that a setting stands for.
+CREATE OR REPLACE FUNCTION recall.language_in_setting(p_setting jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(p_setting #>> '{}', 'english');
+
+-- language: the name of this tenant's language: its own, else the database's, else english.
+CREATE OR REPLACE FUNCTION recall.language(p_tenant text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.language_in_setting(recall.setting_value(p_tenant, 'language'));
+END $$;
+
+-- languages: the languages a tenant can have, by name; which of them is this tenant's; and whether accents are taken
+-- off, which is the same for all.
+CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, current boolean, accents_off boolean)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT c.cfgname::text, c.cfgname = x.language, recall.removes_accents()
+    FROM pg_ts_config c CROSS JOIN (SELECT recall.language(recall.current_tenant()) AS language OFFSET 0) x
+    WHERE c.cfgnamespace = 'recall'::regnamespace ORDER BY 1
+$$;
+
+-- text_configuration: the text search configuration of this tenant's language.
+CREATE OR REPLACE FUNCTION recall.text_configuration(p_tenant text) RETURNS regconfig
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.configuration(recall.language(p_tenant));
+END $$;
+
+-- set_language: makes this the tenant's language: its memories are indexed by it anew and its words counted again.
+-- Returns how many memories were read anew. An error for a language this server has no configuration of.
+CREATE OR REPLACE FUNCTION recall.set_language(p_language text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_changed bigint;
+BEGIN
+    IF NOT EXISTS (SELECT FROM recall.languages() l WHERE l.name = p_language) OR p_language IS NULL THEN
+        PERFORM recall.raise_invalid(
+            format('There is no language %s.', coalesce(quote_literal(left(p_language, 100)), 'NULL')),
+            format('There are: %s.', (SELECT string_agg(l.name, ', ') FROM recall.languages() l)));
+    END IF;
+    PERFORM pg_advisory_xact_lock(recall.lock_key('language', v_tenant));
+    INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'language', to_jsonb(p_language))
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.language <> p_language
+    ORDER BY m.id FOR NO KEY UPDATE;
+    UPDATE recall.memory m SET language = p_language WHERE m.tenant = v_tenant AND m.language <> p_language;
+    GET DIAGNOSTICS v_changed = ROW_COUNT;
+    PERFORM recall.count_lexemes(v_tenant);
+    RETURN v_changed;
+END $$;
+
+-- reindex_changed_words: brings what is stored up to the configurations that are there now: after unaccent has come, words
+-- and names with accents are read anew; after an older schema, words are counted again. Once for each change.
+CREATE OR REPLACE FUNCTION recall.reindex_changed_words() RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_settled jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.words');
+    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents());
+    v_tenant text;
+BEGIN
+    IF v_settled = v_now THEN
+        RETURN;
+    ELSIF v_settled IS NOT NULL THEN
+        UPDATE recall.memory m SET language = m.language
+        WHERE octet_length(m.search_text::text) <> length(m.search_text::text);
+        UPDATE recall.name n SET name = n.name WHERE octet_length(n.name) <> length(n.name);
+    END IF;
+    FOR v_tenant IN SELECT DISTINCT l.tenant FROM recall.lexeme l LOOP
+        PERFORM recall.count_lexemes(v_tenant);
+    END LOOP;
+    INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'schema.words', v_now)
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
+END $$;

@@ -1,0 +1,87 @@
+-- Document frequencies: what makes a word rare. Kept per tenant, so that no tenant learns another's words.
+
+-- lexeme_query: a tsquery of exactly this lexeme, whatever characters it holds.
+CREATE OR REPLACE FUNCTION recall.lexeme_query(p_lexeme text) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || '''')::tsquery;
+
+-- tenant_query: this query as the text index is asked, which holds tenant_words: each word led by the tenant's mark, so
+-- that no other tenant's postings are read. What it finds is to be asked for its tenant: two may have the same mark.
+CREATE OR REPLACE FUNCTION recall.tenant_query(p_tenant text, p_query tsquery) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(
+    p_query::text, '''(([^'']|'''')*)''', '''' || recall.tenant_mark(p_tenant) || '\1''', 'g')::tsquery;
+
+-- idf: inverse document frequency in the form of BM25, never negative.
+CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5));
+
+-- count_lexemes: counts how many of this tenant's live memories hold each word, and changes the rows that are no
+-- longer right; returns how many memories were counted. The row of the empty word holds that total.
+CREATE OR REPLACE FUNCTION recall.count_lexemes(p_tenant text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_total bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(recall.lock_key('lexemes', p_tenant));
+    SELECT count(*) INTO v_total FROM recall.memory m WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
+    WITH counted AS MATERIALIZED (
+        SELECT s.word, s.ndoc
+        FROM ts_stat(format(
+            'SELECT search_text FROM recall.memory WHERE tenant = %L AND archived_at IS NULL', p_tenant)) s
+        WHERE s.word <> chr(1) || p_tenant
+        UNION ALL SELECT '', v_total
+    ), gone AS (
+        DELETE FROM recall.lexeme l
+        WHERE l.tenant = p_tenant AND NOT EXISTS (SELECT FROM counted c WHERE c.word = l.word)
+    )
+    -- Rows that are right stay as they are: every new one costs entries of the trigram index.
+    INSERT INTO recall.lexeme AS l (tenant, word, documents)
+    SELECT p_tenant, c.word, c.ndoc FROM counted c
+    ON CONFLICT (tenant, word) DO UPDATE SET documents = excluded.documents
+    WHERE l.documents <> excluded.documents;
+    RETURN v_total;
+END $$;
+
+-- refresh_lexemes: recounts the document frequencies of this tenant's live memories; returns how many
+-- memories were counted.
+CREATE OR REPLACE FUNCTION recall.refresh_lexemes() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_total bigint := recall.count_lexemes(v_tenant);
+BEGIN
+    INSERT INTO recall.setting (tenant, name, value)
+    VALUES (v_tenant, 'statistics_at', to_jsonb(now()))
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
+    RETURN v_total;
+END $$;
+
+-- document_frequency: how many of this tenant's memories hold the lexeme, counted now, at most p_limit.
+CREATE OR REPLACE FUNCTION recall.document_frequency(p_tenant text, p_lexeme text, p_limit int)
+RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT count(*) FROM (
+        SELECT FROM recall.memory m
+        WHERE recall.tenant_words(m.tenant, m.search_text)
+              @@ recall.tenant_query(p_tenant, recall.lexeme_query(p_lexeme))
+          AND m.tenant || '' = p_tenant
+        LIMIT p_limit) counted
+$$;
+
+-- drop_unused_lexemes: takes those of these words that no memory of this tenant holds any more out of the document frequencies,
+-- which would otherwise keep what was deleted until they are counted again.
+CREATE OR REPLACE FUNCTION recall.drop_unused_lexemes(p_tenant text, p_words text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    -- A count that has begun before would bring them back.
+    PERFORM pg_advisory_xact_lock(recall.lock_key('lexemes', p_tenant));
+    DELETE FROM recall.lexeme l
+    WHERE l.tenant = p_tenant AND l.word = ANY (p_words) AND l.word <> ''
+      AND recall.document_frequency(p_tenant, l.word, 1) = 0;
+END $$;

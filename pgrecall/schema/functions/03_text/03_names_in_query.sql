@@ -1,0 +1,211 @@
+-- Entities, authors and keys that a query names.
+
+-- check_query: raises for a question that is empty or too long to be asked.
+CREATE OR REPLACE FUNCTION recall.check_query(p_query text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
+        PERFORM recall.raise_invalid('The query is empty.', 'Ask with at least one word.');
+    ELSIF length(p_query) > 10000 THEN
+        PERFORM recall.raise_invalid(
+            format('The query has %s characters; at most 10,000 can be asked.', length(p_query)),
+            'Ask with the part that matters.');
+    END IF;
+END $$;
+
+-- query_phrases: the runs of one to three words of a question, in the form names are compared in. Only the
+-- first 60 words are looked at.
+CREATE OR REPLACE FUNCTION recall.query_phrases(p_query text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_words text[] := ARRAY(
+        SELECT btrim(regexp_replace(lower(w.found[1]), '(''|’)s?$', ''), '.-_')
+        FROM regexp_matches(p_query, '[[:alnum:]][[:alnum:]''’._-]*', 'g') WITH ORDINALITY w(found, place)
+        ORDER BY w.place LIMIT 60);
+    v_phrases text[] := v_words;
+BEGIN
+    FOR i IN 1 .. cardinality(v_words) - 1 LOOP
+        v_phrases := v_phrases || (v_words[i] || ' ' || v_words[i + 1]);
+        IF i < cardinality(v_words) - 1 THEN
+            v_phrases := v_phrases || (v_words[i] || ' ' || v_words[i + 1] || ' ' || v_words[i + 2]);
+        END IF;
+    END LOOP;
+    RETURN v_phrases;
+END $$;
+
+-- key_like_words: the words of a question that look like somebody's own key: they hold a digit or one of - _ / . : # @,
+-- and are no mere number or time. Only the first 60 words are looked at.
+CREATE OR REPLACE FUNCTION recall.key_like_words(p_query text) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(array_agg(DISTINCT k.word) FILTER (
+        WHERE k.word ~ '[0-9_/.:#@-]' AND k.word !~ '^[0-9.,:]*$'), '{}')
+    FROM (
+        SELECT btrim(w.word, '.,:;!?"()[]') AS word
+        FROM regexp_split_to_table(p_query, '\s+') WITH ORDINALITY w(word, place)
+        WHERE w.word <> '' ORDER BY w.place LIMIT 60) k
+$$;
+
+-- plain_texts: plain() of each of these, in their order.
+CREATE OR REPLACE FUNCTION recall.plain_texts(p_texts text[]) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF octet_length(array_to_string(p_texts, '')) = length(array_to_string(p_texts, '')) THEN
+        RETURN p_texts;  -- no letter of theirs can have an accent
+    END IF;
+    RETURN ARRAY(SELECT recall.plain(u.text) FROM unnest(p_texts) WITH ORDINALITY u(text, place) ORDER BY u.place);
+END $$;
+
+-- exact_names_in_query: what names_in_query finds by the letter.
+CREATE OR REPLACE FUNCTION recall.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
+RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
+LANGUAGE plpgsql STABLE ROWS 5
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_question text := recall.normalized_name(p_query);
+    v_whole text := recall.plain(v_question);
+    v_plain text[] := recall.plain_texts(p_phrases);
+    v_keys text[] := recall.key_like_words(p_query);
+BEGIN
+    -- One look for all phrases: most questions name nobody.
+    IF EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = ANY (v_plain || v_whole)) THEN
+        RETURN QUERY
+        SELECT v_question, n.name, n.memory_id, 1::double precision, true
+        FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = v_whole
+        UNION ALL
+        SELECT p.phrase, n.name, n.memory_id, 1, false
+        FROM unnest(p_phrases, v_plain) p(phrase, plain)
+        JOIN recall.name n ON n.tenant = p_tenant AND n.plain = p.plain
+        WHERE n.entity AND n.plain <> v_whole AND to_tsvector(p_language, n.name) <> '';
+    END IF;
+    IF v_keys <> '{}' THEN
+        RETURN QUERY
+        SELECT lower(k.key), k.key, m.id, 1::double precision, k.key = btrim(p_query)
+        FROM unnest(v_keys) k(key) JOIN recall.memory m ON m.tenant = p_tenant AND m.key = k.key;
+    END IF;
+    IF EXISTS (
+        SELECT FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.author IS NOT NULL AND recall.plain(lower(m.author)) COLLATE "C" >= '') THEN
+        RETURN QUERY SELECT * FROM recall.authors_in_query(p_tenant, p_language, v_question, p_phrases, v_plain);
+    END IF;
+END $$;
+
+-- authors_in_query: which of these phrases (p_plain: without accents) are what an author is called, whole or by the first name.
+CREATE OR REPLACE FUNCTION recall.authors_in_query(
+    p_tenant text, p_language regconfig, p_question text, p_phrases text[], p_plain text[]
+) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
+LANGUAGE plpgsql STABLE ROWS 5
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    RETURN QUERY
+    SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_question
+    FROM (
+        SELECT p.phrase, p.plain FROM unnest(p_phrases, p_plain) p(phrase, plain)
+        WHERE EXISTS (  -- the whole name; each way apart, for each is then one look into the index
+                SELECT FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.author IS NOT NULL
+                  AND recall.plain(lower(m.author)) COLLATE "C" = p.plain)
+           OR EXISTS (  -- the name by which it begins
+                SELECT FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.author IS NOT NULL
+                  AND recall.plain(lower(m.author)) COLLATE "C" > p.plain || ' '
+                  AND recall.plain(lower(m.author)) COLLATE "C" < p.plain || '!')
+        OFFSET 0) a
+    WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase NOT IN ('user', 'assistant', 'system', 'tool');
+END $$;
+
+-- names_in_query: the entities and authors a question names: `memory_id` of the entity (NULL for an author, whose
+-- `name` is then without accents) and how like the name the phrase is (1 = exactly, accents aside); `whole` when
+-- the question is nothing but this name. The whole question may be the title or alias of any memory, however long
+-- and whatever its characters; inside a question, stop words ("will", "the") and roles ("user") are no names, and
+-- a word that is the key of a memory names it. Misspelt names are looked for only where the question is short or
+-- has a word (a lexeme of p_unknown) that no memory holds.
+CREATE OR REPLACE FUNCTION recall.names_in_query(
+    p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}'
+) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
+LANGUAGE plpgsql STABLE ROWS 5
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET pg_trgm.similarity_threshold = 0.3 AS $$
+DECLARE
+    v_phrases text[] := recall.query_phrases(p_query);
+    v_doubtful text[];
+BEGIN
+    RETURN QUERY SELECT * FROM recall.exact_names_in_query(p_tenant, p_language, p_query, v_phrases);
+
+    IF cardinality(v_phrases) <= 6 THEN  -- up to three words
+        v_doubtful := v_phrases;
+    ELSIF cardinality(p_unknown) > 0 THEN
+        v_doubtful := ARRAY(
+            SELECT p.phrase FROM unnest(v_phrases) p(phrase)
+            WHERE tsvector_to_array(to_tsvector(p_language, p.phrase)) && p_unknown LIMIT 12);
+    ELSE
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.plain, p.plain))::double precision,
+           p.phrase = recall.normalized_name(p_query)
+    FROM (SELECT d.phrase, recall.plain(d.phrase) AS plain FROM unnest(v_doubtful) d(phrase)
+          WHERE length(d.phrase) >= 4 OFFSET 0) p
+    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.plain % p.plain AND n.plain <> p.plain
+    GROUP BY p.phrase, n.name, n.memory_id
+    ORDER BY 4 DESC, 3, 1 LIMIT 20;
+END $$;
+
+-- without_names: a question with these phrases taken out, whatever their case and with a possessive.
+CREATE OR REPLACE FUNCTION recall.without_names(p_query text, p_names text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_rest text := p_query;
+    v_name text;
+BEGIN
+    FOREACH v_name IN ARRAY p_names LOOP
+        v_rest := regexp_replace(
+            v_rest,
+            '\m' || regexp_replace(regexp_replace(v_name, '([.\\+*?\[\]^$(){}|-])', '\\\1', 'g'), ' ', '\\s+', 'g')
+                 || '(''s|’s)?(?!\w)',
+            '', 'gi');
+    END LOOP;
+    RETURN btrim(regexp_replace(v_rest, '\s+', ' ', 'g'));
+END $$;
+
+-- questions_without_names: the questions to embed, in their places (from 1): known names taken out, since they pull
+-- the vector towards whoever is named; the whole question where nothing else would be left. Also the names taken out.
+CREATE OR REPLACE FUNCTION recall.questions_without_names(p_queries text[])
+RETURNS TABLE (place int, question text, names text[])
+LANGUAGE plpgsql STABLE ROWS 1
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_language regconfig := recall.text_configuration(v_tenant);
+    v_query text;
+BEGIN
+    place := 0;
+    FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
+        PERFORM recall.check_query(v_query);
+        place := place + 1;
+        names := ARRAY(
+            SELECT n.phrase FROM recall.exact_names_in_query(v_tenant, v_language, v_query, recall.query_phrases(v_query)) n
+            GROUP BY n.phrase ORDER BY length(n.phrase) DESC, n.phrase);
+        question := recall.without_names(v_query, names);
+        IF to_tsvector(v_language, question) = '' THEN
+            question := v_query;
+            names := '{}';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- question_without_names: the same for one question.
+CREATE OR REPLACE FUNCTION recall.question_without_names(p_query text)
+RETURNS TABLE (question text, names text[])
+LANGUAGE sql STABLE ROWS 1
+SET search_path FROM CURRENT AS $$
+    SELECT q.question, q.names FROM recall.questions_without_names(ARRAY[p_query]) q
+$$;

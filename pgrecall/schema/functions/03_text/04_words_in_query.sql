@@ -1,0 +1,226 @@
+-- The words of a question: which of them memories hold, how rare each is, and what stands in for those none holds.
+
+-- prefix_query: a tsquery of every lexeme that begins with this.
+CREATE OR REPLACE FUNCTION recall.prefix_query(p_lexeme text) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (recall.lexeme_query(p_lexeme)::text || ':*')::tsquery;
+
+-- any_of: a tsquery that holds where one of these does; NULL for none.
+CREATE OR REPLACE FUNCTION recall.any_of(p_queries tsquery[]) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT string_agg('(' || q::text || ')', ' | ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
+$$;
+
+-- all_of: a tsquery that holds where all of these do; NULL for none.
+CREATE OR REPLACE FUNCTION recall.all_of(p_queries tsquery[]) RETURNS tsquery
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT string_agg('(' || q::text || ')', ' & ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
+$$;
+
+-- lexemes_of: the lexemes of a text in this language. Stop words that are written like a name ("IT", "Will" inside a
+-- sentence) are there in lower case, as `identifier`; so is every word of a text of stop words.
+CREATE OR REPLACE FUNCTION recall.lexemes_of(p_language regconfig, p_text text)
+RETURNS TABLE (word text, identifier boolean)
+LANGUAGE plpgsql STABLE ROWS 8
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_words text[] := tsvector_to_array(to_tsvector(p_language, p_text));
+BEGIN
+    -- The text index has no room for a longer one beside the tenant's mark.
+    RETURN QUERY SELECT u, false FROM unnest(v_words) u WHERE octet_length(u) <= 2040;
+    IF cardinality(v_words) > 0 AND (p_text = lower(p_text) OR p_text = upper(p_text)) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT DISTINCT lower(t.token), true
+    FROM ts_parse('default', left(p_text, 2000)) WITH ORDINALITY t(kind, token, place)
+    WHERE (cardinality(v_words) = 0
+           OR t.token <> lower(t.token) AND (t.place > 1 OR length(t.token) > 1 AND t.token = upper(t.token)))
+      AND to_tsvector(p_language, t.token) = '' AND to_tsvector(recall.configuration('simple'), t.token) <> ''
+    LIMIT 16;
+END $$;
+
+-- one_edit_away: what somebody may have meant who typed this word: two neighbouring letters swapped; in longer words
+-- one letter too many or one left out, and then one mistaken. A short word of another edit is a word of its own more
+-- often than a slip ("world" is not "word"), and so is one that begins otherwise.
+CREATE OR REPLACE FUNCTION recall.one_edit_away(p_word text) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 400
+SET search_path FROM CURRENT AS $$
+    WITH place AS (
+        SELECT n, left(p_word, n - 1) AS before, substr(p_word, n, 1) AS letter, substr(p_word, n + 1) AS after
+        FROM generate_series(1, length(p_word)) n
+    ), letter AS (
+        SELECT chr(c) AS other
+        FROM (VALUES ('[a-z]', 97, 122), ('[α-ω]', 945, 969), ('[а-я]', 1072, 1103)) script(kind, first, last),
+             generate_series(script.first, script.last) c
+        WHERE p_word ~ script.kind
+    )
+    SELECT before || left(after, 1) || letter || substr(after, 2) FROM place
+    WHERE after <> '' AND (n > 1 OR length(p_word) >= 6)
+    UNION ALL SELECT before || after FROM place WHERE n > 1 AND length(p_word) >= 6
+    UNION ALL SELECT before || letter || other || after FROM place, letter WHERE length(p_word) >= 6
+    UNION ALL SELECT before || other || after FROM place, letter WHERE n > 1 AND length(p_word) >= 7
+$$;
+
+-- word_substitutes: what stands in for a lexeme that no memory holds: the lexemes that begin with it, else those
+-- one edit away, else those with many of its trigrams, of which a swap leaves a short word few; `share` is how much
+-- each counts for, `step` how they were found. Without a row for none.
+-- Numbers have no such likeness. Before the words are counted, only beginnings are looked for.
+CREATE OR REPLACE FUNCTION recall.word_substitutes(p_tenant text, p_word text, p_counted boolean, p_similar boolean)
+RETURNS TABLE (documents bigint, query tsquery, share double precision, step text)
+LANGUAGE plpgsql STABLE ROWS 1
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET pg_trgm.similarity_threshold = 0.5 AS $$
+BEGIN
+    IF length(p_word) < 4 OR p_word ~ '[0-9]$' THEN
+        RETURN;
+    ELSIF NOT p_counted THEN
+        SELECT count(*), recall.prefix_query(p_word), 0.7, 'prefix' INTO documents, query, share, step
+        FROM (
+            SELECT FROM recall.memory m
+            WHERE recall.tenant_words(m.tenant, m.search_text)
+                  @@ recall.tenant_query(p_tenant, recall.prefix_query(p_word))
+              AND m.tenant || '' = p_tenant
+            LIMIT 10000) counted;
+    ELSE
+        SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), 0.7, 'prefix'
+        INTO documents, query, share, step
+        FROM (
+            SELECT b.word, b.documents
+            FROM (
+                SELECT l.word, l.documents FROM recall.lexeme l
+                WHERE l.tenant = p_tenant AND l.word >= p_word COLLATE "C"
+                  AND l.word < (p_word || chr(1114111)) COLLATE "C"  -- the last character there is
+                ORDER BY l.word LIMIT 500) b
+            ORDER BY length(b.word), b.documents DESC, b.word LIMIT 5) f;
+    END IF;
+    IF documents > 0 THEN
+        RETURN NEXT;
+    ELSIF p_counted AND p_similar AND p_word !~ '[0-9]' THEN
+        SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), max(f.likeness), 'similar'
+        INTO documents, query, share, step
+        FROM (
+            SELECT l.word, l.documents, greatest(similarity(l.word, p_word), 0.5)::double precision AS likeness
+            FROM recall.lexeme l
+            WHERE l.tenant = p_tenant AND length(p_word) <= 20
+              AND l.word = ANY (ARRAY(SELECT v COLLATE "C" FROM recall.one_edit_away(p_word) v))
+            ORDER BY 3 DESC, 2 DESC, 1 LIMIT 3) f;
+        IF documents > 0 THEN
+            RETURN NEXT;
+            RETURN;
+        END IF;
+        -- `tenant || ''` leaves the trigram index as the only way, and the tenant in it keeps others' words out.
+        SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), max(f.likeness), 'similar'
+        INTO documents, query, share, step
+        FROM (
+            SELECT l.word, l.documents, similarity(l.word, p_word)::double precision AS likeness
+            FROM recall.lexeme l
+            WHERE l.tenant || '' = p_tenant AND ARRAY[l.tenant] @> ARRAY[p_tenant] AND l.word % p_word
+            ORDER BY 3 DESC, 2 DESC, 1 LIMIT 3) f;
+        IF documents > 0 THEN
+            RETURN NEXT;
+        END IF;
+    END IF;
+END $$;
+
+-- query_words: the words of a question in this tenant's language, rarest first, at most 16. `documents` is how many of
+-- its memories hold one, of `total` that were counted; `query` finds them; `share` is what part of the word's weight
+-- they are worth. `step` is word (memories hold it), prefix or similar (others stand in for it), or unknown. Words
+-- that no memory holds take at most half the places that known words could fill; four are compared by spelling.
+CREATE OR REPLACE FUNCTION recall.query_words(p_tenant text, p_language regconfig, p_query text)
+RETURNS TABLE (
+    word text, documents bigint, total bigint, query tsquery, share double precision, step text
+)
+LANGUAGE plpgsql STABLE ROWS 8
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
+    v_counted boolean := v_total IS NOT NULL;
+BEGIN
+    IF NOT v_counted THEN
+        -- No statistics yet: count now, bounded, so that rare words weigh more from the first search on.
+        SELECT count(*) INTO v_total FROM (
+            SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted;
+    END IF;
+    RETURN QUERY
+    WITH asked AS MATERIALIZED (
+        SELECT w.word, w.identifier,
+               CASE WHEN v_counted THEN coalesce(l.documents, 0)
+                    ELSE recall.document_frequency(p_tenant, w.word, 10000) END AS documents
+        FROM (SELECT * FROM recall.lexemes_of(p_language, p_query) LIMIT CASE WHEN NOT v_counted THEN 64 END) w
+        LEFT JOIN recall.lexeme l ON v_counted AND l.tenant = p_tenant AND l.word = w.word
+    ), missing AS MATERIALIZED (
+        SELECT a.word, row_number() OVER (ORDER BY a.word) AS place,
+               row_number() OVER (ORDER BY length(a.word) DESC, a.word) AS by_length
+        FROM asked a WHERE a.documents = 0 AND NOT a.identifier
+    ), chosen AS MATERIALIZED (
+        SELECT c.word, c.documents, c.by_length
+        FROM (
+            SELECT a.word, a.documents, NULL::bigint AS by_length, 0 AS place FROM asked a WHERE a.documents > 0
+            UNION ALL SELECT m.word, 0, m.by_length, m.place FROM missing m) c
+        ORDER BY c.place > 8, c.documents, c.word LIMIT 16
+    ), stood_in AS (
+        SELECT c.word, r.* FROM (SELECT * FROM chosen k WHERE k.documents = 0 OFFSET 0) c
+        CROSS JOIN LATERAL recall.word_substitutes(p_tenant, c.word, v_counted, c.by_length <= 4) r
+    )
+    SELECT c.word, coalesce(r.documents, c.documents), v_total,
+           -- Newer than the counts, the word itself may be there by now.
+           coalesce(recall.lexeme_query(c.word) || r.query, recall.lexeme_query(c.word)),
+           coalesce(r.share, 1), coalesce(r.step, CASE WHEN c.documents > 0 THEN 'word' ELSE 'unknown' END)
+    FROM chosen c LEFT JOIN stood_in r ON r.word = c.word
+    ORDER BY 2, 1;
+END $$;
+
+-- phrase_query: the question as one phrase of this language; without a lexeme for stop words alone.
+CREATE OR REPLACE FUNCTION recall.phrase_query(p_language regconfig, p_query text) RETURNS tsquery
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET client_min_messages = warning AS $$
+BEGIN
+    RETURN phraseto_tsquery(p_language, p_query);
+END $$;
+
+-- hint_query: what a memory must hold: every hint, as a phrase of the tenant's language or as it is written. NULL
+-- for no hints at all; an error for an empty list and for a hint that says nothing.
+CREATE OR REPLACE FUNCTION recall.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET client_min_messages = warning AS $$
+DECLARE
+    v_language regconfig := recall.text_configuration(p_tenant);
+    v_hint text;
+    v_phrase tsquery;
+    v_written tsquery;
+    v_all tsquery;
+BEGIN
+    IF p_hints IS NULL THEN
+        RETURN NULL;
+    ELSIF cardinality(p_hints) NOT BETWEEN 1 AND 32 THEN
+        PERFORM recall.raise_invalid(format('There are %s hints; give 1 to 32, or none at all.', cardinality(p_hints)));
+    END IF;
+    FOREACH v_hint IN ARRAY p_hints LOOP
+        IF coalesce(btrim(v_hint, E' \t\r\n'), '') = '' THEN
+            PERFORM recall.raise_invalid('A hint is empty.', 'Name a term that must occur.');
+        ELSIF length(v_hint) > 1000 THEN
+            PERFORM recall.raise_invalid(
+                format('A hint has %s characters; at most 1,000 can be asked for.', length(v_hint)),
+                'Name a term that must occur.');
+        END IF;
+        v_phrase := phraseto_tsquery(v_language, v_hint);
+        v_written := phraseto_tsquery(recall.configuration('simple'), v_hint);
+        IF numnode(v_phrase) = 0 AND (numnode(v_written) = 0 OR NOT EXISTS (
+            SELECT FROM recall.memory m
+            WHERE recall.tenant_words(m.tenant, m.search_text) @@ recall.tenant_query(p_tenant, v_written)
+              AND m.tenant || '' = p_tenant)) THEN
+            PERFORM recall.raise_invalid(
+                format('The hint %L holds only stop words or punctuation.', left(v_hint, 100)),
+                'Name a term that must occur.');
+        END IF;
+        v_all := coalesce(v_all && (v_phrase || v_written), v_phrase || v_written);
+    END LOOP;
+    RETURN v_all;
+END $$;

@@ -1,0 +1,103 @@
+-- Vectors: kept apart from the texts, by tenant. Small tenants share a table whose index holds their vectors side by
+-- side, and are searched exactly; a large tenant has a table of its own, with HNSW indexes of its own. The name of such
+-- a table tells nothing, for everybody can read the catalogue.
+
+-- vector_table: where the vectors of a tenant are, as the snapshot of the caller knows it.
+CREATE OR REPLACE FUNCTION recall.vector_table(p_tenant text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN coalesce(
+        'vector_' || (SELECT h.number FROM recall.vector_home h WHERE h.tenant = p_tenant), 'vector_shared');
+END $$;
+
+-- lock_vectors_shared: keeps the vectors of a tenant in their table until this transaction ends; whoever writes any asks.
+CREATE OR REPLACE FUNCTION recall.lock_vectors_shared(p_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(recall.lock_key('vectors', p_tenant));
+END $$;
+
+-- replace_vectors: stores one vector for each of these memories, in place of what was there; raises for a memory that is not
+-- there.
+CREATE OR REPLACE FUNCTION recall.replace_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_stored bigint;
+BEGIN
+    PERFORM recall.lock_vectors_shared(p_tenant);
+    EXECUTE format(
+        'INSERT INTO recall.%I AS v (tenant, memory_id, archived, embedding) '
+        'SELECT $1, m.id, m.archived_at IS NOT NULL, u.embedding FROM unnest($2, $3) u(id, embedding) '
+        'JOIN recall.memory m ON m.tenant = $1 AND m.id = u.id ORDER BY m.id '
+        'ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = excluded.archived, embedding = excluded.embedding',
+        recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
+    GET DIAGNOSTICS v_stored = ROW_COUNT;
+    IF v_stored < cardinality(p_ids) THEN
+        PERFORM recall.raise_invalid('a vector is of a memory that is not there');
+    END IF;
+END $$;
+
+-- sync_vectors: makes the vectors of these memories agree with them: none where the text is another since, and
+-- `archived` as they are.
+CREATE OR REPLACE FUNCTION recall.sync_vectors(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_table text;
+BEGIN
+    IF cardinality(p_ids) = 0 THEN
+        RETURN;
+    END IF;
+    PERFORM recall.lock_vectors_shared(p_tenant);
+    v_table := recall.vector_table(p_tenant);
+    EXECUTE format(
+        'DELETE FROM recall.%I v USING recall.memory m WHERE v.tenant = $1 AND v.memory_id = ANY ($2) '
+        'AND m.tenant = $1 AND m.id = v.memory_id AND m.embedded_with IS NULL', v_table) USING p_tenant, p_ids;
+    EXECUTE format(
+        'UPDATE recall.%I v SET archived = NOT v.archived FROM recall.memory m '
+        'WHERE v.tenant = $1 AND v.memory_id = ANY ($2) AND m.tenant = $1 AND m.id = v.memory_id '
+        'AND v.archived <> (m.archived_at IS NOT NULL)', v_table) USING p_tenant, p_ids;
+END $$;
+
+-- delete_vector: trigger that takes the vector of a memory with it, however it is deleted.
+CREATE OR REPLACE FUNCTION recall.delete_vector() RETURNS trigger
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall.lock_vectors_shared(OLD.tenant);
+    EXECUTE format('DELETE FROM recall.%I v WHERE v.tenant = $1 AND v.memory_id = $2', recall.vector_table(OLD.tenant))
+    USING OLD.tenant, OLD.id;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER memory_vector_deleted AFTER DELETE ON recall.memory
+FOR EACH ROW WHEN (OLD.embedded_with IS NOT NULL) EXECUTE FUNCTION recall.delete_vector();
+
+-- stored_vectors: the vectors of these memories (NULL: of all) of a tenant, and which embedder made them; by id.
+CREATE OR REPLACE FUNCTION recall.stored_vectors(p_tenant text, p_ids bigint[])
+RETURNS TABLE (id bigint, embedded_with text, embedding halfvec, archived boolean)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT m.id, m.embedded_with, v.embedding, v.archived FROM recall.%I v '
+        'JOIN recall.memory m ON m.tenant = $1 AND m.id = v.memory_id WHERE v.tenant = $1%s ORDER BY v.memory_id',
+        recall.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
+    USING p_tenant, p_ids;
+END $$;
+
+-- similarities_to_vector: the cosine of each of these memories with a vector. Those without a vector are left out, as are
+-- vectors of length zero, which are like nothing.
+CREATE OR REPLACE FUNCTION recall.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
+RETURNS TABLE (id bigint, similarity double precision)
+LANGUAGE plpgsql STABLE ROWS 100
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT x.memory_id, 1 - x.distance FROM (SELECT v.memory_id, v.embedding <=> $3 AS distance '
+        'FROM recall.%I v WHERE v.tenant = $1 AND v.memory_id = ANY ($2) OFFSET 0) x WHERE x.distance <> ''NaN''',
+        recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embedding;
+END $$;

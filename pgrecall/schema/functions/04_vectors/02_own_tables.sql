@@ -1,0 +1,87 @@
+-- Homes of vectors: a tenant of more than 4,000 gets a table of its own. Up to there an exact search of vectors that lie
+-- side by side is as fast as an index, and finds everything.
+
+-- move_vectors_to_own_table: moves the vectors of this tenant to a table of its own where there are more than p_more_than of them and
+-- they have none; returns how many moved. Others go on meanwhile; those who write this tenant's wait at the end.
+CREATE OR REPLACE FUNCTION recall.move_vectors_to_own_table(p_more_than int DEFAULT 4000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_number bigint;
+    v_table text;
+BEGIN
+    PERFORM recall.require_between(p_more_than, 0, 1000000000, 'p_more_than');
+    PERFORM pg_advisory_xact_lock(recall.lock_key('house', v_tenant));
+    IF recall.vector_table(v_tenant) <> 'vector_shared' OR (
+        SELECT count(*) FROM (
+            SELECT FROM recall.vector_shared v WHERE v.tenant = v_tenant LIMIT p_more_than + 1) counted) <= p_more_than THEN
+        RETURN 0;
+    END IF;
+    v_number := nextval(pg_get_serial_sequence('recall.vector_home', 'number'));
+    v_table := 'vector_' || v_number;
+    PERFORM recall.build_vector_table(v_tenant, v_table);
+    RETURN recall.switch_vector_table(v_tenant, v_table, v_number);
+END $$;
+
+-- lock_vectors_exclusive: waits until nobody else writes vectors of this tenant, and lets nobody until the transaction ends. It
+-- gives way again and again, before Postgres would take those who wait for it and it for a deadlock.
+CREATE OR REPLACE FUNCTION recall.lock_vectors_exclusive(p_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET lock_timeout = '400ms' AS $$
+BEGIN
+    FOR v_try IN 1 .. 12 LOOP
+        BEGIN
+            PERFORM pg_advisory_xact_lock(recall.lock_key('vectors', p_tenant));
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            PERFORM pg_sleep(0.1);
+        END;
+    END LOOP;
+    RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
+        MESSAGE = 'The vectors of this tenant were being written for as long as this was tried.',
+        HINT = 'They stay where they are and are found as before; try again later.';
+END $$;
+
+-- build_vector_table: makes a table of this name with a copy of what the shared one holds of a tenant, and its indexes.
+CREATE OR REPLACE FUNCTION recall.build_vector_table(p_tenant text, p_table text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE recall.%I (LIKE recall.vector_shared INCLUDING DEFAULTS)', p_table);
+    PERFORM recall.protect_table(format('recall.%I', p_table)::regclass);
+    EXECUTE format(
+        'INSERT INTO recall.%I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 ORDER BY v.memory_id', p_table)
+    USING p_tenant;
+    EXECUTE format('ALTER TABLE recall.%I ADD CONSTRAINT %I PRIMARY KEY (tenant, memory_id)', p_table, p_table || '_pkey');
+    EXECUTE format(
+        'CREATE INDEX %I ON recall.%I USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 128) '
+        'WHERE NOT archived', p_table || '_live_idx', p_table);
+    EXECUTE format(
+        'CREATE INDEX %I ON recall.%I USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 128) '
+        'WHERE archived', p_table || '_archived_idx', p_table);
+END $$;
+
+-- switch_vector_table: makes that table the home of a tenant's vectors, with what has changed since it was copied; returns how many
+-- there are. Nobody writes vectors of this tenant from here to the end of the transaction.
+CREATE OR REPLACE FUNCTION recall.switch_vector_table(p_tenant text, p_table text, p_number bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_moved bigint;
+BEGIN
+    PERFORM recall.lock_vectors_exclusive(p_tenant);
+    EXECUTE format(
+        'DELETE FROM recall.%I h WHERE NOT EXISTS (SELECT FROM recall.vector_shared v '
+        'WHERE v.tenant = $1 AND v.memory_id = h.memory_id AND v.archived = h.archived AND v.embedding = h.embedding)',
+        p_table) USING p_tenant;
+    EXECUTE format(
+        'INSERT INTO recall.%1$I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 AND NOT EXISTS ('
+        'SELECT FROM recall.%1$I h WHERE h.tenant = $1 AND h.memory_id = v.memory_id)', p_table) USING p_tenant;
+    DELETE FROM recall.vector_shared v WHERE v.tenant = p_tenant;
+    GET DIAGNOSTICS v_moved = ROW_COUNT;
+    EXECUTE format('ANALYZE recall.%I', p_table);
+    INSERT INTO recall.vector_home (tenant, number) OVERRIDING SYSTEM VALUE VALUES (p_tenant, p_number);
+    RETURN v_moved;
+END $$;

@@ -1,0 +1,91 @@
+-- Embeddings made after the fact: of memories stored from plain SQL, and of all when the model changes.
+
+-- unembedded: up to p_limit memories after the id p_after that have no embedding or, where p_model is given, not one
+-- of that model: what a worker needs to embed them; by id. Archived ones too, which can be asked for as well.
+CREATE OR REPLACE FUNCTION recall.unembedded(
+    p_after bigint DEFAULT 0, p_limit int DEFAULT 64, p_model text DEFAULT NULL
+) RETURNS TABLE (id bigint, title text, body text, content_hash text)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    -- Two statements, so that each has its index.
+    IF p_model IS NULL THEN
+        RETURN QUERY
+        SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
+        WHERE m.tenant = recall.current_tenant() AND m.id > p_after AND m.embedded_with IS NULL
+        ORDER BY m.id LIMIT recall.require_limit(p_limit);
+    ELSE
+        RETURN QUERY
+        SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
+        WHERE m.tenant = recall.current_tenant() AND m.id > p_after
+          AND m.embedded_with IS DISTINCT FROM p_model
+        ORDER BY m.id LIMIT recall.require_limit(p_limit);
+    END IF;
+END $$;
+
+-- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding}, made by the embedder p_model; returns
+-- how many. A memory whose text is no longer what was embedded is left for the next run.
+CREATE OR REPLACE FUNCTION recall.store_embeddings(p_items jsonb, p_model text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_dimensions int := recall.setting_value('*', 'embedding.dimensions')::int;
+    v_bad record;
+    v_ids bigint[];
+    v_embeddings halfvec[];
+BEGIN
+    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
+        PERFORM recall.raise_invalid('The embeddings must be a JSON array of objects.');
+    ELSIF coalesce(p_model, '') = '' THEN
+        PERFORM recall.raise_invalid('These embeddings come without the name of their embedder.',
+            'Name the model, so that vectors of two models are never compared.');
+    END IF;
+    PERFORM recall.require_embedder(p_model);
+    SELECT i.id, recall.vector_problem(i.embedding, v_dimensions) AS problem INTO v_bad
+    FROM jsonb_to_recordset(p_items) AS i(id bigint, embedding text)
+    WHERE recall.vector_problem(i.embedding, v_dimensions) IS NOT NULL ORDER BY i.id LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('Memory %s cannot be embedded: %s.', v_bad.id, v_bad.problem));
+    END IF;
+    WITH fitting AS MATERIALIZED (
+        SELECT m.id, i.embedding::halfvec AS embedding
+        FROM jsonb_to_recordset(p_items) AS i(id bigint, content_hash text, embedding text)
+        JOIN recall.memory m ON m.tenant = v_tenant AND m.id = i.id AND m.content_hash = i.content_hash
+        WHERE i.embedding IS NOT NULL AND m.embedded_with IS DISTINCT FROM p_model
+        ORDER BY m.id FOR NO KEY UPDATE OF m
+    ), stored AS (
+        UPDATE recall.memory m SET embedded_with = p_model
+        FROM fitting f WHERE m.tenant = v_tenant AND m.id = f.id
+        RETURNING m.id, f.embedding
+    )
+    SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.embedding) INTO v_ids, v_embeddings FROM stored s;
+    PERFORM recall.replace_vectors(v_tenant, v_ids, v_embeddings);
+    RETURN cardinality(v_ids);
+END $$;
+
+-- begin_reembedding: makes p_model the embedder of this database, of the same dimensions; returns the one before,
+-- NULL when there was none. From then on vectors of the old one are refused; the job reembed replaces those there are.
+CREATE OR REPLACE FUNCTION recall.begin_reembedding(p_model text, p_dimensions int) RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_dimensions int := recall.setting_value('*', 'embedding.dimensions')::int;
+    v_before text;
+BEGIN
+    PERFORM recall.require_any_tenant('change the embedder');
+    IF coalesce(btrim(p_model), '') = '' THEN
+        PERFORM recall.raise_invalid('The new embedder has no name.', 'Name the model.');
+    ELSIF p_dimensions IS DISTINCT FROM v_dimensions THEN
+        PERFORM recall.raise_invalid(
+            format('The embedder %L gives %s dimensions, this database keeps %s.',
+                   left(p_model, 200), coalesce(p_dimensions::text, 'no'), v_dimensions),
+            'Choose an embedder of as many dimensions, or make another database for this one and import again.');
+    END IF;
+    SELECT s.value #>> '{}' INTO v_before FROM recall.setting s
+    WHERE s.tenant = '*' AND s.name = 'embedding.model' FOR UPDATE;
+    INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'embedding.model', to_jsonb(p_model))
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value WHERE setting.value <> excluded.value;
+    RETURN v_before;
+END $$;

@@ -1,0 +1,187 @@
+-- The vitality mathematics over the activation row. Sources: Anderson & Schooler (1991) for the power law,
+-- Petrov (2006) for the hybrid. Inlined functions carry no SET clause, which would forbid inlining;
+-- their bodies are parsed once, at creation, so no later search_path can change what they call.
+
+-- tail_mean: the mean of x^-d for x uniform on [p_newest, p_oldest], any unit; of an empty stretch, its newer end.
+-- The textbook quotient where it keeps all but a digit; near d = 1 and over short stretches, where it would lose them,
+-- (ab)^(-d/2) * shc((1-d) y) / shc(y), y = ln(b/a)/2, shc(x) = sinh(x)/x, which is right for every d > 0 but dearer.
+CREATE OR REPLACE FUNCTION recall.tail_mean(
+    p_newest double precision, p_oldest double precision, p_decay double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN p_oldest >= 2::double precision * p_newest AND abs(1 - p_decay) >= 0.1::double precision THEN
+        (power(p_oldest, 1 - p_decay) - power(p_newest, 1 - p_decay)) / ((1 - p_decay) * (p_oldest - p_newest))
+    WHEN p_oldest <= p_newest THEN power(p_newest, -p_decay)
+    WHEN p_decay = 1 THEN (ln(p_oldest / p_newest) / 2) / sinh(ln(p_oldest / p_newest) / 2) / sqrt(p_newest * p_oldest)
+    ELSE power(p_newest * p_oldest, -p_decay / 2) * sinh((1 - p_decay) * ln(p_oldest / p_newest) / 2)
+         / ((1 - p_decay) * sinh(ln(p_oldest / p_newest) / 2))
+END;
+
+-- decayed_access: what an access at p_at still counts at p_now: its age, at least p_min_age, to the power -p_decay.
+CREATE OR REPLACE FUNCTION recall.decayed_access(
+    p_at double precision, p_decay double precision, p_now double precision, p_min_age double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN power(CASE WHEN p_at < p_now - p_min_age THEN p_now - p_at ELSE p_min_age END, -p_decay);
+
+-- power_sum: the decayed sum of accesses at p_now, each age (any unit, at least p_min_age) to the power -p_decay: the
+-- newest ones exactly (p_t2..p_t8 may be NULL, from one on all), the p_n - k older as an even tail down to p_first.
+-- Flat on purpose: a sub-select would keep it from being inlined (31 times slower a row). Nested, so that what was used
+-- once or twice, as most memories were, is done after the second look.
+CREATE OR REPLACE FUNCTION recall.power_sum(
+    p_n bigint, p_first double precision,
+    p_t1 double precision, p_t2 double precision, p_t3 double precision, p_t4 double precision,
+    p_t5 double precision, p_t6 double precision, p_t7 double precision, p_t8 double precision,
+    p_decay double precision, p_now double precision, p_min_age double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    recall.decayed_access(p_t1, p_decay, p_now, p_min_age)
+    + CASE WHEN p_t2 IS NULL THEN 0 ELSE recall.decayed_access(p_t2, p_decay, p_now, p_min_age)
+    + CASE WHEN p_t3 IS NULL THEN 0 ELSE recall.decayed_access(p_t3, p_decay, p_now, p_min_age)
+    + CASE WHEN p_t4 IS NULL THEN 0 ELSE recall.decayed_access(p_t4, p_decay, p_now, p_min_age)
+    + CASE WHEN p_t5 IS NULL THEN 0 ELSE recall.decayed_access(p_t5, p_decay, p_now, p_min_age)
+    + CASE WHEN p_t6 IS NULL THEN 0 ELSE recall.decayed_access(p_t6, p_decay, p_now, p_min_age)
+    + CASE WHEN p_t7 IS NULL THEN 0 ELSE recall.decayed_access(p_t7, p_decay, p_now, p_min_age)
+    + CASE WHEN p_t8 IS NULL THEN 0 ELSE recall.decayed_access(p_t8, p_decay, p_now, p_min_age)
+      END END END END END END END
+    + CASE WHEN p_n <= num_nonnulls(p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8) THEN 0
+      ELSE (p_n - num_nonnulls(p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8)) * recall.tail_mean(
+          greatest(p_now - coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1), p_min_age),
+          greatest(p_now - p_first, p_min_age), p_decay) END;
+
+-- inverse_root_sum: power_sum where the decay is 1/2, as it is unless a layer says otherwise, and the newest access is as old as
+-- the least age that counts: roots cost a third of a power, and no age needs to be compared.
+CREATE OR REPLACE FUNCTION recall.inverse_root_sum(
+    p_n bigint, p_first double precision,
+    p_t1 double precision, p_t2 double precision, p_t3 double precision, p_t4 double precision,
+    p_t5 double precision, p_t6 double precision, p_t7 double precision, p_t8 double precision,
+    p_now double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    1 / sqrt(p_now - p_t1)
+    + CASE WHEN p_t2 IS NULL THEN 0 ELSE 1 / sqrt(p_now - p_t2)
+    + CASE WHEN p_t3 IS NULL THEN 0 ELSE 1 / sqrt(p_now - p_t3)
+    + CASE WHEN p_t4 IS NULL THEN 0 ELSE 1 / sqrt(p_now - p_t4)
+    + CASE WHEN p_t5 IS NULL THEN 0 ELSE 1 / sqrt(p_now - p_t5)
+    + CASE WHEN p_t6 IS NULL THEN 0 ELSE 1 / sqrt(p_now - p_t6)
+    + CASE WHEN p_t7 IS NULL THEN 0 ELSE 1 / sqrt(p_now - p_t7)
+    + CASE WHEN p_t8 IS NULL THEN 0 ELSE 1 / sqrt(p_now - p_t8)
+      END END END END END END END
+    + CASE WHEN p_n <= num_nonnulls(p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8) THEN 0
+      ELSE 2 * (p_n - num_nonnulls(p_t1, p_t2, p_t3, p_t4, p_t5, p_t6, p_t7, p_t8))
+           / (sqrt(p_now - coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1))
+              + sqrt(p_now - least(p_first, coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1)))) END;
+
+-- link_stretch: how many times slower a memory ages for the live memories that refer to it: 1 to 2 by default.
+CREATE OR REPLACE FUNCTION recall.link_stretch(p_in_degree int, w recall.weights) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1 + w.stretch_per_link * CASE WHEN p_in_degree < w.stretch_links THEN p_in_degree ELSE w.stretch_links END;
+
+-- power_sum_scale: what a sum of powers of seconds is multiplied by, for the days of the memory's own clock.
+CREATE OR REPLACE FUNCTION recall.power_sum_scale(a recall.activation, w recall.weights) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN power(a.clock / (86400 * recall.link_stretch(a.in_degree, w)), -a.decay);
+
+-- decayed_spread: a stored spreading boost after p_days of halving every p_half_life days.
+CREATE OR REPLACE FUNCTION recall.decayed_spread(
+    p_stored double precision, p_days double precision, p_half_life double precision DEFAULT 7
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN least(p_stored, 1)
+    * power(2::double precision, -least(greatest(p_days, 0) / p_half_life, 300));
+
+-- decayed_revival: what a link gained p_days ago still adds: exp(-p_rate * days), nothing from p_until days on.
+CREATE OR REPLACE FUNCTION recall.decayed_revival(
+    p_days double precision, p_until double precision DEFAULT 23.02585092994046,
+    p_rate double precision DEFAULT 0.2
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_days < p_until THEN exp(-least(p_rate * greatest(p_days, 0), 300)) ELSE 0 END;
+
+-- spread_term: what spreading adds to S.
+CREATE OR REPLACE FUNCTION recall.spread_term(
+    a recall.activation, w recall.weights, p_now double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN a.spread > 0 AND a.spread_at IS NOT NULL
+    THEN w.spread_weight
+         * recall.decayed_spread(a.spread, (p_now - a.spread_at) / 86400, w.spread_half_life_days)
+    ELSE 0 END;
+
+-- revival_term: what the newest link adds to S.
+CREATE OR REPLACE FUNCTION recall.revival_term(
+    a recall.activation, w recall.weights, p_now double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN a.last_linked_at > p_now - 86400 * w.revival_days
+    THEN w.revival_weight
+         * recall.decayed_revival((p_now - a.last_linked_at) / 86400, w.revival_days, w.revival_rate)
+    ELSE 0 END;
+
+-- activation_sum: S of one activation row at p_now (epoch seconds); B = ln S, vitality = S / (1 + S).
+CREATE OR REPLACE FUNCTION recall.activation_sum(
+    a recall.activation, w recall.weights, p_now double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN
+    CASE WHEN a.decay = 0.5::double precision AND a.t1 <= p_now - 60 THEN
+        sqrt(86400 * recall.link_stretch(a.in_degree, w) / a.clock)
+        * recall.inverse_root_sum(a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, p_now)
+    ELSE
+        recall.power_sum_scale(a, w)
+        * recall.power_sum(
+            a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, p_now, 60::double precision)
+    END
+    + recall.spread_term(a, w, p_now)
+    + recall.revival_term(a, w, p_now);
+
+-- zone_of: the zone of a retention in a layer, half-open: active from its first bound, archived below the last.
+CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision, l recall.layer_in_force) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN p_retention >= l.active THEN 'active'
+    WHEN p_retention >= l.stale THEN 'stale'
+    WHEN p_retention >= l.fading THEN 'fading'
+    ELSE 'archived'
+END;
+
+-- retention_of: vitality with the protection floor applied; for zones and pruning, never for ranking.
+CREATE OR REPLACE FUNCTION recall.retention_of(
+    p_vitality double precision, p_floored boolean, w recall.weights
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_floored THEN greatest(p_vitality, w.protection_floor) ELSE p_vitality END;
+
+-- vitality_terms: every term of one row's S at p_now, and what follows from them; one row. Inlined.
+CREATE OR REPLACE FUNCTION recall.vitality_terms(
+    a recall.activation, p_pinned boolean, l recall.layer_in_force, w recall.weights, p_now timestamptz
+) RETURNS TABLE (
+    accesses bigint, recent double precision, tail double precision, spread double precision,
+    revival double precision, activation double precision, base double precision,
+    vitality double precision, retention double precision, zone text
+)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH sums AS MATERIALIZED (
+        SELECT h.held, recall.power_sum_scale(a, w) AS scale,
+               recall.power_sum(
+                   h.held, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, recall.epoch(p_now),
+                   60::double precision) AS recent,
+               recall.activation_sum(a, w, recall.epoch(p_now)) AS activation,
+               recall.spread_term(a, w, recall.epoch(p_now)) AS spread,
+               recall.revival_term(a, w, recall.epoch(p_now)) AS revival
+        FROM (SELECT num_nonnulls(a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8) AS held) h
+    ), weighed AS MATERIALIZED (
+        SELECT s.*, s.activation / (1 + s.activation) AS vitality FROM sums s
+    )
+    SELECT a.n, x.scale * x.recent,
+           CASE WHEN a.n > x.held
+                THEN greatest(x.activation - x.scale * x.recent - x.spread - x.revival, 0) ELSE 0 END,
+           x.spread, x.revival, x.activation, ln(x.activation), x.vitality,
+           recall.retention_of(x.vitality, a.protected OR p_pinned, w),
+           recall.zone_of(recall.retention_of(x.vitality, a.protected OR p_pinned, w), l)
+    FROM weighed x;
+END;

@@ -1,0 +1,82 @@
+-- Layers in force, and what is recomputed from time to time: medians and cached vitality.
+
+-- effective_layers: every layer this tenant can use, by name: the clock and decay its rates stand for, the bounds of
+-- its zones, and the median base-level activation of its live memories when last computed (0 before).
+CREATE OR REPLACE FUNCTION recall.effective_layers(p_tenant text) RETURNS SETOF recall.layer_in_force
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT DISTINCT ON (l.name)
+           l.name,
+           CASE l.reading WHEN 'clock' THEN l.metabolic_rate ELSE 1 END,
+           CASE l.reading WHEN 'clock' THEN l.base_decay ELSE l.base_decay * l.metabolic_rate END,
+           l.birth_weight, l.active, l.stale, l.fading,
+           coalesce(m.base, 0)
+    FROM recall.layer l
+    LEFT JOIN recall.layer_median m ON m.tenant = p_tenant AND m.layer = l.name
+    WHERE l.tenant IN (p_tenant, '*')
+    ORDER BY l.name, l.tenant = '*';
+END;
+
+-- refresh_medians: recomputes for each layer the median of B over this tenant's live memories, which is what
+-- search measures a memory's liveliness against, so that layers of different pace compare.
+CREATE OR REPLACE FUNCTION recall.refresh_medians(p_now timestamptz DEFAULT now()) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_now double precision := recall.epoch(recall.require_moment(p_now));
+    v_weights recall.weights := recall.vitality_weights(v_tenant);
+BEGIN
+    INSERT INTO recall.layer_median (tenant, layer, base, computed_at)
+    SELECT v_tenant, m.layer,
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(recall.activation_sum(a, v_weights, v_now))), p_now
+    FROM recall.memory m
+    JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+    WHERE m.tenant = v_tenant AND m.archived_at IS NULL
+    GROUP BY m.layer ORDER BY m.layer
+    ON CONFLICT (tenant, layer) DO UPDATE SET base = excluded.base, computed_at = excluded.computed_at;
+END $$;
+
+-- refresh_statistics: what search compares with, recomputed: document frequencies and layer medians.
+-- Returns how many live memories were counted.
+CREATE OR REPLACE FUNCTION recall.refresh_statistics(p_now timestamptz DEFAULT now()) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall.refresh_medians(p_now);
+    RETURN recall.refresh_lexemes();
+END $$;
+
+-- vitality_at: vitality of one activation row at p_now, S / (1 + S) written so that S stands in it once.
+CREATE OR REPLACE FUNCTION recall.vitality_at(
+    a recall.activation, w recall.weights, p_now double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1 / (1 + 1 / recall.activation_sum(a, w, p_now));
+
+-- refresh_vitality: brings the cached vitality of up to p_limit memories with ids above p_after up to p_now; reports
+-- read it, ranking never does; a zone follows from it where one is read. Returns the last id looked at, NULL when there
+-- were none left.
+CREATE OR REPLACE FUNCTION recall.refresh_vitality(
+    p_after bigint DEFAULT 0, p_limit int DEFAULT 10000, p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_custom_plan
+-- Rows change in the order of their ids, as everywhere, so that no two calls can deadlock.
+SET enable_seqscan = off
+SET enable_bitmapscan = off AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_weights recall.weights := recall.vitality_weights(v_tenant);
+    v_now double precision := recall.epoch(recall.require_moment(p_now));
+    v_last bigint;
+BEGIN
+    -- From the index of memories: activations change too often to be left unread.
+    SELECT max(b.id) INTO v_last FROM (
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = v_tenant AND m.id > p_after ORDER BY m.id LIMIT recall.require_limit(p_limit)) b;
+    UPDATE recall.activation a SET vitality = recall.vitality_at(a, v_weights, v_now), computed_at = p_now
+    WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last;
+    RETURN v_last;
+END $$;

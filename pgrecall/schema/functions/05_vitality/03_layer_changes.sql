@@ -1,0 +1,230 @@
+-- Layers as they can be changed: a tenant's own row of a layer takes the place of the database's, and the
+-- activations of its memories follow at once.
+
+-- effective_layer: the row of a layer that applies to a tenant, as its own; where there is none, the row a new one has.
+CREATE OR REPLACE FUNCTION recall.effective_layer(p_tenant text, p_name text) RETURNS recall.layer
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_populate_record(NULL::recall.layer, coalesce(
+               (SELECT to_jsonb(l) FROM recall.layer l
+                WHERE l.tenant IN (p_tenant, '*') AND l.name = p_name ORDER BY l.tenant = '*' LIMIT 1),
+               '{"metabolic_rate": 1, "reading": "clock", "base_decay": 0.5, "birth_weight": 1,
+                 "profile": "balanced", "active": 0.6, "stale": 0.3, "fading": 0.1}')
+           || jsonb_build_object('tenant', p_tenant, 'name', p_name))
+$$;
+
+-- layers: every layer this tenant can use, with all that is set of it, what its rates come to, and whose it is.
+CREATE OR REPLACE FUNCTION recall.layers()
+RETURNS TABLE (
+    name text, metabolic_rate double precision, reading text, base_decay double precision,
+    clock double precision, decay double precision, birth_weight double precision, active double precision,
+    stale double precision, fading double precision, profile text, median_base double precision, source text
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT f.name, r.metabolic_rate, r.reading, r.base_decay, f.clock, f.decay, r.birth_weight, r.active,
+           r.stale, r.fading, r.profile, f.median_base, CASE WHEN o.name IS NULL THEN 'database' ELSE 'tenant' END
+    FROM (SELECT recall.current_tenant() AS tenant OFFSET 0) c
+    CROSS JOIN LATERAL recall.effective_layers(c.tenant) f
+    CROSS JOIN LATERAL recall.effective_layer(c.tenant, f.name) r
+    LEFT JOIN recall.layer o ON o.tenant = c.tenant AND o.name = f.name
+    ORDER BY f.name
+$$;
+
+-- check_layer: raises for a layer that cannot be: its name, its rates, its thresholds.
+CREATE OR REPLACE FUNCTION recall.check_layer(l recall.layer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_decay double precision := l.base_decay * CASE l.reading WHEN 'exponent' THEN l.metabolic_rate ELSE 1 END;
+BEGIN
+    IF coalesce(length(l.name), 0) NOT BETWEEN 1 AND 100 THEN
+        PERFORM recall.raise_invalid(
+            format('The name of a layer has 1 to 100 characters, not %s.', coalesce(length(l.name), 0)));
+    ELSIF l.name <> btrim(l.name) OR l.name ~ '[[:cntrl:]]' THEN
+        PERFORM recall.raise_invalid(
+            format('The layer name %L holds control characters or has a space at an end.', l.name));
+    ELSIF l.reading NOT IN ('clock', 'exponent') THEN
+        PERFORM recall.raise_invalid(
+            format('The reading %L of layer %L is unknown.', left(l.reading, 100), l.name), 'Use clock or exponent.');
+    ELSIF NOT l.metabolic_rate BETWEEN 0.001 AND 1000 THEN
+        PERFORM recall.raise_invalid(format('The metabolic rate of layer %L is %s; it must lie between 0.001 and 1000.',
+            l.name, l.metabolic_rate));
+    ELSIF NOT l.base_decay BETWEEN 0.001 AND 10 THEN
+        PERFORM recall.raise_invalid(format('The base decay of layer %L is %s; it must lie between 0.001 and 10.',
+            l.name, l.base_decay));
+    ELSIF NOT v_decay BETWEEN 0.0001 AND 10 THEN
+        PERFORM recall.raise_invalid(
+            format('Rate %s times base decay %s make the decay of layer %L %s; it must lie between 0.0001 and 10.',
+                   l.metabolic_rate, l.base_decay, l.name, v_decay),
+            'Choose a smaller rate, or the reading clock.');
+    ELSIF NOT l.birth_weight BETWEEN 1 AND 100 THEN
+        PERFORM recall.raise_invalid(format('The birth weight of layer %L is %s; it must lie between 1 and 100.',
+            l.name, l.birth_weight));
+    ELSIF NOT (1 > l.active AND l.active > l.stale AND l.stale > l.fading AND l.fading > 0) THEN
+        PERFORM recall.raise_invalid(
+            format('The thresholds of layer %L are active %s, stale %s, fading %s; they must fall from below 1 '
+                   'to above 0.', l.name, l.active, l.stale, l.fading));
+    ELSIF length(l.profile) NOT BETWEEN 1 AND 100 THEN
+        PERFORM recall.raise_invalid(
+            format('The profile of a layer has 1 to 100 characters, not %s.', length(l.profile)));
+    END IF;
+END $$;
+
+-- lock_layers: waits for other changes of this tenant's layers and for those that hold them, and makes the next ones
+-- wait until this transaction ends.
+CREATE OR REPLACE FUNCTION recall.lock_layers(p_tenant text) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT pg_advisory_xact_lock(recall.lock_key('layers', p_tenant))
+$$;
+
+-- store_layer: keeps a layer as the row of its tenant, once it is checked.
+CREATE OR REPLACE FUNCTION recall.store_layer(l recall.layer) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall.check_layer(l);
+    INSERT INTO recall.layer SELECT l.*
+    ON CONFLICT (tenant, name) DO UPDATE SET
+        metabolic_rate = excluded.metabolic_rate, reading = excluded.reading, base_decay = excluded.base_decay,
+        birth_weight = excluded.birth_weight, profile = excluded.profile, active = excluded.active,
+        stale = excluded.stale, fading = excluded.fading;
+END $$;
+
+-- retune_layers: gives the memories of these layers the clock and decay that are in force now, and the medians
+-- that search measures them against; returns how many memories it changed.
+CREATE OR REPLACE FUNCTION recall.retune_layers(p_tenant text, p_layers text[], p_now timestamptz) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_ids bigint[];
+BEGIN
+    v_ids := ARRAY(
+        SELECT a.memory_id
+        FROM recall.memory m
+        JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+        JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = m.id
+        WHERE m.tenant = p_tenant AND m.layer = ANY (p_layers)
+          AND (a.decay, a.clock) IS DISTINCT FROM (l.decay, l.clock)
+        ORDER BY a.memory_id FOR NO KEY UPDATE OF a);
+    IF cardinality(v_ids) > 0 THEN
+        PERFORM recall.retune_memories(p_tenant, v_ids);
+        -- Of a layer without live memories none is computed, and the one there is belongs to the old rates.
+        DELETE FROM recall.layer_median d WHERE d.tenant = p_tenant AND d.layer = ANY (p_layers);
+        PERFORM recall.refresh_medians(p_now);
+    END IF;
+    RETURN cardinality(v_ids);
+END $$;
+
+-- set_layer: creates or changes this tenant's own row of a layer; NULL keeps what applies now, or of a new layer
+-- the default. Returns how many memories age differently from now on. A birth weight counts for new memories.
+CREATE OR REPLACE FUNCTION recall.set_layer(
+    p_name text, p_metabolic_rate double precision DEFAULT NULL, p_reading text DEFAULT NULL,
+    p_base_decay double precision DEFAULT NULL, p_birth_weight double precision DEFAULT NULL,
+    p_active double precision DEFAULT NULL, p_stale double precision DEFAULT NULL,
+    p_fading double precision DEFAULT NULL, p_profile text DEFAULT NULL, p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_layer recall.layer;
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.lock_layers(v_tenant);
+    v_layer := recall.effective_layer(v_tenant, p_name);
+    v_layer.metabolic_rate := coalesce(p_metabolic_rate, v_layer.metabolic_rate);
+    v_layer.reading := coalesce(p_reading, v_layer.reading);
+    v_layer.base_decay := coalesce(p_base_decay, v_layer.base_decay);
+    v_layer.birth_weight := coalesce(p_birth_weight, v_layer.birth_weight);
+    v_layer.active := coalesce(p_active, v_layer.active);
+    v_layer.stale := coalesce(p_stale, v_layer.stale);
+    v_layer.fading := coalesce(p_fading, v_layer.fading);
+    v_layer.profile := coalesce(p_profile, v_layer.profile);
+    PERFORM recall.store_layer(v_layer);
+    RETURN recall.retune_layers(v_tenant, ARRAY[p_name], p_now);
+END $$;
+
+-- drop_layer: takes this tenant's own row of a layer away, so that the database's applies again; false when there
+-- was none. Refused when the database has no such layer and memories are in it.
+CREATE OR REPLACE FUNCTION recall.drop_layer(p_name text, p_now timestamptz DEFAULT now()) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_general boolean;
+    v_memories bigint;
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.lock_layers(v_tenant);
+    v_general := EXISTS (SELECT FROM recall.layer l WHERE l.tenant = '*' AND l.name = p_name);
+    DELETE FROM recall.layer l WHERE l.tenant = v_tenant AND l.name = p_name;
+    IF NOT FOUND AND NOT v_general THEN
+        PERFORM recall.raise_invalid(format('There is no layer %L.', left(p_name, 100)), format('There are %s.', (
+            SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM recall.effective_layers(v_tenant) l)));
+    ELSIF NOT FOUND THEN
+        RETURN false;
+    ELSIF NOT v_general THEN
+        SELECT count(*) INTO v_memories FROM recall.memory m WHERE m.tenant = v_tenant AND m.layer = p_name;
+        IF v_memories > 0 THEN
+            PERFORM recall.raise_invalid(
+                format('Layer %L cannot go: %s, and the database has no layer of that name.', p_name,
+                       CASE v_memories WHEN 1 THEN '1 memory is in it' ELSE v_memories || ' memories are in it' END),
+                'Store them in another layer first.');
+        END IF;
+        DELETE FROM recall.layer_median d WHERE d.tenant = v_tenant AND d.layer = p_name;
+    END IF;
+    PERFORM recall.retune_layers(v_tenant, ARRAY[p_name], p_now);
+    RETURN true;
+END $$;
+
+-- presets: the layers of each preset with their rates and thresholds. `default` is the clock reading at the
+-- source's decay, `seed` the source to the letter, `calibrated` the clock at a decay fitted to access logs.
+CREATE OR REPLACE FUNCTION recall.presets()
+RETURNS TABLE (
+    preset text, layer text, metabolic_rate double precision, reading text, base_decay double precision,
+    birth_weight double precision, active double precision, stale double precision, fading double precision
+)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT p.name, l.name, l.rate, p.reading, p.decay, CASE l.name WHEN 'entity' THEN p.entity_birth ELSE 1 END,
+           0.6, 0.3, 0.1
+    FROM (VALUES ('default', 'clock', 0.5, 2), ('seed', 'exponent', 0.5, 1), ('calibrated', 'clock', 0.6, 2))
+        p(name, reading, decay, entity_birth)
+    CROSS JOIN (VALUES ('entity', 0.1), ('knowledge', 1), ('episodic', 2), ('activity', 3)) l(name, rate)
+$$;
+
+-- preset_settings: what each preset sets beside its layers. Every preset sets the same names, so that one leaves
+-- nothing of another behind.
+CREATE OR REPLACE FUNCTION recall.preset_settings()
+RETURNS TABLE (preset text, name text, value double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT p.preset, k.name, coalesce(p.value, k.default_value)
+    FROM (VALUES ('default', NULL::double precision), ('seed', 14), ('calibrated', NULL)) p(preset, value)
+    JOIN recall.known_settings() k ON k.name = 'vitality.revival_days'
+$$;
+
+-- use_preset: makes this tenant's layers of a preset, and the settings it has, exactly the preset's; other layers
+-- stay. Returns how many memories age differently from now on.
+CREATE OR REPLACE FUNCTION recall.use_preset(p_name text, p_now timestamptz DEFAULT now()) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_layers text[];
+    v_changed bigint;
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.lock_layers(v_tenant);
+    SELECT array_agg(p.layer ORDER BY p.layer) INTO v_layers FROM recall.presets() p WHERE p.preset = p_name;
+    IF v_layers IS NULL THEN
+        PERFORM recall.raise_invalid(format('There is no preset %L.', left(p_name, 100)), format('There are %s.', (
+            SELECT string_agg(DISTINCT p.preset, ', ') FROM recall.presets() p)));
+    END IF;
+    PERFORM recall.store_layer(jsonb_populate_record(recall.effective_layer(v_tenant, p.layer), to_jsonb(p)))
+    FROM recall.presets() p WHERE p.preset = p_name;
+    PERFORM recall.set_setting(s.name, s.value) FROM recall.preset_settings() s WHERE s.preset = p_name;
+    v_changed := recall.retune_layers(v_tenant, v_layers, p_now);
+    -- Its settings reach further than its layers.
+    PERFORM recall.refresh_medians(p_now);
+    RETURN v_changed;
+END $$;

@@ -1,0 +1,170 @@
+-- Why a draft cannot be stored.
+
+-- is_relation: whether links may carry this relation.
+CREATE OR REPLACE FUNCTION recall.is_relation(p_relation text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'contradicts',
+                      'supersedes', 'co_access');
+
+-- is_reference: whether a link of this relation is one memory citing another (and so counts for its
+-- in-degree and revives it), rather than order, containment or correction.
+CREATE OR REPLACE FUNCTION recall.is_reference(p_relation text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_relation IN ('links_to', 'mentions', 'implies', 'supports');
+
+-- links_problem: why the links of a draft cannot be stored, else NULL.
+CREATE OR REPLACE FUNCTION recall.links_problem(p_links jsonb) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN CASE
+    WHEN p_links IS NULL OR p_links = '[]' THEN NULL
+    WHEN jsonb_typeof(p_links) <> 'array' OR jsonb_path_exists(p_links, 'strict $[*] ? (@.type() != "object")')
+        THEN 'its links are no JSON array of objects'
+    ELSE (
+        SELECT CASE
+            WHEN coalesce(length(l.target), 0) NOT BETWEEN 1 AND 1000
+                THEN 'a link of it has no target of 1 to 1,000 characters'
+            WHEN octet_length(l.target) > 2000
+                THEN format('a link target of it has %s bytes, more than 2,000', octet_length(l.target))
+            WHEN NOT recall.is_relation(coalesce(l.relation, 'links_to'))
+                THEN format('its link relation %L is unknown', left(l.relation, 100))
+            ELSE format('its link weight %s is not above 0 and at most 100', left(l.weight, 100))
+        END
+        FROM jsonb_to_recordset(p_links) AS l(target text, relation text, weight text)
+        WHERE coalesce(length(l.target), 0) NOT BETWEEN 1 AND 1000
+           OR octet_length(l.target) > 2000
+           OR NOT recall.is_relation(coalesce(l.relation, 'links_to'))
+           OR CASE WHEN pg_input_is_valid(coalesce(l.weight, '1'), 'double precision')
+                   THEN NOT (l.weight::double precision > 0 AND l.weight::double precision <= 100)
+                   ELSE true END
+        LIMIT 1)
+END;
+
+-- vector_direction_problem: why a vector is none that this database can compare, else NULL.
+CREATE OR REPLACE FUNCTION recall.vector_direction_problem(p_vector halfvec, p_dimensions int) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE
+    WHEN vector_dims(p_vector) <> p_dimensions THEN format(
+        'its embedding has %s dimensions, this database keeps %s; embed with the model it was made for',
+        vector_dims(p_vector), p_dimensions)
+    WHEN l2_norm(p_vector) = 0 THEN 'its embedding is zero and so has no direction'
+END;
+
+-- vector_problem: why a text is no vector that this database can compare, else NULL.
+CREATE OR REPLACE FUNCTION recall.vector_problem(p_text text, p_dimensions int) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.vector_direction_problem(p_text::halfvec, p_dimensions);
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN format('its embedding cannot be read: %s', left(SQLERRM, 100));
+END $$;
+
+-- draft_form_problem: why a field of a draft is unknown, or cannot be read as the type it stands for, else NULL. This and what
+-- follows by one expression after another, which costs a single draft a tenth of what a query would.
+CREATE OR REPLACE FUNCTION recall.draft_form_problem(p_draft jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_fields CONSTANT text[] := ARRAY[
+        'key', 'layer', 'title', 'body', 'role', 'author', 'context', 'source', 'session_id', 'tags',
+        'aliases', 'metadata', 'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'pinned',
+        'embedding', 'links'];
+    v_name text;
+    v_texts jsonb;
+BEGIN
+    IF p_draft - v_fields <> '{}' THEN
+        RETURN format('it has unknown fields: %s', left((
+            SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(p_draft - v_fields) k), 200));
+    ELSIF p_draft ?| ARRAY['occurred_at', 'valid_from', 'valid_until', 'expires_at'] THEN
+        FOREACH v_name IN ARRAY ARRAY['occurred_at', 'valid_from', 'valid_until', 'expires_at'] LOOP
+            IF NOT pg_input_is_valid(p_draft ->> v_name, 'timestamptz') THEN
+                RETURN format('its %s %L is no time', v_name, left(p_draft ->> v_name, 100));
+            END IF;
+        END LOOP;
+    END IF;
+    IF p_draft ? 'pinned' AND NOT pg_input_is_valid(p_draft ->> 'pinned', 'boolean') THEN
+        RETURN format('its pinned %L is no boolean', left(p_draft ->> 'pinned', 100));
+    ELSIF p_draft ?| ARRAY['tags', 'aliases'] THEN
+        FOREACH v_name IN ARRAY ARRAY['tags', 'aliases'] LOOP
+            v_texts := p_draft -> v_name;
+            IF v_texts IS NOT NULL AND (CASE jsonb_typeof(v_texts)
+                WHEN 'array' THEN jsonb_path_exists(v_texts, 'strict $[*] ? (@.type() != "string")')
+                WHEN 'null' THEN false ELSE true END) THEN
+                RETURN format('its %s are no JSON array of texts', v_name);
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN CASE WHEN jsonb_typeof(p_draft -> 'metadata') NOT IN ('object', 'null')
+                THEN 'its metadata is no JSON object' END;
+END $$;
+
+-- draft_type_problem: why a field of this row is of its type and yet nothing that a draft can say, else NULL.
+CREATE OR REPLACE FUNCTION recall.draft_type_problem(d recall.memory) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN CASE
+        WHEN array_ndims(d.tags) > 1 OR array_position(d.tags, NULL) > 0 THEN 'its tags are no JSON array of texts'
+        WHEN array_ndims(d.aliases) > 1 OR array_position(d.aliases, NULL) > 0
+            THEN 'its aliases are no JSON array of texts'
+        WHEN jsonb_typeof(d.metadata) <> 'object' THEN 'its metadata is no JSON object'
+    END;
+END $$;
+
+-- draft_size_problem: why a text of this row is too long to be kept or indexed, else NULL.
+CREATE OR REPLACE FUNCTION recall.draft_size_problem(d recall.memory) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN CASE
+        WHEN length(d.body) > 1000000 THEN format(
+            'its body has %s characters, more than 1,000,000; split it', length(d.body))
+        WHEN length(d.title) > 1000 THEN format('its title has %s characters, more than 1,000', length(d.title))
+        WHEN length(d.key) > 1000 THEN format('its key has %s characters; a key has 1 to 1,000', length(d.key))
+        ELSE (
+            SELECT format('its %s %s %s bytes, more than %s', f.name, f.verb, octet_length(f.said), f.most)
+            FROM (VALUES ('key', 'has', d.key, 2000), ('author', 'has', d.author, 2000),
+                         ('source', 'has', d.source, 2000), ('tags', 'have', to_jsonb(d.tags)::text, 20000),
+                         ('aliases', 'have', to_jsonb(d.aliases)::text, 20000)) AS f(name, verb, said, most)
+            WHERE octet_length(f.said) > f.most
+            LIMIT 1)
+    END;
+END $$;
+
+-- draft_problem: why this row cannot be stored, as a memory in one of these layers, else NULL.
+CREATE OR REPLACE FUNCTION recall.draft_problem(d recall.memory, p_layers text[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_problem text;
+BEGIN
+    IF d.key = '' THEN
+        RETURN 'its key has 0 characters; a key has 1 to 1,000';
+    ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.source, d.tags, d.aliases)) >= 1000 THEN
+        -- What is small as a whole holds nothing long.
+        v_problem := recall.draft_size_problem(d);
+    END IF;
+    IF v_problem IS NOT NULL THEN
+        RETURN v_problem;
+    ELSIF btrim(d.title, E' \t\r\n') = '' AND btrim(d.body, E' \t\r\n') = '' THEN
+        RETURN 'it has neither a title nor a body';
+    ELSIF d.layer <> ALL (p_layers) THEN
+        RETURN format('its layer %L is unknown; there are %s', left(d.layer, 100), (
+            SELECT string_agg(DISTINCT l, ', ' ORDER BY l) FROM unnest(p_layers) l));
+    ELSIF d.role NOT IN ('user', 'assistant', 'system', 'tool') THEN
+        RETURN format('its role %L is none of user, assistant, system, tool', left(d.role, 100));
+    ELSIF coalesce(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) IS NULL THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE
+        -- Python's datetime ends there, in whatever time zone.
+        WHEN NOT (least(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) >= '0001-01-03 UTC'
+                  AND greatest(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) < '9999-12-30 UTC')
+            THEN 'one of its times lies outside the years 1 to 9999'
+        WHEN d.occurred_at > d.created_at + interval '1 day' THEN format(
+            'its occurred_at %s lies in the future; give valid_from for what is to come', d.occurred_at)
+        WHEN d.valid_from > d.valid_until THEN format(
+            'its valid_from %s lies after its valid_until %s', d.valid_from, d.valid_until)
+    END;
+END $$;

@@ -1,0 +1,112 @@
+-- Drafts as JSON, read into rows of recall.memory.
+
+-- vector_or_null: this text as a vector; NULL where it is none.
+CREATE OR REPLACE FUNCTION recall.vector_or_null(p_text text) RETURNS halfvec
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN p_text::halfvec;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN NULL;
+END $$;
+
+-- parsed_embeddings: the embeddings of these drafts in their places, NULL where there is none or it cannot be read; NULL for
+-- drafts without any. All in one attempt where that succeeds, for each is a subtransaction.
+CREATE OR REPLACE FUNCTION recall.parsed_embeddings(p_items jsonb) RETURNS halfvec[]
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
+        RETURN NULL;
+    END IF;
+    RETURN ARRAY(
+        SELECT (e.value ->> 'embedding')::halfvec FROM jsonb_array_elements(p_items) WITH ORDINALITY e
+        ORDER BY e.ordinality);
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN ARRAY(
+        SELECT recall.vector_or_null(e.value ->> 'embedding') FROM jsonb_array_elements(p_items) WITH ORDINALITY e
+        ORDER BY e.ordinality);
+END $$;
+
+-- parse_drafts: the drafts as rows of `memory` with ids of their own, each in its place, with their keys and links, and
+-- in the same place of `problems` in one clause why a draft cannot be stored: its row and id are NULL then. p_blank is
+-- what holds where a draft says nothing; `rejected` is the first place with a problem, 0 without one; `linked` is
+-- whether one has links, `named` whether one has a name by which it may be there already, or waited for, and `pinned`
+-- whether one is. Embeddings are those in their places of p_embeddings; where that is NULL, a draft has none or says
+-- so.
+CREATE OR REPLACE FUNCTION recall.parse_drafts(
+    p_items jsonb, p_embeddings halfvec[], p_embedded_with text, p_blank recall.memory, p_layers text[],
+    p_dimensions int,
+    OUT drafts recall.memory[], OUT ids bigint[], OUT keys text[], OUT links jsonb[], OUT problems text[],
+    OUT rejected int, OUT linked boolean, OUT named boolean, OUT pinned boolean
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_repeated CONSTANT jsonb := CASE WHEN jsonb_array_length(p_items) > 1 THEN recall.repeated_keys(p_items) END;
+    v_item jsonb;
+    v_draft recall.memory;
+    v_links jsonb;
+    v_problem text;
+BEGIN
+    rejected := 0;
+    linked := false;
+    named := false;
+    pinned := false;
+    FOR i IN 1 .. jsonb_array_length(p_items) LOOP
+        v_item := p_items -> (i - 1);
+        v_problem := recall.draft_form_problem(v_item);
+        IF v_problem IS NULL THEN
+            v_draft := recall.draft_row(p_blank, v_item);
+            v_links := CASE WHEN v_item -> 'links' NOT IN ('[]', 'null') THEN v_item -> 'links' END;
+            v_problem := coalesce(recall.draft_problem(v_draft, p_layers), CASE
+                WHEN p_embeddings[i] IS NOT NULL THEN recall.vector_direction_problem(p_embeddings[i], p_dimensions)
+                WHEN v_item ->> 'embedding' IS NOT NULL
+                    THEN recall.vector_problem(v_item ->> 'embedding', p_dimensions) END, CASE
+                WHEN v_repeated ? v_draft.key THEN format(
+                    'its key %L stands in this call %s times; a key names one memory', v_draft.key,
+                    v_repeated ->> v_draft.key) END, CASE
+                WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END);
+        END IF;
+        IF v_problem IS NULL THEN
+            v_draft.id := nextval('recall.memory_id_seq');
+            v_draft.embedded_with := CASE WHEN p_embeddings[i] IS NOT NULL THEN p_embedded_with END;
+            drafts[i] := v_draft;
+            ids[i] := v_draft.id;
+            named := named OR v_draft.key IS NOT NULL OR v_draft.title <> '' OR v_draft.aliases <> '{}';
+            pinned := pinned OR v_draft.pinned;
+            links[i] := v_links;
+            linked := linked OR v_links IS NOT NULL;
+        ELSE
+            drafts[i] := NULL;
+            ids[i] := NULL;
+            links[i] := NULL;
+            rejected := coalesce(nullif(rejected, 0), i);
+        END IF;
+        keys[i] := v_item ->> 'key';
+        problems[i] := v_problem;
+    END LOOP;
+END $$;
+
+-- draft_row: the row of a draft: what it says, and where it says nothing what p_blank does.
+CREATE OR REPLACE FUNCTION recall.draft_row(p_blank recall.memory, p_item jsonb) RETURNS recall.memory
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF jsonb_path_exists(p_item, '$.* ? (@ == null)') THEN
+        RETURN jsonb_populate_record(p_blank, (
+            SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each(p_item) e WHERE e.value <> 'null'));
+    END IF;
+    RETURN jsonb_populate_record(p_blank, p_item);
+END $$;
+
+-- repeated_keys: the keys that stand in more than one of these drafts, and in how many.
+CREATE OR REPLACE FUNCTION recall.repeated_keys(p_items jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_object_agg(r.key, r.many) FROM (
+            SELECT e.value ->> 'key' AS key, count(*) AS many FROM jsonb_array_elements(p_items) e
+            WHERE e.value ->> 'key' IS NOT NULL GROUP BY 1 HAVING count(*) > 1) r);
+END $$;

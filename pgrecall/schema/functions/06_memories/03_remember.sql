@@ -1,0 +1,229 @@
+-- Writing: remember, remember_many.
+
+-- remember_many: stores drafts (a JSON array of objects with the fields of a memory), one row each in the
+-- order given: `outcome` is created, updated, revived, unchanged or rejected, `problem` says why it was rejected.
+-- A draft whose key exists updates that memory, and brings it back if it was archived; links of the draft
+-- replace those an earlier draft gave. Without a key each draft is a memory of its own.
+-- Without p_skip_rejected one bad draft refuses the whole call; without p_revive an archived memory that a draft
+-- would not change stays archived: an import run again must not undo what was forgotten or pruned.
+CREATE OR REPLACE FUNCTION recall.remember_many(
+    p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
+    p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true
+) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_rules record;
+    v_embeddings halfvec[];
+    v_read record;
+    v_stored record;
+BEGIN
+    IF p_embedded_with IS NULL AND jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
+        PERFORM recall.raise_invalid('These drafts have embeddings, and p_embedded_with does not name their embedder.',
+            'Name the model, so that vectors of two models are never compared.');
+    ELSIF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
+        PERFORM recall.raise_invalid('The drafts must be a JSON array of objects.');
+    END IF;
+    PERFORM recall.analyze_grown_tables(jsonb_array_length(p_items));
+    v_rules := recall.lock_tenant_rules(p_embedded_with, p_now);
+    v_embeddings := recall.parsed_embeddings(p_items);
+    v_read := recall.parse_drafts(
+        p_items, v_embeddings, p_embedded_with, recall.default_draft(v_rules.tenant, v_rules.language, p_now),
+        v_rules.layers, v_rules.dimensions);
+    IF v_read.rejected > 0 AND NOT p_skip_rejected THEN
+        PERFORM recall.raise_invalid(format(
+            'Draft %s cannot be stored: %s.', v_read.rejected, v_read.problems[v_read.rejected]));
+    END IF;
+    v_stored := recall.remember_parsed_drafts(
+        v_rules, v_read.drafts, v_read.ids, v_read.keys, CASE WHEN v_read.linked THEN v_read.links END, v_read.named,
+        v_read.pinned, v_embeddings, p_revive, p_now);
+    RETURN QUERY
+    SELECT u.item::int, u.id, u.key,
+           coalesce(u.outcome, CASE WHEN u.id IS NULL THEN 'rejected' ELSE 'created' END), u.problem
+    FROM unnest(v_stored.ids, v_read.keys, v_stored.outcomes, v_read.problems) WITH ORDINALITY
+        u(id, key, outcome, problem, item);
+END $$;
+
+-- remember_parsed_drafts: what remember and remember_many do with drafts once they are rows (NULL: one that is rejected): stores
+-- them by the rules that lock_tenant_rules returns. Their ids, keys, links and vectors are in the places of the drafts; the
+-- links are NULL where none has any; p_named is whether one has a name by which it may be there already, or waited for,
+-- and p_pinned whether one is pinned. Returns ids and outcomes in the same places; no outcomes where none of the drafts
+-- was there before. Most drafts are of memories that are new and link to nothing, and each step is left out that none of
+-- these drafts needs.
+CREATE OR REPLACE FUNCTION recall.remember_parsed_drafts(
+    p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_named boolean,
+    p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[]
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_keys text[] := array_remove(p_keys, NULL);
+    v_written bigint[];
+    v_rows bigint;  -- assigned, for that is one expression where PERFORM would be a query
+    v_stored record;
+BEGIN
+    IF p_links IS NOT NULL OR p_named THEN
+        PERFORM recall.lock_linked_memories(p_rules.tenant, p_drafts, p_links, v_keys,
+                                   p_links IS NOT NULL OR recall.has_pending_links(p_rules.tenant));
+    END IF;
+    IF v_keys <> '{}' THEN
+        v_stored := recall.store_drafts_with_retry(p_rules.tenant, p_drafts, p_ids, p_keys, p_revive, p_now);
+        ids := v_stored.ids;
+        outcomes := v_stored.outcomes;
+        v_written := v_stored.written;
+    ELSE
+        v_rows := recall.insert_drafts(p_rules.tenant, p_drafts, p_now);
+        ids := p_ids;
+        v_written := ids;
+    END IF;
+    IF p_embeddings IS NOT NULL THEN
+        v_rows := recall.store_vectors(p_rules.tenant, p_rules.own_table, v_written, p_embeddings);
+    END IF;
+    IF outcomes && ARRAY['updated', 'revived', 'unchanged'] THEN
+        PERFORM recall.apply_draft_effects(
+            p_rules.tenant, p_drafts, p_links, ids, outcomes, v_stored.rewritten, p_now);
+    ELSIF p_links IS NOT NULL OR p_named AND recall.has_pending_links(p_rules.tenant) THEN
+        PERFORM recall.link_drafts(p_rules.tenant, p_drafts, p_links, ids, outcomes, '{}', p_now);
+    END IF;
+    IF p_pinned OR outcomes && ARRAY['updated', 'revived'] THEN
+        PERFORM recall.record_floor_changes(p_rules.tenant, v_written, p_now);
+    END IF;
+END $$;
+
+-- lock_tenant_rules: what drafts of the current tenant are stored by, which stays so until this transaction ends: changes of
+-- its layers, of its language and of where its vectors are wait, so that what is stored here is there when they come to
+-- retune it, to read it anew or to move it. Any number may hold them at once. Raises for vectors of another embedder
+-- than the one of this database. `layers` are the names of those it can use, in no order, and `own_table` is whether its
+-- vectors have a table of their own.
+CREATE OR REPLACE FUNCTION recall.lock_tenant_rules(
+    p_embedder text, p_now timestamptz,
+    OUT tenant text, OUT layers text[], OUT language text, OUT dimensions int, OUT own_table boolean
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_settings jsonb;
+BEGIN
+    tenant := recall.current_tenant();
+    IF p_now IS DISTINCT FROM now() THEN
+        PERFORM recall.require_moment(p_now);
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(recall.salted_lock_key(w.purpose, lock_tenant_rules.tenant, s.salt))
+    FROM recall.lock_salt() s CROSS JOIN (VALUES ('layers'), ('language'), ('vectors')) w(purpose);
+    SELECT ARRAY(SELECT l.name FROM recall.layer l WHERE l.tenant IN (x.tenant, '*')),
+           EXISTS (SELECT FROM recall.vector_home h WHERE h.tenant = x.tenant),
+           (SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*') FROM recall.setting s
+            WHERE s.tenant IN (x.tenant, '*') AND s.name IN ('language', 'embedding.model', 'embedding.dimensions'))
+    INTO layers, own_table, v_settings FROM (SELECT lock_tenant_rules.tenant) x;
+    language := recall.language_in_setting(v_settings -> 'language');
+    dimensions := v_settings -> 'embedding.dimensions';
+    IF p_embedder IS DISTINCT FROM v_settings ->> 'embedding.model' THEN
+        PERFORM recall.require_embedder(p_embedder);
+    END IF;
+END $$;
+
+-- apply_draft_effects: what follows for memories that were there before these drafts, and for the links of all: a write is
+-- logged of those whose text changed or that came back (p_changed_text), then vectors, archivals, links, the pace of their
+-- layers, and accesses.
+CREATE OR REPLACE FUNCTION recall.apply_draft_effects(
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_changed_text bigint[],
+    p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_updated bigint[] := ARRAY(
+        SELECT u.id FROM unnest(p_ids, p_outcomes) u(id, outcome) WHERE u.outcome IN ('updated', 'revived'));
+BEGIN
+    IF p_changed_text <> '{}' THEN
+        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
+        SELECT p_tenant, u, 'write', recall.access_weight(p_tenant, 'write'), p_now, p_now FROM unnest(p_changed_text) u;
+    END IF;
+    PERFORM recall.sync_vectors(p_tenant, v_updated);
+    PERFORM recall.link_drafts(
+        p_tenant, p_drafts, p_links, p_ids, p_outcomes, recall.close_archivals(p_tenant, v_updated, p_now), p_now);
+    PERFORM recall.retune_memories(p_tenant, v_updated);
+    PERFORM recall.fold_memories(p_tenant, p_changed_text, array_fill(p_now, ARRAY[cardinality(p_changed_text)]));
+END $$;
+
+-- retune_memories: gives these memories the clock and decay of the layer they are in now.
+CREATE OR REPLACE FUNCTION recall.retune_memories(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    UPDATE recall.activation a SET decay = l.decay, clock = l.clock
+    FROM recall.memory m JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND a.tenant = p_tenant AND a.memory_id = m.id
+      AND (a.decay, a.clock) IS DISTINCT FROM (l.decay, l.clock)
+$$;
+
+-- require_embedder: refuses vectors of another embedder than the one this database was filled with, and
+-- remembers the first one. NULL stands for no vectors and always passes.
+CREATE OR REPLACE FUNCTION recall.require_embedder(p_name text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_known text := recall.setting_value('*', 'embedding.model') #>> '{}';
+BEGIN
+    IF p_name IS NULL OR v_known = p_name THEN
+        RETURN;
+    END IF;
+    IF v_known IS NULL THEN
+        PERFORM recall.require_any_tenant('choose the embedder of this database');
+        INSERT INTO recall.setting (tenant, name, value) VALUES ('*', 'embedding.model', to_jsonb(p_name))
+        ON CONFLICT (tenant, name) DO NOTHING;
+        v_known := recall.setting_value('*', 'embedding.model') #>> '{}';
+    END IF;
+    IF v_known IS DISTINCT FROM p_name THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'invalid_parameter_value',
+            CONSTRAINT = 'embedder_mismatch',
+            MESSAGE = format('This database holds embeddings of %L, not of %L.', v_known, p_name),
+            HINT = 'Configure that embedder again, or make another database for the new one.';
+    END IF;
+END $$;
+
+-- remember: stores one memory and returns its id; a memory with the same key is updated, and comes back if it was
+-- archived.
+CREATE OR REPLACE FUNCTION recall.remember(
+    p_body text, p_title text DEFAULT '', p_key text DEFAULT NULL, p_layer text DEFAULT 'knowledge',
+    p_role text DEFAULT NULL, p_author text DEFAULT NULL, p_context text DEFAULT '',
+    p_tags text[] DEFAULT '{}', p_aliases text[] DEFAULT '{}', p_metadata jsonb DEFAULT '{}',
+    p_occurred_at timestamptz DEFAULT NULL, p_links jsonb DEFAULT '[]',
+    p_embedding halfvec DEFAULT NULL, p_embedded_with text DEFAULT NULL,
+    p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_embedder text := CASE WHEN p_embedding IS NOT NULL THEN coalesce(p_embedded_with, 'sql') END;
+    v_rules record := recall.lock_tenant_rules(v_embedder, p_now);
+    v_draft recall.memory;
+    v_links jsonb := CASE WHEN p_links NOT IN ('[]', 'null') THEN p_links END;
+    v_problem text;
+BEGIN
+    SELECT v_rules.tenant, nextval('recall.memory_id_seq'), p_key, coalesce(p_layer, 'knowledge'),
+           coalesce(p_title, ''), coalesce(p_body, ''), p_role, p_author, coalesce(p_context, ''),
+           coalesce(p_tags, '{}'), coalesce(p_aliases, '{}'), CASE WHEN p_metadata <> 'null' THEN p_metadata ELSE '{}' END, p_occurred_at,
+           false, p_now, p_now, v_embedder, v_rules.language
+    INTO v_draft.tenant, v_draft.id, v_draft.key, v_draft.layer,
+         v_draft.title, v_draft.body, v_draft.role, v_draft.author, v_draft.context,
+         v_draft.tags, v_draft.aliases, v_draft.metadata, v_draft.occurred_at,
+         v_draft.pinned, v_draft.created_at, v_draft.updated_at, v_draft.embedded_with, v_draft.language;
+    v_problem := coalesce(
+        CASE WHEN v_draft.tags <> '{}' OR v_draft.aliases <> '{}' OR v_draft.metadata <> '{}'
+             THEN recall.draft_type_problem(v_draft) END,
+        recall.draft_problem(v_draft, v_rules.layers),
+        CASE WHEN p_embedding IS NOT NULL THEN recall.vector_direction_problem(p_embedding, v_rules.dimensions) END,
+        CASE WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END);
+    IF v_problem IS NOT NULL THEN
+        PERFORM recall.raise_invalid(format('Draft 1 cannot be stored: %s.', v_problem));
+    END IF;
+    RETURN (recall.remember_parsed_drafts(
+        v_rules, ARRAY[v_draft], ARRAY[v_draft.id], ARRAY[p_key], CASE WHEN v_links IS NOT NULL THEN ARRAY[v_links] END,
+        p_key IS NOT NULL OR v_draft.title <> '' OR v_draft.aliases <> '{}', false,
+        CASE WHEN p_embedding IS NOT NULL THEN ARRAY[p_embedding] END, true, p_now)).ids[1];
+END $$;

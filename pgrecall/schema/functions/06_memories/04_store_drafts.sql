@@ -1,0 +1,253 @@
+-- Rows of drafts, inserted or updated.
+
+-- default_draft: what a draft that says nothing is stored as, at p_now, but for its id.
+CREATE OR REPLACE FUNCTION recall.default_draft(p_tenant text, p_language text, p_now timestamptz) RETURNS recall.memory
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_blank recall.memory;
+BEGIN
+    v_blank.tenant := p_tenant;
+    v_blank.layer := 'knowledge';
+    v_blank.title := '';
+    v_blank.body := '';
+    v_blank.context := '';
+    v_blank.tags := '{}';
+    v_blank.aliases := '{}';
+    v_blank.metadata := '{}';
+    v_blank.pinned := false;
+    v_blank.created_at := p_now;
+    v_blank.updated_at := p_now;
+    v_blank.language := p_language;
+    RETURN v_blank;
+END $$;
+
+-- store_drafts_with_retry: store_drafts as if nobody else stored these keys: what the drafts change is locked before it is looked
+-- at, and where another transaction has just created one of them, once more from the beginning, now that it is there,
+-- and with no lock in its hands: others may hold what comes earlier in the order.
+-- Where none of the keys is there, all drafts are new, with these ids: there are no outcomes then.
+CREATE OR REPLACE FUNCTION recall.store_drafts_with_retry(
+    p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[]
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_earlier jsonb;
+    v_stored record;
+    v_overtaken boolean;
+BEGIN
+    LOOP
+        BEGIN
+            SELECT jsonb_object_agg(l.key, jsonb_build_object(
+                'id', l.id, 'hash', l.content_hash, 'archived', l.archived_at IS NOT NULL)) INTO v_earlier
+            FROM (
+                SELECT m.id, m.key, m.content_hash, m.archived_at FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.key = ANY (p_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE) l;
+            IF v_earlier IS NULL THEN
+                v_overtaken := recall.insert_drafts(p_tenant, p_drafts, p_now)
+                               < cardinality(array_remove(p_ids, NULL));
+            ELSE
+                v_stored := recall.store_drafts(p_tenant, p_drafts, p_keys, v_earlier, p_revive, p_now);
+                v_overtaken := v_stored.overtaken;
+            END IF;
+            IF v_overtaken THEN
+                RAISE SQLSTATE 'RC001';
+            END IF;
+            EXIT;
+        EXCEPTION WHEN SQLSTATE 'RC001' THEN
+            NULL;
+        END;
+    END LOOP;
+    IF v_earlier IS NULL THEN
+        ids := p_ids;
+        written := p_ids;
+    ELSE
+        ids := v_stored.ids;
+        outcomes := v_stored.outcomes;
+        written := v_stored.written;
+        rewritten := v_stored.rewritten;
+    END IF;
+END $$;
+
+-- store_drafts: stores drafts (NULL: one that is rejected), p_earlier being what their keys stand for: an object of
+-- {id, hash, archived}. Returns in the places of the drafts ids, outcomes, and as `written` the ids of what was stored;
+-- and which memories are of another text than before or came back (`rewritten`), and whether one of their keys was
+-- given away since p_earlier was read (`overtaken`).
+CREATE OR REPLACE FUNCTION recall.store_drafts(
+    p_tenant text, p_drafts recall.memory[], p_keys text[], p_earlier jsonb,
+    p_revive boolean, p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT overtaken boolean
+)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_born recall.memory[] := '{}';
+    v_known recall.memory[] := '{}';
+    v_stored jsonb;
+    v_before jsonb;
+BEGIN
+    rewritten := '{}';
+    FOR i IN 1 .. cardinality(p_drafts) LOOP
+        v_before := p_earlier -> p_keys[i];
+        ids[i] := CASE WHEN v_before IS NULL THEN (p_drafts[i]).id ELSE (v_before -> 'id')::bigint END;
+        IF (p_drafts[i]).id IS NULL THEN
+            outcomes[i] := 'rejected';
+        ELSIF v_before IS NULL THEN
+            outcomes[i] := 'created';
+            v_born[cardinality(v_born) + 1] := p_drafts[i];
+        ELSE
+            outcomes[i] := CASE WHEN (v_before -> 'archived')::boolean THEN 'revived' ELSE 'updated' END;
+            v_known[cardinality(v_known) + 1] := p_drafts[i];
+        END IF;
+    END LOOP;
+    overtaken := recall.insert_drafts(p_tenant, v_born, p_now) < cardinality(v_born);
+    written := ids;
+    IF v_known <> '{}' AND NOT overtaken THEN
+        v_stored := recall.update_drafts(p_tenant, v_known, p_earlier, p_revive);
+        FOR i IN 1 .. cardinality(p_drafts) LOOP
+            v_before := p_earlier -> p_keys[i];
+            IF outcomes[i] IN ('updated', 'revived') AND NOT coalesce(v_stored ? p_keys[i], false) THEN
+                outcomes[i] := 'unchanged';
+                written[i] := NULL;
+            ELSIF outcomes[i] = 'revived'
+                  OR outcomes[i] = 'updated' AND v_stored ->> p_keys[i] <> v_before ->> 'hash' THEN
+                rewritten := rewritten || ids[i];
+            END IF;
+        END LOOP;
+    END IF;
+END $$;
+
+-- insert_drafts: stores these rows (NULL: one that is rejected) as new memories, gives each its activation (creation is
+-- the first access), and logs a write of it; all in one statement, for starting one costs a lone memory more than its
+-- row. Returns how many: fewer where one of their keys is there already.
+CREATE OR REPLACE FUNCTION recall.insert_drafts(
+    p_tenant text, p_drafts recall.memory[], p_now timestamptz
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_stored bigint;
+BEGIN
+    WITH stored AS (
+        INSERT INTO recall.memory (
+            tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases, metadata,
+            occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at, embedded_with, language)
+        OVERRIDING SYSTEM VALUE
+        SELECT d.tenant, d.id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id,
+               d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, d.pinned,
+               d.created_at, d.updated_at, d.embedded_with, d.language
+        FROM unnest(p_drafts) d WHERE d.id IS NOT NULL
+        -- In one order, for they wait for others who create the same keys.
+        ORDER BY d.key, d.id
+        ON CONFLICT (tenant, key) DO NOTHING
+        RETURNING id, layer, least(coalesce(occurred_at, p_now), p_now) AS at
+    ), newborn AS MATERIALIZED (
+        SELECT s.id, l.decay, l.clock, l.birth_weight, recall.weight_in_millionths(l.birth_weight) AS weight, s.at
+        FROM stored s
+        JOIN recall.effective_layers(p_tenant) l ON l.name = s.layer
+    ), logged AS (
+        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
+        SELECT p_tenant, n.id, 'write', n.birth_weight, n.at, p_now FROM newborn n
+    )
+    INSERT INTO recall.activation (
+        tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)
+    SELECT p_tenant, b.id, b.n, b.at, b.at,
+           CASE WHEN b.n >= 2 THEN b.at END, CASE WHEN b.n >= 3 THEN b.at END,
+           CASE WHEN b.n >= 4 THEN b.at END, CASE WHEN b.n >= 5 THEN b.at END,
+           CASE WHEN b.n >= 6 THEN b.at END, CASE WHEN b.n >= 7 THEN b.at END,
+           CASE WHEN b.n >= 8 THEN b.at END,
+           b.credit, b.born_at, b.decay, b.clock
+    FROM (SELECT n.id, n.weight / 1000000 AS n, recall.epoch(n.at) AS at, n.at AS born_at, n.decay, n.clock,
+                 n.weight % 1000000 / 1000000.0::double precision AS credit FROM newborn n) b;
+    GET DIAGNOSTICS v_stored = ROW_COUNT;
+    RETURN v_stored;
+END $$;
+
+-- update_drafts: makes the memories that have the keys of these rows, and are locked, what the rows say where they differ;
+-- returns an object of the keys of those that did, with the hash of what they say now.
+CREATE OR REPLACE FUNCTION recall.update_drafts(
+    p_tenant text, p_drafts recall.memory[], p_earlier jsonb, p_revive boolean
+) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_stored jsonb;
+BEGIN
+    WITH stored AS (
+        UPDATE recall.memory m SET
+            layer = d.layer, title = d.title, body = d.body, role = d.role, author = d.author, context = d.context,
+            source = d.source, session_id = d.session_id, tags = d.tags, aliases = d.aliases, metadata = d.metadata,
+            occurred_at = d.occurred_at, valid_from = d.valid_from, valid_until = d.valid_until,
+            -- A draft can pin; taking a pin away is left to `pin`, or every import would do it.
+            expires_at = d.expires_at, pinned = m.pinned OR d.pinned, updated_at = d.updated_at, archived_at = NULL,
+            embedded_with = CASE WHEN d.embedded_with IS NOT NULL THEN d.embedded_with
+                                 WHEN (d.title, d.body) = (m.title, m.body) THEN m.embedded_with END
+        FROM unnest(p_drafts) d
+        WHERE m.tenant = p_tenant AND m.id = (p_earlier -> d.key -> 'id')::bigint
+          AND ((m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id, m.tags, m.aliases,
+                m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.expires_at, m.pinned)
+               IS DISTINCT FROM
+               (d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id, d.tags, d.aliases,
+                d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, m.pinned OR d.pinned)
+               OR (d.embedded_with IS NOT NULL AND m.embedded_with IS DISTINCT FROM d.embedded_with)
+               OR (p_revive AND m.archived_at IS NOT NULL))
+        RETURNING m.key, m.content_hash
+    )
+    SELECT jsonb_object_agg(s.key, s.content_hash) INTO v_stored FROM stored s;
+    RETURN v_stored;
+END $$;
+
+-- store_vectors: stores these vectors for these memories, which are live, each in place of what was there; NULL of
+-- either is passed over. Returns how many. The caller holds the vectors where they are: in a table of their own
+-- (p_own_table) or in the shared one. A statement with the name of a table in it is planned at every call; most tenants
+-- are small, and theirs is planned once.
+CREATE OR REPLACE FUNCTION recall.store_vectors(
+    p_tenant text, p_own_table boolean, p_ids bigint[], p_embeddings halfvec[]
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_stored bigint;
+BEGIN
+    IF p_own_table THEN
+        EXECUTE format(
+            'INSERT INTO recall.%I AS v (tenant, memory_id, embedding) '
+            'SELECT $1, u.id, u.embedding FROM unnest($2, $3) u(id, embedding) '
+            'WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id '
+            'ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding',
+            recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
+    ELSE
+        INSERT INTO recall.vector_shared AS v (tenant, memory_id, embedding)
+        SELECT p_tenant, u.id, u.embedding FROM unnest(p_ids, p_embeddings) u(id, embedding)
+        WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id
+        ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding;
+    END IF;
+    GET DIAGNOSTICS v_stored = ROW_COUNT;
+    RETURN v_stored;
+END $$;
+
+-- analyze_grown_tables: for whoever is about to write p_many rows at once, a hundred or more: analyses each table of ours of
+-- which more than doubled, and by more than a thousand rows, is not known to the planner yet. Autovacuum does so within
+-- a minute or two, and until then each row that is stored may read all that were stored before: plans were made when
+-- there were none. A table that is just being analysed is left out.
+CREATE OR REPLACE FUNCTION recall.analyze_grown_tables(p_many int) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_table regclass;
+BEGIN
+    IF p_many < 100 THEN
+        RETURN;
+    END IF;
+    FOR v_table IN
+        SELECT c.oid FROM pg_class c
+        WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r'
+          -- What this transaction has done itself is reported once it is over.
+          AND pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
+              > 1000 + greatest(c.reltuples, 0)
+        ORDER BY c.oid
+    LOOP
+        EXECUTE format('ANALYZE (SKIP_LOCKED) %s', v_table);
+    END LOOP;
+END $$;

@@ -1,0 +1,152 @@
+-- Leaving default search and coming back: archived memories stay, and each archival keeps its reason.
+
+-- archive_memories: archives those of these memories that are live, all or none; returns their ids.
+CREATE OR REPLACE FUNCTION recall.archive_memories(
+    p_tenant text, p_ids bigint[], p_reason text, p_plan_id bigint, p_now timestamptz
+) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_archived bigint[];
+    v_cited bigint[] := recall.lock_with_references(p_tenant, p_ids);
+BEGIN
+    WITH archived AS (
+        UPDATE recall.memory m SET archived_at = p_now
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.archived_at IS NULL
+        RETURNING m.id
+    ), noted AS (
+        INSERT INTO recall.archival (tenant, memory_id, archived_at, reason, plan_id)
+        SELECT p_tenant, x.id, p_now, p_reason, p_plan_id FROM archived x ORDER BY x.id
+        RETURNING memory_id
+    )
+    SELECT coalesce(array_agg(n.memory_id ORDER BY n.memory_id), '{}') INTO v_archived FROM noted n;
+    PERFORM recall.sync_vectors(p_tenant, v_archived), recall.recount_links(p_tenant, v_cited);
+    RETURN v_archived;
+END $$;
+
+-- restore_memories: brings those of these memories back that are archived; returns their ids.
+CREATE OR REPLACE FUNCTION recall.restore_memories(p_tenant text, p_ids bigint[], p_now timestamptz)
+RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_restored bigint[];
+    v_cited bigint[];
+BEGIN
+    -- Not against those that use them, who may bring them back as well: both would wait for the other. By key, the
+    -- order in which drafts are stored.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.key, m.id FOR NO KEY UPDATE;
+    v_cited := recall.lock_referenced_activations(p_tenant, p_ids);
+    WITH restored AS (
+        UPDATE recall.memory m SET archived_at = NULL
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.archived_at IS NOT NULL
+        RETURNING m.id
+    )
+    SELECT coalesce(array_agg(r.id ORDER BY r.id), '{}') INTO v_restored FROM restored r;
+    PERFORM recall.close_archivals(p_tenant, v_restored, p_now), recall.sync_vectors(p_tenant, v_restored);
+    PERFORM recall.recount_links(p_tenant, v_cited);
+    RETURN v_restored;
+END $$;
+
+-- lock_with_references: locks these memories, then their activations and those of the memories they refer to, each in
+-- one order, as everywhere: no two calls can deadlock. Returns the memories referred to.
+CREATE OR REPLACE FUNCTION recall.lock_with_references(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.id FOR UPDATE;
+    RETURN recall.lock_referenced_activations(p_tenant, p_ids);
+END $$;
+
+-- lock_referenced_activations: locks the activations of these memories, of those they refer to, which it returns, and of p_others. The
+-- caller has locked the memories.
+CREATE OR REPLACE FUNCTION recall.lock_referenced_activations(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
+RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cited bigint[];
+BEGIN
+    v_cited := ARRAY(
+        SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (p_ids));
+    PERFORM FROM recall.activation a
+    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_cited || p_ids || p_others)
+    ORDER BY a.memory_id FOR UPDATE;
+    RETURN v_cited;
+END $$;
+
+-- close_archivals: closes the archivals of those of these memories that are live; returns what they refer to.
+CREATE OR REPLACE FUNCTION recall.close_archivals(p_tenant text, p_ids bigint[], p_now timestamptz)
+RETURNS bigint[]
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH closed AS (
+        UPDATE recall.archival v SET restored_at = p_now
+        FROM recall.memory m
+        WHERE v.tenant = p_tenant AND v.memory_id = ANY (p_ids) AND v.restored_at IS NULL
+          AND m.tenant = p_tenant AND m.id = v.memory_id AND m.archived_at IS NULL
+        RETURNING v.memory_id
+    )
+    SELECT array_agg(DISTINCT l.dst)
+    FROM closed c JOIN recall.link l ON l.tenant = p_tenant AND l.src = c.memory_id
+$$;
+
+-- record_floor_changes: writes down which of these memories gained or lost the protection floor since it last was noted; never
+-- as of before that, though a transaction that waited may have begun earlier. The caller has locked their activations.
+CREATE OR REPLACE FUNCTION recall.record_floor_changes(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    INSERT INTO recall.floor_change (tenant, memory_id, at, floored)
+    SELECT p_tenant, m.id, greatest(p_now, f.at), m.pinned OR a.protected
+    FROM recall.memory m
+    -- OFFSET 0 keeps it one index probe a memory, whatever the planner believes.
+    CROSS JOIN LATERAL (
+        SELECT r.protected FROM recall.activation r WHERE r.tenant = p_tenant AND r.memory_id = m.id OFFSET 0) a
+    LEFT JOIN LATERAL (
+        SELECT f.floored, f.at FROM recall.floor_change f
+        WHERE f.tenant = p_tenant AND f.memory_id = m.id ORDER BY f.at DESC, f.id DESC LIMIT 1) f ON true
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
+      AND (m.pinned OR a.protected) <> coalesce(f.floored, false)
+    ORDER BY m.id
+$$;
+
+-- pin: keeps a memory out of every prune plan, or no longer; returns whether that is a change.
+CREATE OR REPLACE FUNCTION recall.pin(
+    p_memory_id bigint, p_pinned boolean DEFAULT true, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_changed boolean;
+BEGIN
+    PERFORM recall.require_memory(p_memory_id), recall.require_moment(p_now);
+    IF p_pinned IS NULL THEN
+        PERFORM recall.raise_invalid('p_pinned is NULL; it must be true or false.');
+    END IF;
+    UPDATE recall.memory m SET pinned = p_pinned
+    WHERE m.tenant = v_tenant AND m.id = p_memory_id AND m.pinned <> p_pinned;
+    v_changed := FOUND;
+    -- Or the memory could become protected, or be no longer, while its floor is noted.
+    PERFORM FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = p_memory_id FOR NO KEY UPDATE;
+    PERFORM recall.record_floor_changes(v_tenant, ARRAY[p_memory_id], p_now);
+    RETURN v_changed;
+END $$;
+
+-- expire_memories: archives up to p_limit live memories whose time to live is over, and says so as the reason;
+-- returns how many. Nothing is deleted. What is just being changed or used is left for the next time.
+CREATE OR REPLACE FUNCTION recall.expire_memories(
+    p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    RETURN cardinality(recall.archive_memories(v_tenant, ARRAY(
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = v_tenant AND m.expires_at <= recall.require_moment(p_now) AND m.archived_at IS NULL
+        ORDER BY m.expires_at, m.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
+END $$;

@@ -1,0 +1,119 @@
+-- Reading memories by id, key or source.
+
+-- content_hashes: what is stored under these keys: key, content hash, source, and whether it is embedded.
+CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])
+RETURNS TABLE (key text, content_hash text, source text, embedded boolean)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.key, m.content_hash, m.source, m.embedded_with IS NOT NULL
+    FROM recall.memory m
+    WHERE m.tenant = recall.current_tenant() AND m.key = ANY (p_keys)
+$$;
+
+-- keys_of_source: the keys of live memories that came from a source; by key.
+CREATE OR REPLACE FUNCTION recall.keys_of_source(p_source text) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.key FROM recall.memory m
+    WHERE m.tenant = recall.current_tenant() AND m.source = p_source AND m.key IS NOT NULL
+      AND m.archived_at IS NULL
+    ORDER BY m.key
+$$;
+
+-- id_of: the id behind a key of this tenant; an error without one.
+CREATE OR REPLACE FUNCTION recall.id_of(p_key text) RETURNS bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_id bigint;
+BEGIN
+    SELECT m.id INTO v_id FROM recall.memory m
+    WHERE m.tenant = recall.current_tenant() AND m.key = p_key;
+    IF v_id IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'no_data_found',
+            MESSAGE = format('There is no memory with key %L in this tenant.', p_key),
+            DETAIL = coalesce(p_key, ''), COLUMN = 'key',
+            HINT = 'Search for some of its words: hits name their id and key.';
+    END IF;
+    RETURN v_id;
+END $$;
+
+-- require_memory: returns the id when it is a memory of this tenant; an error otherwise.
+CREATE OR REPLACE FUNCTION recall.require_memory(p_id bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM recall.memory m WHERE m.tenant = recall.current_tenant() AND m.id = p_id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'no_data_found',
+            MESSAGE = format('There is no memory with id %s in this tenant.', coalesce(p_id::text, 'NULL')),
+            DETAIL = coalesce(p_id::text, ''), COLUMN = 'id',
+            HINT = 'Search for some of its words: hits name their id and key.';
+    END IF;
+    RETURN p_id;
+END $$;
+
+-- ids_of: the ids of memories given by id or by key, in their order; NULL for NULL; an error for one not there.
+CREATE OR REPLACE FUNCTION recall.ids_of(p_memories jsonb) RETURNS bigint[]
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_wrong jsonb;
+BEGIN
+    IF jsonb_typeof(p_memories) <> 'array' THEN
+        PERFORM recall.raise_invalid('The memories must be a JSON array of ids and keys.');
+    END IF;
+    SELECT m.value INTO v_wrong FROM jsonb_array_elements(p_memories) m(value)
+    WHERE NOT CASE jsonb_typeof(m.value) WHEN 'number' THEN pg_input_is_valid(m.value #>> '{}', 'bigint')
+                                         ELSE jsonb_typeof(m.value) = 'string' END LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('%s is neither the id nor the key of a memory.', left(v_wrong::text, 100)));
+    END IF;
+    RETURN (
+        SELECT array_agg(CASE WHEN jsonb_typeof(m.value) = 'number' THEN recall.require_memory(m.value::bigint)
+                              ELSE recall.id_of(m.value #>> '{}') END ORDER BY m.place)
+        FROM jsonb_array_elements(p_memories) WITH ORDINALITY m(value, place));
+END $$;
+
+-- memory_links: the links of a memory in both directions, newest first, at most 200.
+CREATE OR REPLACE FUNCTION recall.memory_links(p_tenant text, p_memory_id bigint) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(jsonb_agg(jsonb_build_object(
+               'other', o.id, 'other_key', o.key, 'other_title', o.title, 'relation', l.relation,
+               'weight', l.weight, 'outgoing', l.outgoing, 'created_at', l.created_at)
+               ORDER BY l.created_at DESC, o.id, l.outgoing), '[]')
+    FROM (
+        SELECT k.dst AS other, k.relation, k.weight, true AS outgoing, k.created_at
+        FROM recall.link k WHERE k.tenant = p_tenant AND k.src = p_memory_id
+        UNION ALL
+        SELECT k.src, k.relation, k.weight, false, k.created_at
+        FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id
+        ORDER BY created_at DESC, other LIMIT 200
+    ) l
+    JOIN recall.memory o ON o.tenant = p_tenant AND o.id = l.other
+$$;
+
+-- get: one memory with its vitality terms at p_now and its links; no row when there is none.
+-- It does not count as an access; record one when the memory was used.
+CREATE OR REPLACE FUNCTION recall.get(p_memory_id bigint, p_now timestamptz DEFAULT now())
+RETURNS TABLE (
+    id bigint, key text, layer text, title text, body text, role text, author text, context text,
+    source text, session_id text, tags text[], aliases text[], metadata jsonb, occurred_at timestamptz,
+    valid_from timestamptz, valid_until timestamptz, superseded_by bigint, expires_at timestamptz,
+    pinned boolean, archived_at timestamptz, created_at timestamptz, updated_at timestamptz,
+    embedded_with text, vitality jsonb, links jsonb
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id,
+           m.tags, m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.superseded_by,
+           m.expires_at, m.pinned, m.archived_at, m.created_at, m.updated_at, m.embedded_with,
+           to_jsonb(t), recall.memory_links(m.tenant, m.id)
+    FROM (SELECT recall.current_tenant() AS tenant, recall.require_moment(p_now) AS moment OFFSET 0) c
+    CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
+    JOIN recall.memory m ON m.tenant = c.tenant AND m.id = p_memory_id
+    JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+    JOIN recall.effective_layers(c.tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, x.w, c.moment) t
+$$;

@@ -1,0 +1,70 @@
+-- Links made by hand, and the counts kept of them.
+
+-- link: joins two memories of this tenant; returns false when the link was there already.
+CREATE OR REPLACE FUNCTION recall.link(
+    p_src bigint, p_dst bigint, p_relation text DEFAULT 'links_to', p_weight double precision DEFAULT 1,
+    p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_new boolean;
+BEGIN
+    -- In one order, and before the link: who forgets a memory locks it first and its links then.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id IN (p_src, p_dst) ORDER BY m.id FOR KEY SHARE;
+    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall.require_moment(p_now);
+    IF p_src = p_dst THEN
+        PERFORM recall.raise_invalid(format('Memory %s cannot link to itself.', p_src));
+    ELSIF NOT coalesce(recall.is_relation(p_relation), false) THEN
+        PERFORM recall.raise_invalid(format('The link relation %L is unknown.', p_relation),
+            'Use links_to, next, mentions, part_of, implies, supports, contradicts or supersedes.');
+    ELSIF NOT coalesce(p_weight > 0 AND p_weight <= 100, false) THEN
+        PERFORM recall.raise_invalid(format(
+            'The link weight %s is not above 0 and at most 100.', coalesce(p_weight::text, 'NULL')));
+    END IF;
+    IF p_relation = 'co_access' THEN
+        -- Use makes such links too, with the activations locked before.
+        PERFORM FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = p_dst FOR UPDATE;
+    END IF;
+    INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at)
+    VALUES (v_tenant, p_src, p_dst, p_relation, p_weight, p_now)
+    -- A link made by hand stays when the draft that declared it stops doing so.
+    ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight, drafted = false
+    RETURNING l.xmax = 0 INTO v_new;
+    PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
+    RETURN v_new;
+END $$;
+
+-- count_pending_links: how many links of this tenant wait for their target.
+CREATE OR REPLACE FUNCTION recall.count_pending_links() RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT count(*) FROM recall.pending_link p WHERE p.tenant = recall.current_tenant()
+$$;
+
+-- recount_links: sets in-degree (from live memories, references only) and the time of the newest link.
+-- The rows are locked first, in one order: no deadlock, and the count then sees every link made until now.
+CREATE OR REPLACE FUNCTION recall.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT FROM recall.activation a
+    WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids) ORDER BY a.memory_id FOR UPDATE;
+    UPDATE recall.activation a
+    SET in_degree = c.in_degree, last_linked_at = c.last_linked_at
+    FROM (
+        SELECT t.id, count(DISTINCT l.src) AS in_degree, recall.epoch(max(l.created_at)) AS last_linked_at
+        FROM (SELECT DISTINCT u.id FROM unnest(p_ids) AS u(id)) t
+        LEFT JOIN (
+            SELECT k.src, k.dst, k.created_at
+            FROM recall.link k
+            JOIN recall.memory m ON m.tenant = k.tenant AND m.id = k.src
+            WHERE k.tenant = p_tenant AND k.dst = ANY (p_ids) AND m.archived_at IS NULL
+              AND recall.is_reference(k.relation)
+        ) l ON l.dst = t.id
+        GROUP BY t.id
+    ) c
+    WHERE a.tenant = p_tenant AND a.memory_id = c.id
+      AND (a.in_degree, a.last_linked_at) IS DISTINCT FROM (c.in_degree, c.last_linked_at)
+$$;

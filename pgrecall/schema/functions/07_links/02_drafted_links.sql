@@ -1,0 +1,207 @@
+-- Links that drafts declare, and links that wait for their target.
+
+-- has_pending_links: whether links of this tenant wait for a memory to arrive.
+CREATE OR REPLACE FUNCTION recall.has_pending_links(p_tenant text) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
+END $$;
+
+-- lock_linked_memories: locks the memories that have the keys of these drafts and those at the other end of their links, known
+-- ones and those that wait for them, in one order and before anything is stored: who archives or forgets several waits
+-- for all. Nothing where none of the keys is there and no link is to be made or waited for (not p_linked).
+CREATE OR REPLACE FUNCTION recall.lock_linked_memories(
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_own bigint[] := '{}';
+    v_ends bigint[];
+BEGIN
+    IF p_keys <> '{}' THEN
+        v_own := ARRAY(SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = ANY (p_keys));
+    END IF;
+    IF v_own = '{}' AND NOT p_linked THEN
+        RETURN;
+    END IF;
+    -- Found before they are locked, and each by one index probe (OFFSET 0), whatever the planner believes: of a table it
+    -- takes for empty it would look for all of them at each row.
+    v_ends := ARRAY(
+        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_own)
+        UNION ALL
+        SELECT k.id FROM recall.link_targets(p_links) t
+        CROSS JOIN LATERAL (SELECT o.id FROM recall.memory o WHERE o.tenant = p_tenant AND o.key = t OFFSET 0) k
+        UNION ALL
+        SELECT n.memory_id FROM recall.link_targets(p_links) t
+        CROSS JOIN LATERAL (
+            SELECT o.memory_id FROM recall.name o
+            WHERE o.tenant = p_tenant AND o.name = recall.normalized_name(t) OFFSET 0) n
+        UNION ALL
+        SELECT p.src FROM unnest(p_drafts) d
+        CROSS JOIN LATERAL unnest(ARRAY[d.key, d.title] || d.aliases) known
+        CROSS JOIN LATERAL (
+            SELECT o.src FROM recall.pending_link o
+            WHERE o.tenant = p_tenant AND lower(o.target) = lower(known) OFFSET 0) p);
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.id = ANY (v_own || v_ends) ORDER BY m.id FOR KEY SHARE;
+END $$;
+
+-- link_targets: what these links of drafts go to, as they name it; each once.
+CREATE OR REPLACE FUNCTION recall.link_targets(p_links jsonb[]) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT l.value ->> 'target'
+    FROM unnest(p_links) d CROSS JOIN LATERAL jsonb_array_elements(d) l
+$$;
+
+-- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose
+-- target is missing as pending, and resolves pending links that a newly stored memory answers. p_links, p_ids and
+-- p_outcomes are of the drafts in their places; without outcomes, all are new. Memories in p_also_recount get their links
+-- counted anew as well.
+CREATE OR REPLACE FUNCTION recall.link_drafts(
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_also_recount bigint[],
+    p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_ids bigint[];
+    v_changed bigint[];
+    v_cited bigint[];
+BEGIN
+    SELECT array_agg(s.id), array_agg(s.id) FILTER (WHERE s.outcome IS DISTINCT FROM 'unchanged')
+    INTO v_ids, v_changed
+    FROM unnest(p_ids, p_outcomes) AS s(id, outcome) WHERE s.id IS NOT NULL AND s.outcome IS DISTINCT FROM 'rejected';
+    IF v_ids IS NULL THEN
+        RETURN;
+    END IF;
+    WITH wanted AS MATERIALIZED (
+        SELECT * FROM recall.drafted_links(p_tenant, p_drafts, p_links, p_ids, p_now)
+    ), dropped AS (
+        DELETE FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
+          AND NOT EXISTS (SELECT FROM wanted w
+                          WHERE w.src = l.src AND w.dst = l.dst AND w.relation = l.relation)
+        RETURNING l.*
+    ), remembered AS (
+        INSERT INTO recall.link_history (tenant, src, dst, relation, created_at, removed_at)
+        SELECT d.tenant, d.src, d.dst, d.relation, d.created_at, p_now FROM dropped d
+    ), abandoned AS (
+        DELETE FROM recall.pending_link p
+        WHERE p.tenant = p_tenant AND p.src = ANY (v_ids)
+          AND NOT EXISTS (SELECT FROM wanted w
+                          WHERE w.src = p.src AND w.target = p.target AND w.relation = p.relation
+                            AND w.dst IS NULL)
+    ), made AS (
+        INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
+        SELECT DISTINCT ON (w.src, w.dst, w.relation)
+               p_tenant, w.src, w.dst, w.relation, w.weight, w.created_at, true
+        FROM wanted w WHERE w.dst IS NOT NULL AND w.dst <> w.src
+        ORDER BY w.src, w.dst, w.relation
+        ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight
+        WHERE link.drafted AND link.weight <> excluded.weight
+        RETURNING dst
+    ), kept AS (
+        INSERT INTO recall.pending_link (tenant, src, target, relation, weight, created_at)
+        SELECT DISTINCT ON (w.src, w.target, w.relation)
+               p_tenant, w.src, w.target, w.relation, w.weight, w.created_at
+        FROM wanted w WHERE w.dst IS NULL
+        ORDER BY w.src, w.target, w.relation
+        ON CONFLICT (tenant, src, target, relation) DO UPDATE SET weight = excluded.weight
+        WHERE pending_link.weight <> excluded.weight
+    )
+    SELECT array_agg(DISTINCT x.dst) INTO v_cited
+    FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
+    -- The changed ones too: their activations are retuned next, and all must be locked in one order.
+    PERFORM recall.recount_links(
+        p_tenant, v_cited || recall.resolve_pending_links_to(p_tenant, v_changed) || v_changed || p_also_recount);
+END $$;
+
+-- drafted_links: the links that drafts ask for; `dst` is NULL where no memory has that key or name yet.
+CREATE OR REPLACE FUNCTION recall.drafted_links(
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_now timestamptz
+) RETURNS TABLE (
+    src bigint, target text, dst bigint, relation text, weight double precision, created_at timestamptz
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    WITH accepted AS MATERIALIZED (
+        SELECT s.id, s.links, (p_drafts[s.place]).occurred_at
+        FROM unnest(p_ids, p_links) WITH ORDINALITY s(id, links, place) WHERE s.links IS NOT NULL
+    )
+    SELECT d.id, l.target, coalesce(m.id, named.memory_id), coalesce(l.relation, 'links_to'),
+           coalesce(l.weight, 1), least(coalesce(d.occurred_at, p_now), p_now)
+    FROM accepted d
+    CROSS JOIN LATERAL jsonb_to_recordset(d.links) AS l(target text, relation text, weight double precision)
+    -- Or all memories would be read for each draft, to be joined to its few links.
+    LEFT JOIN LATERAL (
+        SELECT k.id FROM recall.memory k WHERE k.tenant = p_tenant AND k.key = l.target OFFSET 0) m ON true
+    LEFT JOIN LATERAL (
+        SELECT n.memory_id FROM recall.name n
+        WHERE m.id IS NULL AND n.tenant = p_tenant AND n.name = recall.normalized_name(l.target)
+        ORDER BY n.memory_id LIMIT 1) named ON true
+$$;
+
+-- resolve_pending_links_to: turns pending links into links where one of these memories has the key, title or alias
+-- waited for: each into one, to whom a draft would be linked now; returns the memories linked to.
+CREATE OR REPLACE FUNCTION recall.resolve_pending_links_to(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_linked bigint[];
+BEGIN
+    WITH answered AS MATERIALIZED (
+        SELECT DISTINCT ON (p.src, p.target, p.relation)
+               p.src, p.target, p.relation, p.weight, p.created_at, m.id AS dst
+        FROM recall.memory m
+        CROSS JOIN LATERAL unnest(ARRAY[m.key, nullif(m.title, '')] || m.aliases) known
+        JOIN recall.pending_link p
+            ON p.tenant = p_tenant AND lower(p.target) = lower(known)
+               AND (p.target = known OR known IS DISTINCT FROM m.key)
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
+        ORDER BY p.src, p.target, p.relation, m.key IS DISTINCT FROM p.target, m.id
+    ), made AS (
+        INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
+        SELECT DISTINCT ON (a.src, a.dst, a.relation)
+               p_tenant, a.src, a.dst, a.relation, a.weight, a.created_at, true
+        FROM answered a WHERE a.src <> a.dst
+        ON CONFLICT (tenant, src, dst, relation) DO NOTHING
+        RETURNING dst
+    ), settled AS (
+        DELETE FROM recall.pending_link p USING answered a
+        WHERE p.tenant = p_tenant AND (p.src, p.target, p.relation) = (a.src, a.target, a.relation)
+    )
+    SELECT array_agg(DISTINCT made.dst) INTO v_linked FROM made;
+    RETURN v_linked;
+END $$;
+
+-- resolve_pending_links: draws the links that wait though their target is there: a draft that asks for a memory does not see it
+-- while another transaction is just storing it, and that one does not see what waits. Returns how many memories gained
+-- a link.
+CREATE OR REPLACE FUNCTION recall.resolve_pending_links() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ends bigint[];
+    v_linked bigint[];
+BEGIN
+    v_ends := ARRAY(
+        SELECT u.id FROM recall.pending_link p
+        CROSS JOIN LATERAL (
+            SELECT k.id FROM recall.memory k WHERE k.tenant = v_tenant AND k.key = p.target
+            UNION ALL
+            SELECT n.memory_id FROM recall.name n
+            WHERE n.tenant = v_tenant AND n.name = recall.normalized_name(p.target)) t
+        CROSS JOIN LATERAL (VALUES (p.src), (t.id)) u(id)
+        WHERE p.tenant = v_tenant);
+    IF v_ends = '{}' THEN
+        RETURN 0;
+    END IF;
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ends) ORDER BY m.id FOR KEY SHARE;
+    v_linked := recall.resolve_pending_links_to(v_tenant, v_ends);
+    PERFORM recall.recount_links(v_tenant, v_linked);
+    RETURN coalesce(cardinality(v_linked), 0);
+END $$;

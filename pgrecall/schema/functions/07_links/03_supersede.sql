@@ -1,0 +1,115 @@
+-- Superseding: one memory in place of another, which stays.
+
+-- supersede: says that p_new replaces p_old: default search shows the new one alone, and a link tells why. Returns
+-- false when that was known; a memory that p_old replaces itself, at any remove, cannot replace it.
+CREATE OR REPLACE FUNCTION recall.supersede(
+    p_old bigint, p_new bigint, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_known bigint;
+BEGIN
+    PERFORM recall.require_memory(p_old), recall.require_memory(p_new), recall.require_moment(p_now);
+    IF p_old = p_new THEN
+        PERFORM recall.raise_invalid(format('Memory %s cannot supersede itself.', p_old));
+    END IF;
+    -- One supersession of a tenant at a time: two crossing ones would each miss the circle they close.
+    PERFORM pg_advisory_xact_lock(recall.lock_key('supersede', v_tenant));
+    IF recall.is_successor(v_tenant, p_new, p_old) THEN
+        PERFORM recall.raise_invalid(
+            format('Memory %s cannot supersede %s, which supersedes it already.', p_new, p_old),
+            'Supersede both with a third memory, or swap them.');
+    END IF;
+    -- Both first, in the order of those that archive several; then as what is changed, as drafts do.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id IN (p_old, p_new) ORDER BY m.id FOR KEY SHARE;
+    PERFORM recall.require_memory(p_old), recall.require_memory(p_new);
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_old FOR NO KEY UPDATE;
+    SELECT m.superseded_by INTO v_known FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_old;
+    UPDATE recall.memory m SET superseded_by = p_new, updated_at = p_now
+    WHERE m.tenant = v_tenant AND m.id = p_old AND m.superseded_by IS DISTINCT FROM p_new;
+    PERFORM recall.link(p_new, p_old, 'supersedes', 1, p_now);
+    RETURN v_known IS DISTINCT FROM p_new;
+END $$;
+
+-- is_successor: whether p_later replaces p_earlier, at any remove.
+CREATE OR REPLACE FUNCTION recall.is_successor(p_tenant text, p_earlier bigint, p_later bigint) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    WITH RECURSIVE successor AS (
+        SELECT m.superseded_by AS id FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = p_earlier AND m.superseded_by IS NOT NULL
+        UNION
+        SELECT m.superseded_by FROM successor s
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = s.id
+        WHERE m.superseded_by IS NOT NULL
+    )
+    SELECT EXISTS (SELECT FROM successor s WHERE s.id = p_later)
+$$;
+
+-- successors_of: as successors, for any number of memories of one tenant.
+CREATE OR REPLACE FUNCTION recall.successors_of(p_tenant text, p_ids bigint[])
+RETURNS TABLE (id bigint, successor bigint, step int)
+LANGUAGE sql STABLE ROWS 10
+SET search_path FROM CURRENT AS $$
+    WITH RECURSIVE chain AS (
+        SELECT m.id, m.superseded_by AS successor, 1 AS step FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
+        UNION ALL
+        SELECT c.id, m.superseded_by, c.step + 1 FROM chain c
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = c.successor
+        WHERE m.superseded_by IS NOT NULL
+    ) CYCLE successor SET circular USING path
+    SELECT c.id, c.successor, c.step FROM chain c WHERE NOT c.circular
+$$;
+
+-- distinct_ids: these ids once each, in order, without NULL; an error for more than 200, whose pairs are too many.
+CREATE OR REPLACE FUNCTION recall.distinct_ids(p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_ids bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_ids) i WHERE i IS NOT NULL ORDER BY i);
+BEGIN
+    IF cardinality(v_ids) > 200 THEN
+        PERFORM recall.raise_invalid(
+            format('There are %s memories to compare; 200 is the most.', cardinality(v_ids)), 'Ask for fewer.');
+    END IF;
+    RETURN v_ids;
+END $$;
+
+-- successors: the memories that replace these, at any remove: `step` 1 replaces the memory itself; by id and step.
+CREATE OR REPLACE FUNCTION recall.successors(p_ids bigint[])
+RETURNS TABLE (id bigint, successor bigint, step int)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[] := recall.distinct_ids(p_ids);
+BEGIN
+    RETURN QUERY
+    WITH RECURSIVE chain AS (
+        SELECT m.id, m.superseded_by AS successor, 1 AS step FROM recall.memory m
+        WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) AND m.superseded_by IS NOT NULL
+        UNION ALL
+        SELECT c.id, m.superseded_by, c.step + 1 FROM chain c
+        JOIN recall.memory m ON m.tenant = v_tenant AND m.id = c.successor
+        WHERE m.superseded_by IS NOT NULL
+    ) CYCLE successor SET circular USING path
+    SELECT c.id, c.successor, c.step FROM chain c WHERE NOT c.circular ORDER BY c.id, c.step;
+END $$;
+
+-- was_superseded: whether a newer memory replaced this one at that instant.
+CREATE OR REPLACE FUNCTION recall.was_superseded(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
+RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT EXISTS (
+        SELECT FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.dst = p_memory_id AND l.relation = 'supersedes' AND l.created_at <= p_as_of
+        UNION ALL
+        SELECT FROM recall.link_history h
+        WHERE h.tenant = p_tenant AND h.dst = p_memory_id AND h.relation = 'supersedes'
+          AND h.created_at <= p_as_of AND h.removed_at > p_as_of)
+$$;

@@ -1,0 +1,77 @@
+-- The link graph: what the mathematics reads, and where its result is kept.
+
+-- link_graph: the references between live memories of this tenant as one blob of pairs (source, target), most
+-- significant byte first; NULL without any. Where every id fits, a byte 4 and then four bytes an id (half as much to
+-- gather and send, which is most of what this takes); else eight bytes an id from the start.
+-- One aggregate: a row a link would cost more than the search. In PL/pgSQL because it can have workers help, which an
+-- SQL function cannot.
+CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+-- Or the archived would be gone through one by one for each link.
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    -- Every link has its memories, so it is enough to leave out those that are archived, which are few.
+    v_archived bigint[] := ARRAY(
+        SELECT m.id FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NOT NULL);
+    v_narrow boolean := (SELECT min(m.id) >= 0 AND max(m.id) < 2147483648 FROM recall.memory m
+                         WHERE m.tenant = v_tenant);
+BEGIN
+    RETURN (
+        SELECT CASE WHEN v_narrow THEN '\x04'::bytea ELSE '' END || string_agg(
+            CASE WHEN v_narrow THEN int8send(l.src << 32 | l.dst) ELSE int8send(l.src) || int8send(l.dst) END, '')
+        FROM recall.link l
+        WHERE l.tenant = v_tenant AND recall.is_reference(l.relation)
+          AND l.src <> ALL (v_archived) AND l.dst <> ALL (v_archived));
+END $$;
+
+-- store_cut_sizes: keeps how many memories each articulation point would cut off; the others cut off none.
+-- A memory that cuts off at least the setting graph.min_cut (3) is protected. Returns how many are.
+CREATE OR REPLACE FUNCTION recall.store_cut_sizes(
+    p_ids bigint[], p_cut_sizes int[], p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+-- Merging would look each row up in the order of ids, twice.
+SET enable_mergejoin = off AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_min_cut int := recall.setting_number(v_tenant, 'graph.min_cut')::int;
+    v_changed bigint[];
+    v_protected bigint;
+BEGIN
+    IF cardinality(p_ids) IS DISTINCT FROM cardinality(p_cut_sizes) THEN
+        PERFORM recall.raise_invalid(format('There are %s ids and %s cut sizes; each id needs one.',
+            cardinality(p_ids), cardinality(p_cut_sizes)));
+    END IF;
+    PERFORM recall.require_moment(p_now);
+    -- Most memories hold nothing together, before and after: what changes is found without joining them.
+    WITH held AS MATERIALIZED (
+        SELECT a.memory_id, a.cut_size, a.protected FROM recall.activation a
+        WHERE a.tenant = v_tenant AND (a.cut_size <> 0 OR a.protected)
+    ), changed AS MATERIALIZED (
+        SELECT coalesce(h.memory_id, u.id) AS id, coalesce(u.cut_size, 0) AS cut_size
+        FROM held h
+        FULL JOIN unnest(p_ids, p_cut_sizes) u(id, cut_size) ON u.id = h.memory_id
+        WHERE (coalesce(h.cut_size, 0), coalesce(h.protected, false))
+              IS DISTINCT FROM (coalesce(u.cut_size, 0), coalesce(u.cut_size, 0) >= v_min_cut)
+    ), wanted AS MATERIALIZED (
+        SELECT a.memory_id, c.cut_size, a.protected AS before
+        FROM changed c
+        JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = c.id
+        ORDER BY a.memory_id FOR UPDATE OF a
+    ), stored AS (
+        UPDATE recall.activation a
+        SET cut_size = w.cut_size, protected = w.cut_size >= v_min_cut
+        FROM wanted w
+        WHERE a.tenant = v_tenant AND a.memory_id = w.memory_id
+        RETURNING a.memory_id, a.protected, a.protected <> w.before AS turned
+    )
+    SELECT array_agg(s.memory_id) FILTER (WHERE s.turned),
+           (SELECT count(*) FROM held h WHERE h.protected) + count(*) FILTER (WHERE s.turned AND s.protected)
+           - count(*) FILTER (WHERE s.turned AND NOT s.protected)
+    INTO v_changed, v_protected FROM stored s;
+    PERFORM recall.record_floor_changes(v_tenant, v_changed, p_now);
+    RETURN v_protected;
+END $$;

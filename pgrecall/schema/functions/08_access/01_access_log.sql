@@ -1,0 +1,145 @@
+-- The access log: weights, parsing and checks of what is logged.
+
+-- access_weight: how much an access of this kind counts for this tenant; NULL for an unknown kind.
+CREATE OR REPLACE FUNCTION recall.access_weight(p_tenant text, p_kind text) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN CASE WHEN p_kind IN ('write', 'read', 'reference', 'used', 'retrieval')
+    THEN recall.setting_number(p_tenant, 'access.weight_' || p_kind) END;
+
+-- is_active_access: whether an access of this kind is a use, which spreads, associates and brings back, rather than the
+-- mere making or showing of a memory.
+CREATE OR REPLACE FUNCTION recall.is_active_access(p_kind text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_kind IN ('read', 'reference', 'used');
+
+-- require_session_id: the session id itself; an error for one that is too long to be found again.
+CREATE OR REPLACE FUNCTION recall.require_session_id(p_session_id text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF octet_length(p_session_id) > 1000 THEN
+        PERFORM recall.raise_invalid(format('The session id has %s bytes, more than 1,000.', octet_length(p_session_id)));
+    END IF;
+    RETURN p_session_id;
+END $$;
+
+-- check_access_forms: raises unless this is a JSON array of objects whose numbers and times can be read as such.
+CREATE OR REPLACE FUNCTION recall.check_access_forms(p_items jsonb) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_bad jsonb;
+BEGIN
+    IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
+       OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
+        PERFORM recall.raise_invalid('The accesses must be a JSON array of objects.');
+    END IF;
+    SELECT e.value INTO v_bad FROM jsonb_array_elements(p_items) e
+    WHERE NOT pg_input_is_valid(coalesce(e.value ->> 'memory_id', '0'), 'bigint')
+       OR NOT pg_input_is_valid(coalesce(e.value ->> 'at', 'now'), 'timestamptz') LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('The memory_id %s or the time %s of an access cannot be read.',
+            left((v_bad -> 'memory_id')::text, 100), left((v_bad -> 'at')::text, 100)));
+    END IF;
+END $$;
+
+-- parse_accesses: the accesses of a JSON array, in its order, with their weights; memory_id is NULL for a
+-- memory this tenant does not have. `born_at` is the memory's first access, creation.
+CREATE OR REPLACE FUNCTION recall.parse_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
+RETURNS TABLE (
+    item int, reference text, by_key boolean, memory_id bigint, kind text, weight double precision, at timestamptz,
+    session_id text, idempotency_key text, born_at timestamptz
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY
+    WITH weight AS MATERIALIZED (
+        SELECT k.kind, recall.access_weight(p_tenant, k.kind) AS weight
+        FROM unnest(ARRAY['write', 'read', 'reference', 'used', 'retrieval']) k(kind)
+    )
+    SELECT e.ordinality::int, coalesce(r.key, r.memory_id::text), r.key IS NOT NULL, m.id,
+           coalesce(r.kind, 'read'), w.weight, coalesce(r.at, p_now), r.session_id, r.idempotency_key,
+           least(m.happened_at, m.created_at)
+    FROM jsonb_array_elements(p_items) WITH ORDINALITY e
+    CROSS JOIN LATERAL jsonb_to_record(e.value) AS r(
+        memory_id bigint, key text, kind text, at timestamptz, session_id text, idempotency_key text)
+    LEFT JOIN weight w ON w.kind = coalesce(r.kind, 'read')
+    LEFT JOIN LATERAL (
+        SELECT k.id, k.happened_at, k.created_at FROM recall.memory k
+        WHERE r.key IS NOT NULL AND k.tenant = p_tenant AND k.key = r.key
+        UNION ALL
+        SELECT i.id, i.happened_at, i.created_at FROM recall.memory i
+        WHERE r.key IS NULL AND i.tenant = p_tenant AND i.id = r.memory_id) m ON true
+    ORDER BY e.ordinality;
+END $$;
+
+-- check_accesses: raises for the first access that cannot be logged.
+CREATE OR REPLACE FUNCTION recall.check_accesses(p_tenant text, p_items jsonb, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    -- A client's clock may differ from the server's by so much.
+    v_skew CONSTANT interval := '5 minutes';
+    v_bad record;
+BEGIN
+    SELECT i.* INTO v_bad FROM recall.parse_accesses(p_tenant, p_items, p_now) i
+    WHERE i.memory_id IS NULL OR i.weight IS NULL OR NOT isfinite(i.at) OR i.at > p_now + v_skew
+       -- A memory that was born ahead of the clock, by one that was wrong, can be used all the same.
+       OR i.at < least(i.born_at, p_now) - v_skew OR octet_length(i.idempotency_key) > 1000
+       OR octet_length(i.session_id) > 1000
+    ORDER BY i.item LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN;
+    ELSIF v_bad.memory_id IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'no_data_found',
+            MESSAGE = format('There is no memory %L in this tenant.', v_bad.reference),
+            DETAIL = coalesce(v_bad.reference, ''), COLUMN = CASE WHEN v_bad.by_key THEN 'key' ELSE 'id' END;
+    ELSIF v_bad.weight IS NULL THEN
+        PERFORM recall.raise_invalid(format('The access kind %L is unknown.', v_bad.kind),
+            'Use write, read, reference, used or retrieval.');
+    ELSIF octet_length(v_bad.idempotency_key) > 1000 OR octet_length(v_bad.session_id) > 1000 THEN
+        PERFORM recall.raise_invalid(format('The %s has %s bytes, more than 1,000.',
+            CASE WHEN octet_length(v_bad.session_id) > 1000 THEN 'session id' ELSE 'idempotency key' END,
+            greatest(octet_length(v_bad.session_id), octet_length(v_bad.idempotency_key))));
+    ELSIF isfinite(v_bad.at) AND v_bad.at <= p_now + v_skew THEN
+        PERFORM recall.raise_invalid(
+            format('The access time %s lies before memory %s was created, %s.', v_bad.at, v_bad.reference,
+                   v_bad.born_at),
+            'Give occurred_at when you remember something older.');
+    ELSE
+        PERFORM recall.raise_invalid(format('The access time %s lies in the future or is infinite.', v_bad.at),
+            'Record a use when it has happened.');
+    END IF;
+END $$;
+
+-- burst_window: how close together repeats of one memory, kind and session are one access.
+CREATE OR REPLACE FUNCTION recall.burst_window(p_tenant text) RETURNS interval
+LANGUAGE sql STABLE
+RETURN make_interval(secs => 60 * recall.setting_number(p_tenant, 'access.burst_minutes'));
+
+-- is_burst_repeat: whether such an access is one of a burst that has begun before, in the log or at p_before.
+CREATE OR REPLACE FUNCTION recall.is_burst_repeat(
+    p_tenant text, p_memory_id bigint, p_kind text, p_session_id text, p_at timestamptz, p_before timestamptz
+) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT p_session_id IS NOT NULL AND (
+        coalesce(p_before > p_at - recall.burst_window(p_tenant), false)
+        OR EXISTS (
+            SELECT FROM recall.access e
+            WHERE e.tenant = p_tenant AND e.memory_id = p_memory_id
+              AND e.at > p_at - recall.burst_window(p_tenant) AND e.at <= p_at
+              AND e.kind = p_kind AND e.session_id = p_session_id))
+$$;
+
+-- logged_accesses: these rows of the log, which arrived at p_recorded_at, by id.
+CREATE OR REPLACE FUNCTION recall.logged_accesses(p_tenant text, p_ids bigint[], p_recorded_at timestamptz)
+RETURNS SETOF recall.access
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT e.* FROM recall.access e
+    WHERE e.tenant = p_tenant AND e.id = ANY (p_ids) AND e.recorded_at = p_recorded_at
+    ORDER BY e.id;
+END;

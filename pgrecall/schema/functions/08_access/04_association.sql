@@ -1,0 +1,207 @@
+-- Co-access: memories used together in a session are associated by a link of relation co_access, from the
+-- smaller id to the larger. Its weight is the number of such sessions, halving with time, as of
+-- strengthened_at; activation.sessions is that number for one memory, as of sessions_at.
+
+-- decayed_count: a count after p_seconds of halving every p_half_life_days; bounded, since Postgres refuses underflow.
+CREATE OR REPLACE FUNCTION recall.decayed_count(
+    p_count double precision, p_seconds double precision, p_half_life_days double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_count > 1e-100
+    THEN p_count * power(2::double precision, -least(greatest(p_seconds, 0) / 86400 / p_half_life_days, 500))
+    ELSE 0 END;
+
+-- incremented_count: a decaying count {value, epoch} with one more at p_at: brought to the later of both times.
+CREATE OR REPLACE FUNCTION recall.incremented_count(
+    p_count double precision, p_counted_at double precision, p_at double precision, p_half_life_days double precision
+) RETURNS double precision[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN p_counted_at IS NULL THEN ARRAY[1, p_at]
+    ELSE ARRAY[
+        recall.decayed_count(p_count, p_at - p_counted_at, p_half_life_days)
+        + recall.decayed_count(1, p_counted_at - p_at, p_half_life_days),
+        greatest(p_at, p_counted_at)]
+END;
+
+-- accessed_in_session: the memories used in a session within the association window of p_at, nearest in time
+-- first, at most 8 beside this one.
+CREATE OR REPLACE FUNCTION recall.accessed_in_session(
+    p_tenant text, p_session_id text, p_at timestamptz, p_memory_id bigint, p_window interval
+) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT u.memory_id FROM (
+        SELECT DISTINCT ON (e.memory_id) e.memory_id, abs(recall.epoch(e.at) - recall.epoch(p_at)) AS apart
+        FROM recall.access e
+        WHERE e.tenant = p_tenant AND e.session_id = p_session_id
+          AND e.at BETWEEN p_at - p_window AND p_at + p_window
+          AND recall.is_active_access(e.kind) AND e.weight > 0 AND e.memory_id <> p_memory_id
+        ORDER BY e.memory_id, abs(recall.epoch(e.at) - recall.epoch(p_at))
+    ) u
+    ORDER BY u.apart, u.memory_id LIMIT 8;
+END;
+
+-- association_window: how close in time uses of one session must be to be associated.
+CREATE OR REPLACE FUNCTION recall.association_window(p_tenant text) RETURNS interval
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN make_interval(secs => 60 * recall.setting_number(p_tenant, 'association.window_minutes'));
+
+-- session_partners: the memories that these accesses, once logged, may be associated with.
+CREATE OR REPLACE FUNCTION recall.session_partners(p_tenant text, p_items jsonb, p_now timestamptz)
+RETURNS bigint[]
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_window interval := recall.association_window(p_tenant);
+BEGIN
+    RETURN ARRAY(
+        SELECT DISTINCT p.id FROM recall.parse_accesses(p_tenant, p_items, p_now) i
+        CROSS JOIN LATERAL recall.accessed_in_session(p_tenant, i.session_id, i.at, i.memory_id, v_window) p(id)
+        WHERE i.session_id IS NOT NULL AND recall.is_active_access(i.kind) AND isfinite(i.at));
+END $$;
+
+-- first_session_accesses: those of these logged accesses that are the first use of their memory in their session.
+CREATE OR REPLACE FUNCTION recall.first_session_accesses(p_tenant text, p_logged bigint[], p_now timestamptz)
+RETURNS TABLE (memory_id bigint, session_id text, at timestamptz)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT DISTINCT ON (e.memory_id, e.session_id) e.memory_id, e.session_id, e.at
+    FROM recall.logged_accesses(p_tenant, p_logged, p_now) e
+    WHERE e.session_id IS NOT NULL AND recall.is_active_access(e.kind) AND e.weight > 0
+      AND NOT EXISTS (
+          SELECT FROM recall.access f
+          -- + 0: a session is short, and the past of a memory may be long.
+          WHERE f.tenant = p_tenant AND f.memory_id + 0 = e.memory_id AND f.session_id = e.session_id
+            AND recall.is_active_access(f.kind) AND f.weight > 0 AND f.id <> ALL (p_logged))
+    ORDER BY e.memory_id, e.session_id, e.at, e.id;
+END;
+
+-- strengthen_associations: strengthens the co_access links between memories that these accesses bring together in a session,
+-- once a session and pair, and keeps the strongest of each memory. The caller has locked p_memories; others, which
+-- have come into a session since, are left out.
+CREATE OR REPLACE FUNCTION recall.strengthen_associations(
+    p_tenant text, p_logged bigint[], p_memories bigint[], p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_window interval := recall.association_window(p_tenant);
+    v_half_life double precision := recall.setting_number(p_tenant, 'association.half_life_days');
+    v_src bigint[];
+    v_dst bigint[];
+BEGIN
+    WITH pair AS (
+        SELECT least(f.memory_id, p.id) AS src, greatest(f.memory_id, p.id) AS dst, f.session_id, max(f.at) AS at
+        FROM recall.first_session_accesses(p_tenant, p_logged, p_now) f
+        CROSS JOIN LATERAL recall.accessed_in_session(p_tenant, f.session_id, f.at, f.memory_id, v_window) p(id)
+        WHERE p.id = ANY (p_memories)
+          -- A memory can have gone since it was used.
+          AND EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p.id)
+        GROUP BY 1, 2, 3
+    ), timed AS (
+        SELECT p.*, max(p.at) OVER (PARTITION BY p.src, p.dst) AS latest FROM pair p
+    ), counted AS (
+        SELECT t.src, t.dst, min(t.at) AS since, t.latest AS at,
+               sum(recall.decayed_count(1, recall.epoch(t.latest) - recall.epoch(t.at), v_half_life)) AS sessions
+        FROM timed t GROUP BY t.src, t.dst, t.latest
+    ), strengthened AS (
+        INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at, strengthened_at)
+        SELECT p_tenant, c.src, c.dst, 'co_access', least(c.sessions, 100), c.since, c.at
+        FROM counted c ORDER BY c.src, c.dst
+        ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET
+            weight = least(100, recall.decayed_count(l.weight, recall.epoch(excluded.strengthened_at)
+                         - recall.epoch(coalesce(l.strengthened_at, l.created_at)), v_half_life)
+                     + recall.decayed_count(excluded.weight, recall.epoch(coalesce(l.strengthened_at, l.created_at))
+                         - recall.epoch(excluded.strengthened_at), v_half_life)),
+            strengthened_at = greatest(coalesce(l.strengthened_at, l.created_at), excluded.strengthened_at)
+        RETURNING l.src, l.dst
+    )
+    SELECT array_agg(s.src), array_agg(s.dst) INTO v_src, v_dst FROM strengthened s;
+    PERFORM recall.trim_associations(p_tenant, v_src, v_dst, v_half_life);
+END $$;
+
+-- trim_associations: of the co_access links at either end of these, which were strengthened just now, removes those
+-- beyond association.fan_out, the weakest first. These themselves go last, or nothing new could ever grow strong; what
+-- another transaction is just strengthening stays.
+CREATE OR REPLACE FUNCTION recall.trim_associations(
+    p_tenant text, p_src bigint[], p_dst bigint[], p_half_life_days double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_fan_out int := recall.setting_number(p_tenant, 'association.fan_out')::int;
+BEGIN
+    WITH weakest AS MATERIALIZED (
+        SELECT k.src, k.dst FROM (SELECT DISTINCT e FROM unnest(p_src || p_dst) e) u(id)
+        CROSS JOIN LATERAL (
+            SELECT l.src, l.dst FROM recall.link l
+            WHERE l.tenant = p_tenant AND l.relation = 'co_access' AND (l.src = u.id OR l.dst = u.id)
+            -- The order of weights brought to one moment is that of ln(weight) + ln(2) time / half-life.
+            ORDER BY (l.src, l.dst) IN (SELECT s, d FROM unnest(p_src, p_dst) n(s, d)) DESC,
+                     ln(l.weight) + ln(2::double precision)
+                     * recall.epoch(coalesce(l.strengthened_at, l.created_at)) / 86400 / p_half_life_days DESC,
+                     l.src, l.dst
+            OFFSET v_fan_out) k
+    ), free AS MATERIALIZED (
+        SELECT l.src, l.dst FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.relation = 'co_access'
+          AND (l.src, l.dst) IN (SELECT w.src, w.dst FROM weakest w)
+        ORDER BY l.src, l.dst FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM recall.link l USING free f
+    WHERE l.tenant = p_tenant AND l.relation = 'co_access' AND l.src = f.src AND l.dst = f.dst;
+END $$;
+
+-- count_sessions: counts the sessions in which these accesses first use a memory; the caller has locked the
+-- activations.
+CREATE OR REPLACE FUNCTION recall.count_sessions(p_tenant text, p_logged bigint[], p_now timestamptz)
+RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_half_life double precision := recall.setting_number(p_tenant, 'association.half_life_days');
+    v_use record;
+BEGIN
+    FOR v_use IN
+        SELECT f.memory_id, recall.epoch(f.at) AS at FROM recall.first_session_accesses(p_tenant, p_logged, p_now) f
+        ORDER BY f.memory_id, f.at
+    LOOP
+        UPDATE recall.activation a
+        SET sessions = c.state[1], sessions_at = c.state[2]
+        FROM (
+            SELECT recall.incremented_count(b.sessions, b.sessions_at, v_use.at, v_half_life) AS state
+            FROM recall.activation b WHERE b.tenant = p_tenant AND b.memory_id = v_use.memory_id) c
+        WHERE a.tenant = p_tenant AND a.memory_id = v_use.memory_id;
+    END LOOP;
+END $$;
+
+-- associates: the memories most used together with this one at p_now, at most p_limit, strongest first:
+-- `sessions` is the decayed number of sessions they shared, `association` its cosine c_ij / sqrt(n_i n_j), NULL
+-- where one of them was used in none.
+CREATE OR REPLACE FUNCTION recall.associates(
+    p_memory_id bigint, p_limit int DEFAULT 32, p_now timestamptz DEFAULT now()
+) RETURNS TABLE (memory_id bigint, sessions double precision, association double precision)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT x.other, x.shared,
+           CASE WHEN x.own > 0 AND x.theirs > 0 THEN least(1, x.shared / sqrt(x.own) / sqrt(x.theirs)) END
+    FROM (
+        SELECT o.memory_id AS other,
+               recall.decayed_count(l.weight, c.moment - recall.epoch(coalesce(l.strengthened_at, l.created_at)),
+                              c.half_life) AS shared,
+               recall.decayed_count(a.sessions, c.moment - a.sessions_at, c.half_life) AS own,
+               recall.decayed_count(o.sessions, c.moment - o.sessions_at, c.half_life) AS theirs
+        FROM (
+            SELECT t.tenant, recall.epoch(recall.require_moment(p_now)) AS moment,
+                   recall.setting_number(t.tenant, 'association.half_life_days') AS half_life
+            FROM (SELECT recall.current_tenant() AS tenant) t OFFSET 0) c
+        JOIN recall.activation a ON a.tenant = c.tenant AND a.memory_id = p_memory_id
+        JOIN recall.link l ON l.tenant = c.tenant AND l.relation = 'co_access'
+            AND (l.src = p_memory_id OR l.dst = p_memory_id)
+        JOIN recall.activation o ON o.tenant = c.tenant
+            AND o.memory_id = CASE WHEN l.src = p_memory_id THEN l.dst ELSE l.src END
+    ) x
+    ORDER BY 3 DESC NULLS LAST, 1 LIMIT recall.require_limit(p_limit)
+$$;

@@ -1,0 +1,259 @@
+-- The fold: from the log to the summaries. A summary is a function of the set of logged accesses: those of a
+-- burst count once, weights gather in time order, and each whole unit is one access at the time it was reached.
+-- Later accesses are added to the summary; an access that is not later than all that is in it makes the
+-- summary be computed anew from the log. So folding the same access twice, or in any order, changes nothing.
+
+-- weight_in_millionths: a weight as an integer, in which weights add up exactly.
+CREATE OR REPLACE FUNCTION recall.weight_in_millionths(p_weight double precision) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN round(p_weight * 1000000)::int;
+
+-- summarize_accesses: what the log adds up to for each of these memories, from accesses later than p_after[i] until
+-- p_until[i], given the credit (in millionths) carried over from before: the accesses they make, the first and
+-- the eight newest of these, the credit left over, and the time of the last event looked at.
+CREATE OR REPLACE FUNCTION recall.summarize_accesses(
+    p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[]
+) RETURNS TABLE (
+    memory_id bigint, units bigint, first_at double precision, newest double precision[],
+    credit double precision, reached timestamptz
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_burst interval := recall.burst_window(p_tenant);
+    v_from timestamptz := (SELECT min(u) FROM unnest(p_after) u) - v_burst;
+    v_to timestamptz := (SELECT max(u) FROM unnest(p_until) u);
+    -- Nothing is logged before it happens, give or take the clocks: older partitions need no look.
+    v_recorded timestamptz := least(v_from, now()) - interval '1 hour';
+BEGIN
+    RETURN QUERY
+    WITH event AS (
+        SELECT d.id AS memory, d.after, d.credit, x.id, x.at,
+               CASE WHEN x.session_id IS NULL OR coalesce(lag(x.at) OVER (
+                       PARTITION BY d.id, x.session_id, x.kind ORDER BY x.at, x.id) <= x.at - v_burst, true)
+                   THEN recall.weight_in_millionths(x.weight) ELSE 0 END AS weight
+        FROM unnest(p_ids, p_after, p_until, p_credits) d(id, after, until, credit)
+        JOIN recall.access x ON x.tenant = p_tenant AND x.memory_id = d.id
+            AND x.at > d.after - v_burst AND x.at <= d.until
+        -- The same for all at once, for when the log is not looked up by memory.
+        WHERE x.at > v_from AND x.at <= v_to AND x.recorded_at > v_recorded
+    ), summed AS (
+        SELECT v.memory, v.at, v.weight, v.credit + sum(v.weight) OVER upto AS sum,
+               lead(v.id) OVER upto IS NULL AS last
+        FROM event v WHERE v.at > v.after
+        WINDOW upto AS (PARTITION BY v.memory ORDER BY v.at, v.id ROWS UNBOUNDED PRECEDING)
+    ), unit AS (
+        -- Few events complete an access; the last one knows what is left over.
+        SELECT s.memory, s.at, s.sum, s.sum / 1000000 - (s.sum - s.weight) / 1000000 AS units,
+               max(s.sum) OVER (PARTITION BY s.memory) / 1000000 - s.sum / 1000000 AS later
+        FROM summed s WHERE s.last OR s.sum / 1000000 > (s.sum - s.weight) / 1000000
+    ), told AS (
+        SELECT u.memory, max(u.sum) AS sum, min(u.at) FILTER (WHERE u.units > 0) AS first_at, max(u.at) AS reached,
+               -- The j-th newest access was made by the event before which fewer than j are later.
+               max(u.at) FILTER (WHERE u.later < 1 AND u.later + u.units >= 1) AS t1,
+               max(u.at) FILTER (WHERE u.later < 2 AND u.later + u.units >= 2) AS t2,
+               max(u.at) FILTER (WHERE u.later < 3 AND u.later + u.units >= 3) AS t3,
+               max(u.at) FILTER (WHERE u.later < 4 AND u.later + u.units >= 4) AS t4,
+               max(u.at) FILTER (WHERE u.later < 5 AND u.later + u.units >= 5) AS t5,
+               max(u.at) FILTER (WHERE u.later < 6 AND u.later + u.units >= 6) AS t6,
+               max(u.at) FILTER (WHERE u.later < 7 AND u.later + u.units >= 7) AS t7,
+               max(u.at) FILTER (WHERE u.later < 8 AND u.later + u.units >= 8) AS t8
+        FROM unit u GROUP BY u.memory
+    )
+    SELECT t.memory, t.sum / 1000000, recall.epoch(t.first_at),
+           CASE WHEN t.t1 IS NOT NULL THEN array_remove(ARRAY[
+               recall.epoch(t.t1), recall.epoch(t.t2), recall.epoch(t.t3), recall.epoch(t.t4),
+               recall.epoch(t.t5), recall.epoch(t.t6), recall.epoch(t.t7), recall.epoch(t.t8)], NULL) ELSE '{}' END,
+           t.sum % 1000000 / 1000000.0::double precision, t.reached
+    FROM told t;
+END $$;
+
+-- fold_memories: brings the summaries of these memories, each named once, up to the log, given since when it has
+-- accesses that may not be in it, whatever is older having its own turn; looks at accesses until p_until. Locks their
+-- activations in the order of their ids: a caller that locks others too does so before. Returns how many changed.
+CREATE OR REPLACE FUNCTION recall.fold_memories(
+    p_tenant text, p_ids bigint[], p_since timestamptz[], p_until timestamptz DEFAULT 'infinity'
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_part record;
+    v_changed bigint := 0;
+BEGIN
+    FOR v_part IN
+        SELECT d.anew, array_agg(d.memory_id) AS ids,
+               array_agg(CASE WHEN d.anew THEN '-infinity'
+                              ELSE greatest(d.folded_until, d.since - interval '1 microsecond') END) AS after,
+               array_agg(greatest(d.folded_until, p_until)) AS until,
+               array_agg(CASE WHEN d.anew THEN 0 ELSE recall.weight_in_millionths(d.credit) END) AS credits,
+               CASE WHEN d.anew THEN '-infinity' ELSE min(d.since) END AS since
+        FROM (
+            SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS anew
+            FROM unnest(p_ids, p_since) s(id, since)
+            JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = s.id
+            ORDER BY a.memory_id FOR UPDATE OF a) d
+        GROUP BY d.anew
+    LOOP
+        v_changed := v_changed + CASE
+            WHEN cardinality(v_part.ids) >= 2000 AND recall.is_scan_cheaper(cardinality(v_part.ids), v_part.since)
+            THEN recall.fold_by_scan(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew)
+            ELSE recall.fold_by_index(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew)
+            END;
+    END LOOP;
+    RETURN v_changed;
+END $$;
+
+-- is_scan_cheaper: whether what so many memories did since then is found sooner by reading through the log than by looking
+-- each of them up, which takes as long as reading some hundred rows does.
+CREATE OR REPLACE FUNCTION recall.is_scan_cheaper(p_memories int, p_since timestamptz) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+SET timezone = 'UTC'
+RETURN 100::bigint * p_memories > (
+    -- By their names, of which that of the default comes last. A row has about a hundred bytes.
+    SELECT sum(pg_relation_size(c.oid)) / 100 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'recall.access'::regclass
+      AND c.relname >= 'access_' || to_char(greatest(p_since, 'epoch') - interval '1 day', 'YYYY_MM')
+);
+
+-- fold_by_index: fold_batch for few memories: each is looked up in the log, by a plan that is made once.
+CREATE OR REPLACE FUNCTION recall.fold_by_index(
+    p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    RETURN recall.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
+END $$;
+
+-- fold_by_scan: fold_batch for many memories: what the log holds of the time is read once, in the order in which it
+-- lies, and joined with them. Never row by row: the planner may not know yet how much there is of the last hours.
+CREATE OR REPLACE FUNCTION recall.fold_by_scan(
+    p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_custom_plan
+SET enable_nestloop = off
+SET work_mem = '64MB' AS $$
+BEGIN
+    RETURN recall.fold_batch(p_tenant, p_ids, p_after, p_until, p_credits, p_from_log);
+END $$;
+
+-- nth_newest: the time in this place when those of p_newest come before those of the summary.
+CREATE OR REPLACE FUNCTION recall.nth_newest(p_place int, p_newest double precision[], a recall.activation)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_place <= cardinality(p_newest) THEN p_newest[p_place]
+    ELSE (ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8])[p_place - cardinality(p_newest)] END;
+
+-- fold_batch: gathers for these memories, and adds what there is to their summaries or, anew, puts it in their
+-- place. Returns how many summaries changed.
+CREATE OR REPLACE FUNCTION recall.fold_batch(
+    p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_changed bigint;
+BEGIN
+    IF p_from_log THEN
+        UPDATE recall.activation a
+        SET n = g.units, first_at = g.first_at, credit = g.credit, folded_until = greatest(a.folded_until, g.reached),
+            t1 = g.newest[1], t2 = g.newest[2], t3 = g.newest[3], t4 = g.newest[4],
+            t5 = g.newest[5], t6 = g.newest[6], t7 = g.newest[7], t8 = g.newest[8]
+        FROM recall.summarize_accesses(p_tenant, p_ids, p_after, p_until, p_credits) g
+        WHERE a.tenant = p_tenant AND a.memory_id = g.memory_id
+          -- A log that holds nothing whole of a memory, as after a partial restore, leaves its summary alone.
+          AND g.units > 0
+          AND (a.n, a.first_at, a.credit, a.folded_until, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8)
+              IS DISTINCT FROM
+              (g.units, g.first_at, g.credit, greatest(a.folded_until, g.reached), g.newest[1], g.newest[2],
+               g.newest[3], g.newest[4], g.newest[5], g.newest[6], g.newest[7], g.newest[8]);
+    ELSE
+        UPDATE recall.activation a
+        SET n = a.n + g.units, first_at = least(a.first_at, g.first_at), credit = g.credit,
+            folded_until = greatest(a.folded_until, g.reached),
+            -- Mostly parts of an access, which leave the times as they are.
+            t1 = CASE WHEN g.units = 0 THEN a.t1 ELSE recall.nth_newest(1, g.newest, a) END,
+            t2 = CASE WHEN g.units = 0 THEN a.t2 ELSE recall.nth_newest(2, g.newest, a) END,
+            t3 = CASE WHEN g.units = 0 THEN a.t3 ELSE recall.nth_newest(3, g.newest, a) END,
+            t4 = CASE WHEN g.units = 0 THEN a.t4 ELSE recall.nth_newest(4, g.newest, a) END,
+            t5 = CASE WHEN g.units = 0 THEN a.t5 ELSE recall.nth_newest(5, g.newest, a) END,
+            t6 = CASE WHEN g.units = 0 THEN a.t6 ELSE recall.nth_newest(6, g.newest, a) END,
+            t7 = CASE WHEN g.units = 0 THEN a.t7 ELSE recall.nth_newest(7, g.newest, a) END,
+            t8 = CASE WHEN g.units = 0 THEN a.t8 ELSE recall.nth_newest(8, g.newest, a) END
+        FROM recall.summarize_accesses(p_tenant, p_ids, p_after, p_until, p_credits) g
+        WHERE a.tenant = p_tenant AND a.memory_id = g.memory_id;
+    END IF;
+    GET DIAGNOSTICS v_changed = ROW_COUNT;
+    RETURN v_changed;
+END $$;
+
+-- fold_accesses: folds what searches have logged, up to p_limit searches; returns how many, 0 when none are
+-- left. Several workers may call it at once: each takes other searches.
+CREATE OR REPLACE FUNCTION recall.fold_accesses(p_limit int DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_taken bigint[];
+    v_searches bigint;
+    v_ids bigint[];
+    v_since timestamptz[];
+    v_until timestamptz;
+    v_changed bigint;
+    v_gone bigint[];
+BEGIN
+    v_taken := ARRAY(
+        SELECT q.id FROM recall.access_queue q
+        WHERE q.tenant = v_tenant ORDER BY q.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED);
+    WITH taken AS (
+        DELETE FROM recall.access_queue q
+        WHERE q.tenant = v_tenant AND q.id = ANY (v_taken)
+        RETURNING q.memory_ids, q.at
+    ), due AS (
+        SELECT s.id, min(s.at) AS since FROM (SELECT unnest(t.memory_ids) AS id, t.at FROM taken t) s GROUP BY s.id
+    )
+    SELECT array_agg(d.id), array_agg(d.since), (SELECT count(*) FROM taken), (SELECT max(t.at) FROM taken t)
+    INTO v_ids, v_since, v_searches, v_until FROM due d;
+    IF v_searches > 0 THEN
+        -- Not beyond them: accesses of the next searches would be in before their turn, and seem late then.
+        v_changed := recall.fold_memories(v_tenant, v_ids, v_since, v_until);
+        -- What a search showed at the moment in which it was forgotten for good leaves no trace either.
+        IF v_changed < cardinality(v_ids) THEN
+            v_gone := ARRAY(
+                SELECT u.id FROM unnest(v_ids) u(id) WHERE NOT EXISTS (
+                    SELECT FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = u.id));
+            IF cardinality(v_gone) > 0 THEN
+                PERFORM recall.delete_from_logs(v_tenant, v_gone);
+            END IF;
+        END IF;
+    END IF;
+    RETURN v_searches;
+END $$;
+
+-- rebuild: computes the summaries of these memories (NULL: of all) anew from the log: accesses, spreading and
+-- links; returns how many were not what the log says. A database in order answers 0.
+CREATE OR REPLACE FUNCTION recall.rebuild(p_memory_ids bigint[] DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[];
+    v_changed bigint;
+BEGIN
+    -- Before their activations, for what changes twice in a transaction has its key checked, and that locks them.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND (p_memory_ids IS NULL OR m.id = ANY (p_memory_ids)) ORDER BY m.id FOR KEY SHARE;
+    v_ids := ARRAY(
+        SELECT a.memory_id FROM recall.activation a
+        WHERE a.tenant = v_tenant AND (p_memory_ids IS NULL OR a.memory_id = ANY (p_memory_ids))
+        ORDER BY a.memory_id FOR UPDATE);
+    v_changed := recall.fold_memories(
+        v_tenant, v_ids, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_ids)]));
+    v_changed := v_changed + recall.rebuild_spread(v_tenant, v_ids);
+    PERFORM recall.recount_links(v_tenant, v_ids);
+    RETURN v_changed;
+END $$;

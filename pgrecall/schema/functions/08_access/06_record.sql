@@ -1,0 +1,136 @@
+-- Recording accesses: folded in the same transaction. What a search logs is folded by the job.
+
+-- record_accesses: logs uses of memories and folds them into their activation, each once. p_items is a JSON
+-- array of {memory_id | key, kind, at, session_id, idempotency_key}; returns how many were new. An
+-- idempotency_key seen before is ignored; the order of arrival does not matter.
+CREATE OR REPLACE FUNCTION recall.record_accesses(p_items jsonb, p_now timestamptz DEFAULT now())
+RETURNS int
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[];
+    v_partners bigint[];
+    v_accesses recall.access[];
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.check_access_forms(p_items);
+    PERFORM recall.analyze_grown_tables(jsonb_array_length(p_items));
+    v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
+    IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
+        v_partners := recall.session_partners(v_tenant, p_items, p_now);
+    END IF;
+    -- Memories, then idempotency keys, then activations, then links of co-access, each in one order: no two calls can
+    -- deadlock. Partners in the session are locked here because a link will refer to them; what an archived memory
+    -- refers to, because its activation will be changed twice if that comes back, and the second time its key is checked.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids || v_partners || ARRAY(
+        SELECT l.dst FROM recall.memory o JOIN recall.link l ON l.tenant = v_tenant AND l.src = o.id
+        WHERE o.tenant = v_tenant AND o.id = ANY (v_ids) AND o.archived_at IS NOT NULL))
+    ORDER BY m.id FOR KEY SHARE;
+    -- What a use may bring back is changed, and so locked as such before any activation is, in the order in which
+    -- drafts are stored. None can be archived now.
+    PERFORM FROM recall.memory m
+    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) AND m.archived_at IS NOT NULL
+    ORDER BY m.key, m.id FOR NO KEY UPDATE;
+    -- Only now: while this call waited for a lock, a memory may have been forgotten.
+    PERFORM recall.check_accesses(v_tenant, p_items, p_now);
+    v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
+    IF cardinality(v_accesses) > 0 THEN
+        PERFORM recall.log_and_fold_accesses(v_tenant, v_accesses, v_ids || v_partners, p_now);
+    END IF;
+    RETURN cardinality(v_accesses);
+END $$;
+
+-- record_access: logs one use of a memory; false when its idempotency key was seen before.
+CREATE OR REPLACE FUNCTION recall.record_access(
+    p_memory_id bigint, p_kind text DEFAULT 'read', p_at timestamptz DEFAULT NULL,
+    p_session_id text DEFAULT NULL, p_idempotency_key text DEFAULT NULL, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT recall.record_accesses(jsonb_build_array(jsonb_build_object(
+        'memory_id', p_memory_id, 'kind', p_kind, 'at', p_at, 'session_id', p_session_id,
+        'idempotency_key', p_idempotency_key)), p_now) = 1
+$$;
+
+-- new_accesses: those accesses whose idempotency key is new, which it notes, as rows for the log, without an id yet:
+-- in the order of their times, with what each spreads to its neighbourhood.
+CREATE OR REPLACE FUNCTION recall.new_accesses(p_tenant text, p_items jsonb, p_now timestamptz)
+RETURNS SETOF recall.access
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY
+    WITH wanted AS MATERIALIZED (
+        SELECT i.*, row_number() OVER (PARTITION BY i.idempotency_key ORDER BY i.item) AS turn,
+               lag(i.at) OVER (PARTITION BY i.memory_id, i.session_id, i.kind ORDER BY i.at, i.item) AS before
+        FROM recall.parse_accesses(p_tenant, p_items, p_now) i
+    ), keyed AS (
+        INSERT INTO recall.access_key (tenant, idempotency_key, memory_id)
+        SELECT p_tenant, w.idempotency_key, w.memory_id FROM wanted w
+        WHERE w.idempotency_key IS NOT NULL AND w.turn = 1
+        ORDER BY w.idempotency_key
+        ON CONFLICT (tenant, idempotency_key) DO NOTHING
+        RETURNING idempotency_key
+    )
+    SELECT p_tenant, NULL::bigint, w.memory_id, w.kind, w.weight, w.at, w.session_id, p_now, s.ids, s.amounts
+    FROM wanted w
+    LEFT JOIN keyed k ON k.idempotency_key = w.idempotency_key
+    LEFT JOIN LATERAL (
+        SELECT array_agg(t.id) AS ids, array_agg(t.amount) AS amounts
+        FROM recall.spread_targets(p_tenant, w.memory_id, least(w.weight, 1), w.at) t
+        -- In here, where it keeps the neighbourhood from being read at all.
+        WHERE recall.is_active_access(w.kind) AND w.weight > 0 AND w.at > p_now - recall.spread_horizon(p_tenant)
+          AND NOT recall.is_burst_repeat(p_tenant, w.memory_id, w.kind, w.session_id, w.at, w.before)
+    ) s ON true
+    WHERE w.idempotency_key IS NULL OR (k.idempotency_key IS NOT NULL AND w.turn = 1)
+    ORDER BY w.at, w.item;
+END $$;
+
+-- log_and_fold_accesses: logs these accesses and folds them: locks the activations they touch in one order, and only then gives them
+-- their ids, so that boosts, of which at most 1 is kept, are added up in the order of the log; associates those of
+-- p_memories (locked by the caller) that come together, spreads, counts, and brings back what a plan had archived.
+CREATE OR REPLACE FUNCTION recall.log_and_fold_accesses(
+    p_tenant text, p_accesses recall.access[], p_memories bigint[], p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_ids bigint[];
+    v_since timestamptz[];
+    v_spread_to bigint[] := ARRAY(SELECT DISTINCT t FROM unnest(p_accesses) e, unnest(e.spread_to) t);
+    v_returning bigint[];
+    v_logged bigint[];
+BEGIN
+    SELECT array_agg(u.id), array_agg(u.since), array_agg(u.id) FILTER (WHERE u.used)
+    INTO v_ids, v_since, v_returning
+    FROM (
+        SELECT e.memory_id AS id, min(e.at) AS since, bool_or(recall.is_active_access(e.kind) AND e.weight > 0) AS used
+        FROM unnest(p_accesses) e GROUP BY e.memory_id) u;
+    v_returning := ARRAY(
+        SELECT v.memory_id FROM recall.archival v
+        WHERE v.tenant = p_tenant AND v.memory_id = ANY (v_returning) AND v.restored_at IS NULL
+          AND v.reason = 'pruned');
+    PERFORM FROM recall.activation a
+    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_ids || v_spread_to || ARRAY(
+        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (v_returning)))
+    ORDER BY a.memory_id FOR UPDATE;
+    WITH logged AS (
+        INSERT INTO recall.access (
+            tenant, memory_id, kind, weight, at, session_id, recorded_at, spread_to, spread_by)
+        SELECT e.tenant, e.memory_id, e.kind, e.weight, e.at, e.session_id, e.recorded_at, e.spread_to, e.spread_by
+        FROM unnest(p_accesses) WITH ORDINALITY e
+        ORDER BY e.ordinality
+        RETURNING id
+    )
+    SELECT array_agg(l.id) INTO v_logged FROM logged l;
+    IF EXISTS (SELECT FROM unnest(p_accesses) e WHERE e.session_id IS NOT NULL) THEN
+        PERFORM recall.strengthen_associations(p_tenant, v_logged, p_memories, p_now);
+    END IF;
+    PERFORM recall.apply_spread(p_tenant, v_logged, p_now);
+    PERFORM recall.count_sessions(p_tenant, v_logged, p_now);
+    PERFORM recall.fold_memories(p_tenant, v_ids, v_since);
+    IF cardinality(v_returning) > 0 THEN
+        PERFORM recall.restore_memories(p_tenant, v_returning, p_now);
+    END IF;
+END $$;

@@ -1,0 +1,198 @@
+-- What a search is made of besides its filters: queries, vectors, weights, and the checks on them.
+
+-- combined_queries: the question and its sub-queries as one list; empty where nothing is asked in words. An error for more than
+-- 16, for an empty list, and for one that is empty or too long.
+CREATE OR REPLACE FUNCTION recall.combined_queries(p_query text, p_queries text[]) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_query text;
+BEGIN
+    IF cardinality(p_queries) = 0 THEN
+        PERFORM recall.raise_invalid('The list of queries is empty.', 'Leave it out, or give at least one.');
+    ELSIF cardinality(p_queries) > 16 THEN
+        PERFORM recall.raise_invalid(format('There are %s queries; at most 16 can be asked at once.', cardinality(p_queries)),
+            'Ask with the parts that matter.');
+    END IF;
+    FOREACH v_query IN ARRAY coalesce(p_queries, '{}') LOOP
+        PERFORM recall.check_query(v_query);
+    END LOOP;
+    IF coalesce(btrim(p_query, E' \t\r\n'), '') = '' THEN
+        RETURN coalesce(p_queries, '{}');
+    END IF;
+    PERFORM recall.check_query(p_query);
+    RETURN p_query || coalesce(recall.require_one_dimension(p_queries), '{}');
+END $$;
+
+-- check_query_vectors: raises where p_given vectors were given for another number of sub-queries (NULL: none were given),
+-- and for one that is not of this database, which keeps p_dimensions numbers of each.
+CREATE OR REPLACE FUNCTION recall.check_query_vectors(
+    p_dimensions int, p_vectors halfvec[], p_given int, p_queries int
+) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_vector halfvec;
+BEGIN
+    IF p_given <> coalesce(p_queries, 0) THEN
+        PERFORM recall.raise_invalid(format('There are %s vectors for %s sub-queries.', p_given, coalesce(p_queries, 0)),
+            'Give one vector for each query, or NULL for one without.');
+    END IF;
+    FOREACH v_vector IN ARRAY p_vectors LOOP
+        IF l2_norm(v_vector) = 0 THEN
+            PERFORM recall.raise_invalid('The query vector is zero, which has no direction.', 'Embed the question again.');
+        ELSIF vector_dims(v_vector) <> p_dimensions THEN
+            PERFORM recall.raise_invalid(
+                format('The query vector has %s dimensions, this database keeps %s.',
+                       vector_dims(v_vector), p_dimensions),
+                'Embed the question with the model the database was made for.');
+        END IF;
+    END LOOP;
+END $$;
+
+-- check_search_numbers: raises for the first number of a search that is out of bounds.
+CREATE OR REPLACE FUNCTION recall.check_search_numbers(
+    p_k int, p_pool int, p_min_relevance double precision, p_vitality_mode text, p_vitality_weight double precision
+) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT coalesce(p_k BETWEEN 1 AND 1000, false) THEN
+        PERFORM recall.raise_invalid(format('k is %s; it must lie between 1 and 1,000.', coalesce(p_k::text, 'NULL')));
+    ELSIF NOT coalesce(p_pool BETWEEN 0 AND 1000, false) THEN
+        PERFORM recall.raise_invalid(
+            format('The pool is %s; it must lie between 0 and 1,000.', coalesce(p_pool::text, 'NULL')));
+    ELSIF NOT coalesce(p_min_relevance BETWEEN 0 AND 1, false) THEN
+        PERFORM recall.raise_invalid(format('min_relevance is %s; it must lie between 0 and 1.', p_min_relevance));
+    ELSIF NOT coalesce(p_vitality_mode IN ('odds', 'multiply', 'bounded', 'off'), false) THEN
+        PERFORM recall.raise_invalid(format('The vitality mode %L is unknown.', p_vitality_mode),
+            'Use odds, multiply, bounded or off.');
+    ELSIF NOT coalesce(p_vitality_weight BETWEEN 0 AND 10, false)
+          OR (p_vitality_mode = 'bounded' AND p_vitality_weight > 1) THEN
+        PERFORM recall.raise_invalid(format(
+            'The vitality weight %s is not between 0 and 10 (1 in the mode bounded).', p_vitality_weight));
+    END IF;
+END $$;
+
+-- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue and graph, 1 where
+-- p_weights names none; NULL for NULL; an error for another name or a number outside 0 to 10.
+CREATE OR REPLACE FUNCTION recall.arm_weights(p_weights jsonb) RETURNS double precision[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph'];
+    v_wrong text;
+BEGIN
+    IF jsonb_typeof(p_weights) <> 'object' THEN
+        PERFORM recall.raise_invalid('The weights are no object of arms and numbers.', 'Give {"lexical": 0.5}.');
+    END IF;
+    SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w WHERE w.key <> ALL (v_arms) LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('There is no arm %L to weigh.', left(v_wrong, 100)),
+            format('There are: %s.', array_to_string(v_arms, ', ')));
+    END IF;
+    SELECT w.key INTO v_wrong FROM jsonb_each(p_weights) w
+    WHERE NOT CASE WHEN jsonb_typeof(w.value) = 'number' THEN w.value::numeric BETWEEN 0 AND 10 ELSE false END LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('The weight of %s is %s; it must be a number between 0 and 10.',
+            v_wrong, left((p_weights -> v_wrong)::text, 100)));
+    END IF;
+    RETURN ARRAY(
+        SELECT coalesce((p_weights ->> a.arm)::double precision, 1)
+        FROM unnest(v_arms) WITH ORDINALITY a(arm, place) ORDER BY a.place);
+END $$;
+
+-- relevance_model_of: the coefficients for this tenant, embedder and the first of these profiles that there is; the
+-- tenant's own first, then those shipped for the embedder, then those for any embedder; NULL where there is none.
+CREATE OR REPLACE FUNCTION recall.relevance_model_of(p_tenant text, p_embedder text, p_profiles text[])
+RETURNS recall.relevance_model
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_model recall.relevance_model;
+BEGIN
+    SELECT r.* INTO v_model FROM recall.relevance_model r
+    WHERE r.tenant IN (p_tenant, '*') AND r.embedder IN (coalesce(p_embedder, '*'), '*')
+      AND r.profile = ANY (p_profiles)
+    ORDER BY array_position(p_profiles, r.profile), r.tenant = '*', r.embedder = '*' LIMIT 1;
+    RETURN v_model;
+END $$;
+
+-- relevance_model_for_search: the coefficients a search runs with: those of the profile it names, else of the profile of the only
+-- layer it asks for, else balanced; an error for a profile that is not there.
+CREATE OR REPLACE FUNCTION recall.relevance_model_for_search(p_tenant text, p_embedder text, p_profile text, p_layers text[])
+RETURNS recall.relevance_model
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_of_layer text;
+    v_model recall.relevance_model;
+BEGIN
+    IF p_profile IS NOT NULL THEN
+        v_model := recall.relevance_model_of(p_tenant, p_embedder, ARRAY[p_profile]);
+        IF v_model.profile IS NULL THEN
+            PERFORM recall.raise_invalid(format('The profile %L is unknown.', left(p_profile, 100)), format('There are: %s.', (
+                SELECT string_agg(DISTINCT r.profile, ', ') FROM recall.relevance_model r
+                WHERE r.tenant IN (p_tenant, '*'))));
+        END IF;
+        RETURN v_model;
+    ELSIF cardinality(p_layers) = 1 THEN
+        v_of_layer := (
+            SELECT l.profile FROM recall.layer l WHERE l.tenant IN (p_tenant, '*') AND l.name = p_layers[1]
+            ORDER BY l.tenant = '*' LIMIT 1);
+    END IF;
+    RETURN recall.relevance_model_of(p_tenant, p_embedder, ARRAY[v_of_layer, 'balanced']);
+END $$;
+
+-- analyzed_query: what a question is made of: its words, rarest first, with how many memories hold them and what they
+-- weigh, and whom it names, where p_named. An error for one that says nothing.
+CREATE OR REPLACE FUNCTION recall.analyzed_query(p_tenant text, p_query text, p_named boolean) RETURNS recall.question
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_language regconfig := recall.text_configuration(p_tenant);
+    q recall.question;
+BEGIN
+    SELECT array_agg(w.word), array_agg(w.step), array_agg(w.documents), array_agg(w.query),
+           array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total))
+    INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
+    FROM recall.query_words(p_tenant, v_language, p_query) w;
+    q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall.phrase_query(v_language, p_query) END;
+
+    IF NOT p_named AND q.words IS NOT NULL THEN
+        RETURN q;
+    END IF;
+    SELECT array_agg(n.memory_id) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.similarity) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.whole) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(n.rank) FILTER (WHERE n.memory_id IS NOT NULL),
+           array_agg(recall.plain(n.phrase)) FILTER (WHERE n.memory_id IS NULL)
+    INTO q.named_ids, q.likeness, q.whole, q.name_ranks, q.authors
+    FROM (
+        SELECT x.*, dense_rank() OVER (PARTITION BY x.memory_id IS NULL ORDER BY x.similarity DESC) AS rank
+        FROM (
+            SELECT i.phrase, i.memory_id, i.similarity, i.whole
+            FROM recall.names_in_query(p_tenant, v_language, p_query, ARRAY(
+                SELECT k.word FROM unnest(q.words, q.steps) k(word, step) WHERE k.step <> 'word')) i
+            UNION ALL SELECT NULL, m.id, 1, true
+            FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
+
+    IF q.words IS NULL AND q.named_ids IS NULL THEN
+        PERFORM recall.raise_invalid(
+            format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
+            'Add a word that says what you look for.');
+    END IF;
+    RETURN q;
+END $$;
+
+-- logistic: the probability of log-odds; never under- or overflows.
+CREATE OR REPLACE FUNCTION recall.logistic(p_log_odds double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1 / (1 + exp(-least(greatest(p_log_odds, -500), 500)));
+
+-- logit: the log-odds of a probability, kept finite at 0 and 1.
+CREATE OR REPLACE FUNCTION recall.logit(p_probability double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ln(least(greatest(p_probability, 1e-12), 1 - 1e-12) / (1 - least(greatest(p_probability, 1e-12), 1 - 1e-12)));

@@ -1,0 +1,150 @@
+-- The lexical arm: memories that hold the words of the query.
+
+-- lexical_strength: the weight of the query's words in one memory: for each of up to 16 words its idf times how
+-- strongly the memory holds it (1 for one occurrence in the body, saturating at 1.64). Flat, to be inlined.
+CREATE OR REPLACE FUNCTION recall.lexical_strength(p_text tsvector, p_words tsquery[], p_idfs double precision[])
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 1.6449340668482264 * (
+    coalesce(p_idfs[1] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[1]), 0)
+    + coalesce(p_idfs[2] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[2]), 0)
+    + coalesce(p_idfs[3] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[3]), 0)
+    + coalesce(p_idfs[4] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[4]), 0)
+    + coalesce(p_idfs[5] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[5]), 0)
+    + coalesce(p_idfs[6] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[6]), 0)
+    + coalesce(p_idfs[7] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[7]), 0)
+    + coalesce(p_idfs[8] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[8]), 0)
+    + coalesce(p_idfs[9] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[9]), 0)
+    + coalesce(p_idfs[10] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[10]), 0)
+    + coalesce(p_idfs[11] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[11]), 0)
+    + coalesce(p_idfs[12] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[12]), 0)
+    + coalesce(p_idfs[13] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[13]), 0)
+    + coalesce(p_idfs[14] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[14]), 0)
+    + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
+    + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
+
+-- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of the
+-- rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all that it
+-- reads by are at most 1,000 (2,000 of the first alone); NULL where there are no such words. `rest` is the place of the
+-- first word that it does not take alone.
+CREATE OR REPLACE FUNCTION recall.lexical_gate(
+    p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_reached bigint := 0;
+    v_taken tsquery;
+BEGIN
+    rest := 1;
+    FOR i IN 1 .. cardinality(p_queries) LOOP
+        v_reached := v_reached + p_documents[i];
+        EXIT WHEN v_reached > CASE WHEN i = 1 THEN 2000 ELSE 1000 END;
+        IF v_reached <= 100 THEN
+            v_taken := p_queries[i];
+            rest := i + 1;
+        ELSE
+            v_taken := p_queries[i] && coalesce(p_queries[i + 1] || p_queries[i + 2], p_queries[i + 1]);
+        END IF;
+        gate := coalesce(gate || v_taken, gate, v_taken);
+    END LOOP;
+END $$;
+
+-- memories_matching: up to p_limit memories, beside those known, for which this query holds, and what the words weigh in each.
+CREATE OR REPLACE FUNCTION recall.memories_matching(
+    p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+) RETURNS TABLE (id bigint, strength double precision)
+LANGUAGE plpgsql STABLE ROWS 100
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_query tsquery := recall.tenant_query(p_tenant, p_query);
+BEGIN
+    -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
+    RETURN QUERY
+    SELECT m.id, recall.lexical_strength(m.search_text, p_words, p_idfs) FROM recall.memory m
+    WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant AND recall.passes_filter(
+        m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now)
+      AND m.id <> ALL (p_except)
+    LIMIT p_limit;
+END $$;
+
+-- newest_memories_matching: the newest p_limit memories, of the newest 1,000 and beside those known, that hold one of these words,
+-- and what they weigh in each.
+CREATE OR REPLACE FUNCTION recall.newest_memories_matching(
+    p_tenant text, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+) RETURNS TABLE (id bigint, strength double precision)
+LANGUAGE plpgsql STABLE ROWS 100
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_any tsquery := recall.any_of(p_words);
+BEGIN
+    RETURN QUERY
+    SELECT n.id, recall.lexical_strength(n.search_text, p_words, p_idfs)
+    FROM (
+        SELECT m.* FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_until, 'infinity')
+        ORDER BY m.happened_at DESC LIMIT 1000) n
+    WHERE n.search_text @@ v_any AND recall.passes_filter(
+        n, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now)
+      AND n.id <> ALL (p_except)
+    LIMIT p_limit;
+END $$;
+
+-- lexical_arm: the memories that hold the question's words, rare ones above all, best first. Few are read and scored,
+-- however many memories there are and however common the words: those its gate lets through, then those that hold the
+-- next word. Where even the rarest is common those that hold all of the words come first (unless more than 10,000 hold
+-- it), and of words that more than 5,000 memories hold only the newest are looked at, unless filters leave too few, or
+-- none is found.
+CREATE OR REPLACE FUNCTION recall.lexical_arm(
+    p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+) RETURNS TABLE (id bigint, strength double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_gate tsquery;
+    v_rest int;
+    v_ids bigint[] := '{}';
+    v_strengths double precision[] := '{}';
+BEGIN
+    SELECT g.gate, g.rest INTO v_gate, v_rest FROM recall.lexical_gate(p_words, p_documents) g;
+    IF v_gate IS NULL AND p_documents[1] BETWEEN 2001 AND 10000 AND cardinality(p_words) > 1 THEN
+        v_gate := recall.all_of(p_words);
+    END IF;
+    IF v_gate IS NOT NULL THEN
+        SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
+        FROM recall.memories_matching(
+            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
+            p_now) h;
+    END IF;
+    IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
+        SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
+        FROM recall.newest_memories_matching(
+            p_tenant, v_ids, p_pool * 2, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
+            p_now) h;
+    END IF;
+    IF cardinality(v_ids) < p_pool AND (
+        p_documents[v_rest] <= 5000
+        OR v_rest = 1 AND (v_ids = '{}'
+                           OR num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0)) THEN
+        SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
+        FROM recall.memories_matching(
+            p_tenant, p_words[v_rest], v_ids,
+            -- All of them, where they are few: some hold it more strongly than others.
+            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs,
+            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
+            p_now) h;
+    END IF;
+    RETURN QUERY
+    SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool;
+END $$;

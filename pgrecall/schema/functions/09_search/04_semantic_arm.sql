@@ -1,0 +1,125 @@
+-- The semantic arm: who is nearest in meaning. Each statement is made for the table that the tenant's vectors are in.
+
+-- hnsw_ef_search: how many neighbours a look into the vector index of so many memories keeps in sight: the more there are,
+-- the more it takes to find the same share of the nearest.
+CREATE OR REPLACE FUNCTION recall.hnsw_ef_search(p_total bigint) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
+
+-- hnsw_statement: the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or the
+-- others; of those memories alone that pass the filters, where p_filtered. The limit is a literal: the planner must know
+-- that it is small, or it scans and sorts instead. Inlined, and stable because format is.
+CREATE OR REPLACE FUNCTION recall.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
+RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format(
+    'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM ('
+    'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v%s WHERE %s v.archived '
+    'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
+    CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
+        'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
+        'AND recall.passes_filter(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) OFFSET 0) m' END,
+    CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
+
+-- nearest_by_scan: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are read.
+CREATE OR REPLACE FUNCTION recall.nearest_by_scan(
+    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
+) RETURNS TABLE (id bigint, distance double precision)
+LANGUAGE plpgsql STABLE ROWS 60
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE v.tenant = $2 AND v.archived = ANY ($3) '
+        'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s', p_table, p_limit)
+    USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
+END $$;
+
+-- nearest_filtered: the p_limit nearest of all memories that pass the filters, each of which is looked at.
+CREATE OR REPLACE FUNCTION recall.nearest_filtered(
+    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_layers text[], p_roles text[], p_authors text[],
+    p_tags text[], p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean,
+    p_invalid boolean, p_must tsquery, p_now timestamptz
+) RETURNS TABLE (id bigint, distance double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT m.id, v.embedding <=> $1 FROM recall.memory m '
+        'JOIN recall.%I v ON v.tenant = $2 AND v.memory_id = m.id AND v.archived = ANY ($14) '
+        'WHERE m.tenant = $2 AND m.happened_at >= coalesce($7, ''-infinity'') '
+        'AND m.happened_at <= coalesce($8, ''infinity'') '
+        'AND recall.passes_filter(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) '
+        'ORDER BY (v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, p_limit)
+    USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+          p_invalid, p_must, p_now, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
+END $$;
+
+-- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to 4,000
+-- memories, and any filter that leaves the index short, is searched exactly.
+CREATE OR REPLACE FUNCTION recall.semantic_arm(
+    p_tenant text, p_embedding halfvec, p_pool int,
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+) RETURNS TABLE (id bigint, similarity double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET hnsw.iterative_scan = relaxed_order
+SET hnsw.ef_search = 100 AS $$
+DECLARE
+    v_table text := recall.vector_table(p_tenant);
+    v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
+    v_indexed boolean := v_table <> 'vector_shared' AND coalesce(v_total > 4000, true);
+    v_filtered boolean := num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_must) > 0;
+    -- Without a filter few are hidden: a fifth more than are wanted make up for them.
+    v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
+    v_ef int := coalesce(recall.hnsw_ef_search(v_total), 100);
+    v_ids bigint[] := '{}';
+    v_distances double precision[] := '{}';
+    v_found bigint[];
+    v_found_at double precision[];
+    v_looked int;
+    v_hidden bigint[] := '{}';
+BEGIN
+    IF v_indexed THEN
+        IF v_ef > 100 THEN
+            PERFORM set_config('hnsw.ef_search', v_ef::text, true);
+        END IF;
+        IF v_limit <= v_ef AND NOT v_filtered THEN
+            -- To be able to go on costs the first look a tenth more, and only filters and long lists need it.
+            PERFORM set_config('hnsw.iterative_scan', 'off', true);
+        END IF;
+        FOR v_archived_ones IN 0 .. p_archived::int LOOP
+            EXECUTE recall.hnsw_statement(v_table, v_limit, v_archived_ones = 1, v_filtered)
+            INTO v_found, v_found_at
+            USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
+                  p_superseded, p_invalid, p_must, p_now;
+            v_ids := v_ids || v_found;
+            v_distances := v_distances || v_found_at;
+        END LOOP;
+    ELSIF NOT v_filtered THEN
+        SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
+        FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_limit, p_archived) n;
+    END IF;
+    v_looked := cardinality(v_ids);
+    IF NOT v_filtered AND v_looked > 0 THEN
+        v_hidden := ARRAY(
+            SELECT m.id FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
+              AND (m.superseded_by IS NOT NULL OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL
+                   OR m.expires_at IS NOT NULL)
+              AND NOT recall.passes_filter(
+                m, NULL, NULL, NULL, NULL, NULL, NULL, p_archived, p_superseded, p_invalid, NULL, p_now));
+    END IF;
+    IF v_looked - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_looked = v_limit) THEN
+        SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
+        FROM recall.nearest_filtered(
+            p_tenant, v_table, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
+            p_superseded, p_invalid, p_must, p_now) n;
+    END IF;
+    RETURN QUERY
+    SELECT u.id, 1 - u.distance FROM unnest(v_ids, v_distances) u(id, distance)
+    WHERE v_hidden = '{}' OR u.id <> ALL (v_hidden)
+    ORDER BY u.distance, u.id LIMIT p_pool;
+END $$;

@@ -1,0 +1,152 @@
+-- The arms beside words and meaning: links of the best hits, cues, and a window of time.
+
+-- link_share: which share of its relevance a memory lends along a link of this relation, forwards or back. What
+-- contradicts or replaces a memory does not answer in its stead, and co-access is the cue arm's. Inlined.
+CREATE OR REPLACE FUNCTION recall.link_share(
+    p_relation text, p_forward boolean, p_weight double precision, p_hop double precision,
+    p_next double precision, p_previous double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE p_relation
+    WHEN 'next' THEN CASE WHEN p_forward THEN p_next ELSE p_previous END
+    WHEN 'contradicts' THEN 0 WHEN 'supersedes' THEN 0 WHEN 'co_access' THEN 0
+    ELSE p_hop * least(p_weight, 1) END;
+
+-- linked_memories: the memories linked with this one and the share it lends each; of a hub the first p_limit links either
+-- way. Inlined.
+CREATE OR REPLACE FUNCTION recall.linked_memories(
+    p_tenant text, p_memory_id bigint, p_limit int, p_hop double precision, p_next double precision,
+    p_previous double precision
+) RETURNS TABLE (id bigint, share double precision)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    (SELECT k.dst, recall.link_share(k.relation, true, k.weight, p_hop, p_next, p_previous)
+     FROM recall.link k WHERE k.tenant = p_tenant AND k.src = p_memory_id LIMIT p_limit)
+    UNION ALL
+    (SELECT k.src, recall.link_share(k.relation, false, k.weight, p_hop, p_next, p_previous)
+     FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT p_limit);
+END;
+
+-- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them
+-- (the product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit. Of a hub 200
+-- links are followed from a seed and 16 from what is linked with it, of which the 64 nearest are looked at.
+CREATE OR REPLACE FUNCTION recall.graph_arm(
+    p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,
+    p_previous double precision
+) RETURNS TABLE (seed bigint, id bigint, share double precision)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_most double precision := greatest(p_hop, p_next, p_previous);
+    v_seeds bigint[];
+    v_ids bigint[];
+    v_shares double precision[];
+BEGIN
+    SELECT array_agg(o.seed), array_agg(o.id), array_agg(o.share) INTO v_seeds, v_ids, v_shares
+    FROM (
+        SELECT s.seed, l.id, max(l.share) AS share
+        FROM unnest(p_seeds) s(seed)
+        CROSS JOIN LATERAL recall.linked_memories(p_tenant, s.seed, 200, p_hop, p_next, p_previous) l
+        WHERE l.share >= 0.05
+        GROUP BY s.seed, l.id ORDER BY 3 DESC, 2, 1) o;
+    IF v_shares[p_limit] >= v_most * v_most OR v_shares[1] * v_most < 0.05 THEN
+        -- Nothing two links away can be lent more.
+        RETURN QUERY SELECT * FROM unnest(v_seeds[:p_limit], v_ids[:p_limit], v_shares[:p_limit]);
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH once AS MATERIALIZED (
+        SELECT o.* FROM unnest(v_seeds, v_ids, v_shares) o(seed, id, share)
+    ), between AS MATERIALIZED (
+        SELECT o.id, max(o.share) AS share FROM once o
+        WHERE o.share * v_most >= 0.05
+        GROUP BY o.id ORDER BY 2 DESC, 1 LIMIT 64
+    ), beyond AS MATERIALIZED (
+        SELECT b.id AS through, l.id, l.share
+        FROM between b CROSS JOIN LATERAL recall.linked_memories(p_tenant, b.id, 16, p_hop, p_next, p_previous) l
+        WHERE b.share * l.share >= 0.05
+    )
+    SELECT r.seed, r.id, max(r.share)
+    FROM (
+        SELECT * FROM once
+        UNION ALL
+        SELECT o.seed, b.id, o.share * b.share
+        FROM once o JOIN beyond b ON b.through = o.id
+        WHERE o.share * b.share >= 0.05 AND b.id <> o.seed
+    ) r
+    GROUP BY r.seed, r.id
+    ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
+END $$;
+
+-- cue_ids: the memories that cue this search: those given, and the eight used last in the session within a day; an
+-- error for one that is not there.
+CREATE OR REPLACE FUNCTION recall.cue_ids(
+    p_tenant text, p_cues bigint[], p_session_id text, p_now timestamptz
+) RETURNS bigint[]
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF cardinality(p_cues) > 32 THEN
+        PERFORM recall.raise_invalid(format('There are %s cues; 32 is the most.', cardinality(p_cues)),
+            'Give the memories that were used last.');
+    END IF;
+    PERFORM recall.require_memory(c) FROM unnest(p_cues) c;
+    IF p_session_id IS NULL THEN
+        RETURN coalesce(p_cues, '{}');
+    END IF;
+    RETURN ARRAY(
+        SELECT unnest(p_cues)
+        UNION
+        SELECT u.memory_id FROM (
+            SELECT a.memory_id FROM recall.access a
+            WHERE a.tenant = p_tenant AND a.session_id = p_session_id AND a.kind IN ('used', 'read', 'reference')
+              AND a.at <= p_now AND a.at > p_now - interval '1 day'
+            GROUP BY a.memory_id ORDER BY max(a.at) DESC, a.memory_id LIMIT 8) u);
+END $$;
+
+-- cue_arm: what comes to mind with these cues: `strength`, 0 to 1, joins each cue's association with a memory and the
+-- share a link lends, as independent chances; `cue` is the one that does most. The strongest first, at most p_limit.
+CREATE OR REPLACE FUNCTION recall.cue_arm(p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz)
+RETURNS TABLE (id bigint, strength double precision, cue bigint)
+LANGUAGE plpgsql STABLE ROWS 50
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_hop double precision := recall.setting_number(p_tenant, 'search.hop_share');
+    v_next double precision := recall.setting_number(p_tenant, 'search.next_share');
+    v_previous double precision := recall.setting_number(p_tenant, 'search.previous_share');
+BEGIN
+    RETURN QUERY
+    SELECT s.id, 1 - exp(sum(ln(1 - least(s.share, 0.999)) ORDER BY s.cue, s.share)),
+           (array_agg(s.cue ORDER BY s.share DESC, s.cue))[1]
+    FROM (
+        SELECT a.memory_id AS id, c.cue, a.association AS share
+        FROM unnest(p_cues) c(cue) CROSS JOIN LATERAL recall.associates(c.cue, 32, p_now) a
+        WHERE a.association > 0
+        UNION ALL
+        SELECT l.id, c.cue, l.share
+        FROM unnest(p_cues) c(cue)
+        CROSS JOIN LATERAL recall.linked_memories(p_tenant, c.cue, 200, v_hop, v_next, v_previous) l
+        WHERE l.share > 0
+    ) s
+    WHERE s.id <> ALL (p_cues)
+    GROUP BY s.id
+    ORDER BY 2 DESC, 1 LIMIT p_limit;
+END $$;
+
+-- window_arm: the memories of a window of time, the newest first, at most 5,000.
+CREATE OR REPLACE FUNCTION recall.window_arm(
+    p_tenant text, p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
+    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery,
+    p_now timestamptz
+) RETURNS TABLE (id bigint)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.id FROM recall.memory m
+    WHERE m.tenant = p_tenant
+      AND m.happened_at >= coalesce(p_since, '-infinity') AND m.happened_at <= coalesce(p_until, 'infinity')
+      AND recall.passes_filter(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
+                        p_invalid, p_must, p_now)
+    ORDER BY m.happened_at DESC, m.id LIMIT 5000
+$$;

@@ -1,0 +1,186 @@
+-- Candidates: what every arm finds for one question, and how likely each of it is to answer.
+
+-- relevance_logit: the log-odds that a candidate answers, from its features: a logistic model, or one of the two fixed
+-- blends of other systems (reciprocal ranks; a weighted sum). p_arms weighs the arms: semantic, lexical, name, author,
+-- cue, graph. Inlined.
+CREATE OR REPLACE FUNCTION recall.relevance_logit(
+    w recall.relevance_model, p_arms double precision[], p_author double precision, p_similarity double precision,
+    p_coverage double precision, p_strength double precision, p_phrase int, p_likeness double precision,
+    p_alone boolean, p_authored int, p_cue double precision, p_semantic_rank bigint, p_lexical_rank bigint,
+    p_name_rank bigint
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE w.form
+    WHEN 'seed' THEN recall.logit(least(1,
+        w.coverage * p_arms[2] * coalesce(p_coverage, 0)
+        + w.similarity * p_arms[1] * greatest(coalesce(p_similarity, 0), 0)
+        + w.name * p_arms[3] * p_likeness))
+    WHEN 'rrf' THEN recall.logit(61.0 / 3 * (
+        coalesce(w.similarity * p_arms[1] / (60 + p_semantic_rank), 0)
+        + coalesce(w.coverage * p_arms[2] / (60 + p_lexical_rank), 0)
+        + coalesce(w.name * p_arms[3] / (60 + p_name_rank), 0)))
+    ELSE w.intercept + coalesce(w.similarity * p_arms[1] * p_similarity, w.no_similarity)
+        + w.coverage * p_arms[2] * coalesce(p_coverage, 0) + w.information * p_arms[2] * ln(1 + p_strength)
+        + w.phrase * p_arms[2] * coalesce(p_phrase, 0)
+        + w.name * p_arms[3] * p_likeness * CASE WHEN p_alone THEN 2 ELSE 1 END
+        + p_author * p_authored + w.cue * p_arms[5] * p_cue END;
+
+-- candidates: what the arms find for one question, which is made of q and has p_embedding (both NULL: there is none;
+-- p_window: all of a window of time), each with the log-odds that it answers, to which the best of those it is linked
+-- with have lent, and with the evidence for it, where p_explain. `floored` is whether retention has a floor, `named`
+-- whether the question names it exactly. p_author_weight is what an author named adds; p_cued are what cues bring to
+-- mind, p_strengths how much, p_cues by which.
+CREATE OR REPLACE FUNCTION recall.candidates(
+    p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
+    p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
+    p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
+    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
+    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz,
+    p_as_of timestamptz, p_was_archived boolean, p_was_superseded boolean, p_explain boolean
+) RETURNS TABLE (
+    id bigint, layer text, superseded_by bigint, activation double precision, floored boolean, named boolean,
+    logit double precision, evidence recall.evidence
+)
+LANGUAGE plpgsql STABLE ROWS 100
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_seconds double precision := date_part('epoch', p_now);
+    v_embedder text := p_settings ->> 'embedding.model';
+    v_graph double precision := w.graph * p_arms[6];
+    v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
+    v_near bigint[] := '{}';
+    v_similarities double precision[];
+    v_held bigint[] := '{}';
+    v_strengths double precision[];
+    v_named bigint[] := CASE WHEN p_arms[3] > 0 THEN q.named_ids END;
+    v_linked bigint[] := '{}';
+    v_seeds bigint[];
+    v_shares double precision[];
+    v_more bigint[] := '{}';
+    v_far bigint[] := '{}';
+    v_far_similarities double precision[];
+    v_past recall.activation[];
+BEGIN
+    IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
+        SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.similarity) INTO v_near, v_similarities
+        FROM recall.semantic_arm(
+            p_tenant, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
+            p_superseded, p_invalid, p_must, p_now) s
+        WHERE s.similarity <> 'NaN';
+    END IF;
+    IF v_queries IS NOT NULL THEN
+        SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.strength) INTO v_held, v_strengths
+        FROM recall.lexical_arm(
+            p_tenant, v_queries, q.documents, q.idfs, p_pool, p_layers, p_roles, p_authors, p_tags, p_since,
+            p_until, p_archived, p_superseded, p_invalid, p_must, p_now) l;
+    END IF;
+    IF v_graph > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
+        SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.seed), array_agg(g.share)
+        INTO v_linked, v_seeds, v_shares
+        FROM recall.graph_arm(
+            p_tenant, ARRAY(SELECT DISTINCT s.id FROM unnest(v_near[1:5] || v_held[1:5] || ARRAY(
+                SELECT n.id FROM unnest(v_named, q.likeness) n(id, likeness) WHERE n.likeness = 1)) s(id)),
+            32, (p_settings ->> 'search.hop_share')::double precision,
+            (p_settings ->> 'search.next_share')::double precision,
+            (p_settings ->> 'search.previous_share')::double precision) g;
+    END IF;
+    IF p_window THEN
+        v_more := ARRAY(
+            SELECT a.id FROM recall.window_arm(
+                p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
+                p_must, p_now) a);
+    ELSIF p_was_superseded THEN
+        v_more := ARRAY(SELECT s.successor FROM recall.successors_of(p_tenant, v_near || v_held || v_named) s);
+    END IF;
+    IF p_as_of IS NOT NULL THEN
+        v_past := ARRAY(SELECT a FROM recall.activations_as_of(
+            p_tenant, v_near || v_held || v_named || v_linked || v_more || p_cued, p_as_of) a);
+    END IF;
+    IF v_near <> '{}' THEN
+        v_far := ARRAY(
+            SELECT u FROM unnest(v_held || v_named || v_linked || v_more || p_cued) u EXCEPT SELECT unnest(v_near));
+    ELSIF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
+        v_far := v_held || v_named || v_linked || v_more || p_cued;
+    END IF;
+    IF v_far <> '{}' THEN
+        SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.similarity) INTO v_far, v_far_similarities
+        FROM recall.similarities_to_vector(p_tenant, v_far, p_embedding) s;
+    END IF;
+
+    RETURN QUERY
+    WITH candidate AS MATERIALIZED (
+        SELECT c.id, max(c.similarity) AS similarity, max(c.semantic_rank) AS semantic_rank,
+               max(c.strength) AS strength, max(c.lexical_rank) AS lexical_rank,
+               coalesce(max(c.likeness), 0) AS likeness, coalesce(bool_or(c.alone), false) AS alone,
+               min(c.name_rank) AS name_rank, coalesce(max(c.cue), 0) AS cue, max(c.cued_by) AS cued_by
+        FROM (
+            SELECT n.id, n.similarity, n.rank AS semantic_rank, NULL::double precision AS strength,
+                   NULL::bigint AS lexical_rank, NULL::double precision AS likeness, NULL::boolean AS alone,
+                   NULL::bigint AS name_rank, NULL::double precision AS cue, NULL::bigint AS cued_by
+            FROM unnest(v_near, v_similarities) WITH ORDINALITY n(id, similarity, rank)
+            UNION ALL SELECT f.id, f.similarity, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM unnest(v_far, v_far_similarities) f(id, similarity)
+            UNION ALL SELECT h.id, NULL, NULL, h.strength, h.rank, NULL, NULL, NULL, NULL, NULL
+            FROM unnest(v_held, v_strengths) WITH ORDINALITY h(id, strength, rank)
+            UNION ALL SELECT n.id, NULL, NULL, NULL, NULL, n.likeness, n.alone, n.rank, NULL, NULL
+            FROM unnest(v_named, q.likeness, q.whole, q.name_ranks) n(id, likeness, alone, rank)
+            UNION ALL SELECT c.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c.strength, c.cue
+            FROM unnest(p_cued, p_strengths, p_cues) c(id, strength, cue)
+            UNION ALL SELECT l, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM unnest(v_linked || v_more) l) c
+        GROUP BY c.id
+    ), featured AS (
+        -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
+        SELECT c.*, m.layer, m.superseded_by, a.activation, a.protected OR m.pinned AS floored, m.authored,
+               m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
+               m.strength / nullif(q.idf_sum, 0) AS coverage,
+               CASE WHEN m.strength >= 0.75 * q.idf_sum THEN (m.search_text @@ q.phrase)::int END AS phrase
+        FROM candidate c
+        CROSS JOIN LATERAL (
+            SELECT k.layer, k.superseded_by, k.search_text, k.pinned AND p_as_of IS NULL AS pinned,
+                   -- The vector of another model, not replaced yet, says nothing.
+                   coalesce(k.embedded_with = v_embedder, true) AS comparable,
+                   CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
+                       c.strength, recall.lexical_strength(k.search_text, v_queries, q.idfs), 0) END AS strength,
+                   CASE WHEN q.authors IS NULL OR k.author IS NULL THEN 0
+                        ELSE (recall.plain(lower(k.author)) = ANY (q.authors)
+                              OR split_part(recall.plain(lower(k.author)), ' ', 1) = ANY (q.authors))::int
+                   END AS authored
+            FROM recall.memory k
+            WHERE k.tenant = p_tenant AND k.id = c.id AND recall.passes_filter(
+                k, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
+                p_now)
+              AND (p_as_of IS NULL
+                   OR (p_was_archived OR NOT recall.was_archived(p_tenant, k.id, p_as_of))
+                      AND (p_was_superseded OR NOT recall.was_superseded(p_tenant, k.id, p_as_of)))
+            OFFSET 0) m
+        CROSS JOIN LATERAL (
+            SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation, r.protected
+            FROM recall.activation r WHERE p_as_of IS NULL AND r.tenant = p_tenant AND r.memory_id = c.id
+            UNION ALL SELECT recall.activation_sum(r, p_weights, v_seconds), r.protected
+            FROM unnest(v_past) r WHERE r.memory_id = c.id
+            OFFSET 0) a
+    ), judged AS MATERIALIZED (
+        -- A window alone is answered by all that is in it.
+        SELECT f.id, f.layer, f.superseded_by, f.activation, f.floored, f.semantic_rank, f.lexical_rank,
+               f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
+               f.authored, f.cue, f.cued_by,
+               CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
+                   w, p_arms, p_author_weight, f.likeness_of_meaning, f.coverage, f.weight, f.phrase, f.likeness,
+                   f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank) END AS logit
+        FROM featured f
+    ), lent AS (
+        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.logit))
+                   * (1 - least(v_graph * l.share * recall.logistic(s.logit), 1)) AS probability
+        FROM unnest(v_linked, v_seeds, v_shares) l(id, seed, share)
+        JOIN judged j ON j.id = l.id JOIN judged s ON s.id = l.seed
+        ORDER BY l.id, l.share * recall.logistic(s.logit) DESC, l.seed
+    )
+    SELECT j.id, j.layer, j.superseded_by, j.activation, j.floored, j.likeness = 1,
+           CASE WHEN l.id IS NULL THEN j.logit ELSE recall.logit(l.probability) END,
+           CASE WHEN p_explain THEN ROW(
+               j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
+               j.authored, j.cue, j.cued_by, l.seed, l.share, j.logit)::recall.evidence END
+    FROM judged j LEFT JOIN lent l ON l.id = j.id;
+END $$;

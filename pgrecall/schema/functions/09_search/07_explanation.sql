@@ -1,0 +1,155 @@
+-- The explanation of a hit.
+
+-- matched_words: which of the question's words a memory holds, with what they weigh.
+CREATE OR REPLACE FUNCTION recall.matched_words(
+    p_text tsvector, p_words text[], p_queries tsquery[], p_idfs double precision[]
+) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(jsonb_object_agg(w.word, round(w.idf::numeric, 3)), '{}')
+    FROM unnest(p_words, p_queries, p_idfs) w(word, query, idf)
+    WHERE p_text @@ w.query
+$$;
+
+-- relaxation_step: how far the words of the question had to be relaxed to find this memory: phrase, all words, some words,
+-- prefix (words that begin like one nobody used) or similar (words spelt much like it).
+CREATE OR REPLACE FUNCTION recall.relaxation_step(
+    p_text tsvector, p_words text[], p_steps text[], p_queries tsquery[], p_phrase int
+) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN p_phrase = 1 THEN 'phrase'
+                WHEN bool_and(w.held AND w.step = 'word') THEN 'all words'
+                WHEN bool_or(w.held AND w.step = 'word') THEN 'some words'
+                WHEN bool_or(w.held AND w.step = 'prefix') THEN 'prefix'
+                WHEN bool_or(w.held AND w.step = 'similar') THEN 'similar' ELSE 'some words' END
+    FROM (SELECT x.step, p_text @@ x.query AS held
+          FROM unnest(p_steps, p_queries) x(step, query)) w
+$$;
+
+-- explained_vitality_terms: the terms of the vitality of these memories, now or as of then, as JSON.
+CREATE OR REPLACE FUNCTION recall.explained_vitality_terms(
+    p_tenant text, p_ids bigint[], p_layers recall.layer_in_force[], w recall.weights, p_now timestamptz,
+    p_as_of timestamptz
+) RETURNS TABLE (id bigint, terms jsonb)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_rows recall.activation[];
+BEGIN
+    IF p_as_of IS NULL THEN
+        v_rows := ARRAY(SELECT a FROM recall.activation a WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids));
+    ELSE
+        v_rows := ARRAY(SELECT a FROM recall.activations_as_of(p_tenant, p_ids, p_as_of) a);
+    END IF;
+    RETURN QUERY
+    SELECT a.memory_id, to_jsonb(t)
+    FROM unnest(v_rows) a
+    CROSS JOIN LATERAL (
+        SELECT k.layer, k.pinned AND p_as_of IS NULL AS pinned FROM recall.memory k
+        WHERE k.tenant = p_tenant AND k.id = a.memory_id OFFSET 0) m
+    JOIN unnest(p_layers) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w, p_now) t;
+END $$;
+
+-- hit_explanation: why a hit is where it is, as JSON: what each arm says of it, the terms of its relevance and the
+-- features they are made of, its vitality, and how both make its score.
+CREATE OR REPLACE FUNCTION recall.hit_explanation(
+    p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
+    p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
+    p_author_weight double precision, p_text tsvector, q recall.question, p_vitality jsonb
+) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
+BEGIN
+    RETURN jsonb_build_object(
+        'query', p_query, 'profile', w.profile,
+        'arms', jsonb_strip_nulls(jsonb_build_object(
+            'semantic', CASE WHEN e.similarity IS NOT NULL THEN
+                jsonb_build_object('similarity', e.similarity, 'rank', e.semantic_rank) END,
+            'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
+                'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
+                'step', recall.relaxation_step(p_text, q.words, q.steps, q.queries, e.phrase),
+                'words', recall.matched_words(p_text, q.words, q.queries, q.idfs)) END,
+            'name', CASE WHEN e.likeness > 0 THEN
+                jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
+            'cue', CASE WHEN e.cue > 0 THEN jsonb_build_object('strength', e.cue, 'cue', e.cued_by) END,
+            'graph', CASE WHEN e.seed IS NOT NULL THEN jsonb_build_object('share', e.share, 'from', e.seed) END)),
+        'relevance', jsonb_build_object(
+            'logit', p_logit, 'probability', recall.logistic(p_logit), 'intercept', w.intercept,
+            'similarity', coalesce(w.similarity * p_arms[1] * e.similarity, w.no_similarity),
+            'coverage', w.coverage * p_arms[2] * coalesce(e.coverage, 0),
+            'information', w.information * p_arms[2] * ln(1 + e.strength),
+            'phrase', w.phrase * p_arms[2] * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
+            'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue, 'graph', p_logit - e.own_logit,
+            'form', w.form,
+            'features', jsonb_build_object(
+                'similarity', e.similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),
+                'phrase', coalesce(e.phrase, 0), 'name', v_name, 'author', e.authored, 'cue', e.cue,
+                'graph', coalesce(e.share, 0))),
+        'vitality', p_vitality,
+        'score', jsonb_build_object(
+            'log_odds', p_final_log_odds, 'mode', p_mode, 'weight', p_weight,
+            'vitality', p_log_odds - CASE WHEN p_window THEN 0 ELSE p_logit END, 'exempt', e.likeness = 1,
+            'held_back', p_final_log_odds - p_log_odds));
+END $$;
+
+-- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100. Inlined.
+CREATE OR REPLACE FUNCTION recall.contradicting_memories(p_tenant text, p_memory_id bigint) RETURNS TABLE (id bigint)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT k.id
+    FROM (
+        SELECT l.dst AS id FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.src = p_memory_id AND l.relation = 'contradicts'
+        UNION
+        SELECT l.src FROM recall.link l
+        WHERE l.tenant = p_tenant AND l.dst = p_memory_id AND l.relation = 'contradicts') k
+    CROSS JOIN LATERAL (
+        SELECT FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.id = k.id AND m.archived_at IS NULL OFFSET 0) live
+    ORDER BY k.id LIMIT 100;
+END;
+
+-- rerank_blend: how a reranker's logit and the fused one make a relevance: {"intercept", "rerank", "fused"}; the tenant's
+-- own numbers for this reranker first, then those shipped for it, then those for any.
+CREATE OR REPLACE FUNCTION recall.rerank_blend(p_tenant text, p_reranker text) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_build_object('intercept', r.intercept, 'rerank', r.rerank, 'fused', r.fused)
+    FROM recall.rerank_model r
+    WHERE r.tenant IN (p_tenant, '*') AND r.reranker IN (p_reranker, '*')
+    ORDER BY r.tenant = '*', r.reranker = '*' LIMIT 1
+$$;
+
+-- rank_sentence: an explanation in words.
+CREATE OR REPLACE FUNCTION recall.rank_sentence(
+    p_rank int, p_candidates_total bigint, p_relevance double precision, p_vitality double precision, p_explanation jsonb
+) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT format(
+        'Rank %s of %s: relevant with a probability of %s, mostly by %s; vitality %s changes its log-odds by %s.',
+        p_rank, p_candidates_total, round(p_relevance::numeric, 3),
+        coalesce((SELECT string_agg(t.term, ' and ' ORDER BY t.value DESC) FROM (
+            SELECT e.term, (p_explanation #>> ARRAY['relevance', e.term])::double precision AS value
+            FROM jsonb_object_keys(p_explanation #> '{relevance,features}') e(term)
+            WHERE (p_explanation #>> ARRAY['relevance', e.term])::double precision > 0
+            ORDER BY 2 DESC LIMIT 2) t), 'nothing in particular'),
+        round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2))
+$$;
+
+-- hidden_reason: why a default search does not show this memory, with a space before it; empty where it does.
+CREATE OR REPLACE FUNCTION recall.hidden_reason(m recall.memory, p_now timestamptz) RETURNS text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(' A default search hides it: it is ' || nullif(concat_ws(' and ',
+        CASE WHEN m.archived_at IS NOT NULL THEN 'archived' END,
+        CASE WHEN m.superseded_by IS NOT NULL THEN format('superseded by memory %s', m.superseded_by) END,
+        CASE WHEN m.valid_from > p_now THEN 'not valid yet' END,
+        CASE WHEN m.valid_until <= p_now THEN 'valid no more' END,
+        CASE WHEN m.expires_at <= p_now THEN 'expired' END), '') || '.', '')
+$$;

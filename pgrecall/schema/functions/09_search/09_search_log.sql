@@ -1,0 +1,109 @@
+-- The log of searches: what was asked and what was shown, kept for `search.log_days` so that it can be judged.
+-- Its rows are locked after memories and activations, in the order of their ids.
+
+-- log_search: logs what a search showed: a retrieval of each of these memories for the fold to come, and, where a
+-- question is given, the search itself with them in the order shown. Returns the id of the search; NULL when it is not
+-- kept, for lack of a question or because `search.log_days` is 0. The ids are distinct, and memories of this tenant.
+-- One call for each search: it takes no lock and reads two settings.
+CREATE OR REPLACE FUNCTION recall.log_search(
+    p_tenant text, p_shown bigint[], p_session_id text, p_now timestamptz, p_query text DEFAULT NULL,
+    p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_session_id text := recall.require_session_id(p_session_id);
+    v_weight double precision;
+    v_search_id bigint;
+BEGIN
+    IF cardinality(p_shown) > 0 THEN
+        v_weight := recall.access_weight(p_tenant, 'retrieval');
+        INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, recorded_at)
+        SELECT p_tenant, u.id, 'retrieval', v_weight, p_now, v_session_id, p_now FROM unnest(p_shown) u(id);
+        INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES (p_tenant, p_shown, p_now);
+    END IF;
+    IF (p_query IS NOT NULL OR p_queries IS NOT NULL) AND recall.setting_number(p_tenant, 'search.log_days') > 0 THEN
+        INSERT INTO recall.search_log (tenant, at, session_id, query, queries, profile, shown)
+        VALUES (p_tenant, p_now, v_session_id, coalesce(p_query, ''), p_queries, coalesce(p_profile, 'balanced'),
+                coalesce(p_shown, '{}'))
+        RETURNING id INTO v_search_id;
+    END IF;
+    RETURN v_search_id;
+END $$;
+
+-- log_shown: logs a retrieval of each of these memories, as search_and_log does of what it returns, and changes no
+-- other row; with the question also the search, with those memories that are there in the order given, be it none.
+-- Returns the id of the search, for used() and rejected(); NULL without a question, or where none are kept.
+CREATE OR REPLACE FUNCTION recall.log_shown(
+    p_ids bigint[], p_session_id text DEFAULT NULL, p_now timestamptz DEFAULT now(), p_query text DEFAULT NULL,
+    p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[] := recall.distinct_ids(p_ids);
+BEGIN
+    IF p_query <> '' THEN
+        PERFORM recall.check_query(p_query);
+    END IF;
+    RETURN recall.log_search(
+        v_tenant, ARRAY(
+            SELECT m.id FROM recall.memory m
+            WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY array_position(recall.require_one_dimension(p_ids), m.id)),
+        p_session_id, recall.require_moment(p_now), p_query, p_profile, p_queries);
+END $$;
+
+-- delete_from_logs: takes memories that are forgotten for good out of the access log, and out of the searches that showed
+-- them, where they leave a gap, so that the others keep their ranks; and the verdicts on them. Returns how many
+-- searches had shown one of them.
+CREATE OR REPLACE FUNCTION recall.delete_from_logs(p_tenant text, p_ids bigint[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_moments timestamptz[];
+    v_searches bigint[];
+BEGIN
+    -- The log first, as searches are found by it: of one that comes in between both stay, for the fold to find.
+    WITH unlogged AS (
+        DELETE FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) RETURNING e.kind, e.at
+    )
+    SELECT array_agg(DISTINCT u.at) INTO v_moments FROM unlogged u WHERE u.kind = 'retrieval';
+    -- Before their verdicts, as dropping an old search does.
+    v_searches := ARRAY(
+        SELECT s.id FROM recall.search_log s
+        WHERE s.tenant = p_tenant AND s.shown && p_ids AND s.at = ANY (v_moments)
+        ORDER BY s.id FOR NO KEY UPDATE);
+    DELETE FROM recall.judgement j
+    WHERE j.tenant = p_tenant AND j.search_id = ANY (v_searches) AND j.memory_id = ANY (p_ids);
+    UPDATE recall.search_log s
+    SET shown = ARRAY(
+        SELECT CASE WHEN u.id <> ALL (p_ids) THEN u.id END
+        FROM unnest(s.shown) WITH ORDINALITY u(id, place) ORDER BY u.place)
+    WHERE s.tenant = p_tenant AND s.id = ANY (v_searches);
+    RETURN cardinality(v_searches);
+END $$;
+
+-- expire_searches: drops up to p_limit searches of this tenant that are older than `search.log_days`, and the verdicts
+-- on what they showed; returns how many. Uses that were logged stay. What is just being judged is left for the next
+-- time.
+CREATE OR REPLACE FUNCTION recall.expire_searches(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_until timestamptz := recall.require_moment(p_now)
+        - make_interval(secs => 86400 * recall.setting_number(v_tenant, 'search.log_days'));
+    v_dropped bigint;
+BEGIN
+    WITH old AS MATERIALIZED (
+        SELECT s.id FROM recall.search_log s
+        WHERE s.tenant = v_tenant AND s.at <= v_until ORDER BY s.at, s.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED
+    ), dropped AS (
+        DELETE FROM recall.search_log s USING old o WHERE s.tenant = v_tenant AND s.id = o.id
+        RETURNING s.id
+    )
+    SELECT count(*) INTO v_dropped FROM dropped;
+    RETURN v_dropped;
+END $$;

@@ -1,0 +1,293 @@
+-- Connectedness: which of a whole set of memories may go together, so that none that stays is cut off from
+-- those it was connected with. Nodes are live memories, numbered from 1 by id; links are references only.
+-- Nested loops are off where arrays are joined: the planner takes an array of any length for ten elements.
+-- spanning_forest: a forest that keeps together what the links connect, grown by falling worth of a link's lesser
+-- end: kept memories (worth 2) first, then those asked to be kept back (1 + vitality), then other candidates
+-- (vitality). `piece` says which kept memories hold together by themselves, `component` which hold together at
+-- all, each by their smallest number; `degree` and `neighbour_xor` (the xor of neighbours) are the forest past pieces.
+CREATE OR REPLACE FUNCTION recall.spanning_forest(
+    p_tenant text, p_candidates bigint[], p_vitalities double precision[], p_kept_back bigint[],
+    OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[],
+    OUT degree int[], OUT neighbour_xor int[]
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+DECLARE
+    v_from int;
+    v_to int;
+    v_one int;
+    v_two int;
+    v_worth double precision;
+BEGIN
+    SELECT coalesce(array_agg(m.id ORDER BY m.id), '{}'),
+           coalesce(array_agg(coalesce(c.worth, 2) ORDER BY m.id), '{}')
+    INTO nodes, worth
+    FROM recall.memory m
+    LEFT JOIN (
+        SELECT u.id, max(CASE WHEN k.id IS NULL THEN 0 ELSE 1 END + least(u.vitality, 0.999999)) AS worth
+        FROM unnest(p_candidates, p_vitalities) u(id, vitality)
+        LEFT JOIN unnest(p_kept_back) k(id) ON k.id = u.id
+        GROUP BY u.id) c ON c.id = m.id
+    WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
+    degree := array_fill(0, ARRAY[cardinality(nodes)]);
+    neighbour_xor := degree;
+    component := ARRAY(SELECT generate_series(1, cardinality(nodes)));
+    FOR v_from, v_to, v_worth IN
+        WITH node AS MATERIALIZED (
+            SELECT u.id, u.value, u.number::int AS number
+            FROM unnest(nodes, worth) WITH ORDINALITY u(id, value, number)
+        )
+        SELECT s.number, d.number, least(s.value, d.value)
+        FROM recall.link l JOIN node s ON s.id = l.src JOIN node d ON d.id = l.dst
+        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+        ORDER BY 3 DESC, 1, 2
+    LOOP
+        IF piece IS NULL AND v_worth < 2 THEN
+            piece := component;
+        END IF;
+        v_one := v_from;
+        WHILE component[v_one] <> v_one LOOP
+            component[v_one] := component[component[v_one]];
+            v_one := component[v_one];
+        END LOOP;
+        v_two := v_to;
+        WHILE component[v_two] <> v_two LOOP
+            component[v_two] := component[component[v_two]];
+            v_two := component[v_two];
+        END LOOP;
+        CONTINUE WHEN v_one = v_two;
+        component[greatest(v_one, v_two)] := least(v_one, v_two);
+        CONTINUE WHEN v_worth = 2;
+        degree[v_from] := degree[v_from] + 1;
+        degree[v_to] := degree[v_to] + 1;
+        neighbour_xor[v_from] := neighbour_xor[v_from] # v_to;
+        neighbour_xor[v_to] := neighbour_xor[v_to] # v_from;
+    END LOOP;
+    component := recall.union_find_roots(component);
+    piece := coalesce(recall.union_find_roots(piece), component);
+END $$;
+
+-- union_find_roots: union-find parents, each the same number or a smaller one, replaced by the roots they lead to.
+CREATE OR REPLACE FUNCTION recall.union_find_roots(p_parents int[]) RETURNS int[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_roots int[] := p_parents;
+BEGIN
+    FOR v_at IN 1 .. cardinality(p_parents) LOOP
+        v_roots[v_at] := v_roots[v_roots[v_at]];
+    END LOOP;
+    RETURN v_roots;
+END $$;
+
+-- removal_order: takes candidates (worth below 1) off the forest as long as one is a leaf, which cuts nothing off. Returns
+-- for each node its place in an order in which they may go, up to any place, the least lively first where the
+-- forest lets it; NULL for what stays.
+CREATE OR REPLACE FUNCTION recall.removal_order(p_worth double precision[], p_degree int[], p_neighbour_xor int[])
+RETURNS int[]
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_degree int[] := p_degree;
+    v_neighbour_xor int[] := p_neighbour_xor;
+    -- The liveliest of a node and of all that has to go before it.
+    v_turn double precision[] := p_worth;
+    v_gone int[] := array_fill(0, ARRAY[cardinality(p_worth)]);
+    v_count int := 0;
+    v_at int;
+    v_next int;
+BEGIN
+    FOR v_at IN
+        SELECT u.number FROM unnest(p_worth, p_degree) WITH ORDINALITY u(worth, degree, number)
+        WHERE u.worth < 1 AND u.degree <= 1 ORDER BY u.worth, u.number
+    LOOP
+        WHILE v_gone[v_at] = 0 LOOP
+            v_count := v_count + 1;
+            v_gone[v_at] := v_count;
+            EXIT WHEN v_degree[v_at] = 0;
+            v_next := v_neighbour_xor[v_at];
+            v_degree[v_next] := v_degree[v_next] - 1;
+            v_neighbour_xor[v_next] := v_neighbour_xor[v_next] # v_at;
+            v_turn[v_next] := greatest(v_turn[v_next], v_turn[v_at]);
+            EXIT WHEN v_degree[v_next] > 1 OR v_turn[v_next] >= 1;
+            v_at := v_next;
+        END LOOP;
+    END LOOP;
+    RETURN ARRAY(
+        SELECT CASE WHEN u.gone > 0 THEN row_number() OVER (ORDER BY u.gone = 0, u.turn, u.gone) END
+        FROM unnest(v_turn, v_gone) WITH ORDINALITY u(turn, gone, number) ORDER BY u.number);
+END $$;
+
+-- keep_connected: which of these candidates may go: for each live memory (`nodes`, by id) its place `going` in an
+-- order in which candidates may go together up to any place, and nothing is cut off; NULL for what stays. `worth`
+-- below 2 marks candidates. p_kept_back are candidates that stay in any case; right for any graph, though
+-- not always the least kept back. `piece` and `component` as in spanning_forest.
+CREATE OR REPLACE FUNCTION recall.keep_connected(
+    p_tenant text, p_candidates bigint[], p_vitalities double precision[], p_kept_back bigint[] DEFAULT NULL,
+    OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[], OUT going int[]
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT f.nodes, f.worth, f.piece, f.component, recall.removal_order(f.worth, f.degree, f.neighbour_xor)
+    FROM recall.spanning_forest(p_tenant, p_candidates, p_vitalities, p_kept_back) f
+$$;
+
+-- count_disconnected: how many kept memories are not in the largest piece left of their component when all
+-- candidates go.
+CREATE OR REPLACE FUNCTION recall.count_disconnected(p_worth double precision[], p_piece int[], p_component int[])
+RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(sum(c.memories - c.largest), 0)::bigint
+    FROM (
+        SELECT sum(p.memories) AS memories, max(p.memories) AS largest
+        FROM (SELECT u.component, count(*) AS memories
+              FROM unnest(p_worth, p_piece, p_component) u(worth, piece, component)
+              WHERE u.worth = 2 GROUP BY u.component, u.piece) p
+        GROUP BY p.component) c
+$$;
+
+-- contracted_graph: what candidates kept back are linked to, once the others have gone: pieces as single nodes, which
+-- `pieces` names and `weights` sizes; the neighbours of node n are targets[starts[n] .. starts[n + 1] - 1].
+CREATE OR REPLACE FUNCTION recall.contracted_graph(
+    p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
+    OUT pieces int[], OUT weights int[], OUT starts int[], OUT targets int[]
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+    WITH node AS MATERIALIZED (
+        SELECT u.id, u.piece, u.worth < 2 AS kept_back
+        FROM unnest(p_nodes, p_worth, p_piece, p_going) u(id, worth, piece, going) WHERE u.going IS NULL
+    ), joined AS MATERIALIZED (
+        SELECT s.piece AS one, d.piece AS two
+        FROM recall.link l JOIN node s ON s.id = l.src JOIN node d ON d.id = l.dst
+        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation) AND (s.kept_back OR d.kept_back)
+    ), arc AS MATERIALIZED (
+        SELECT j.one, j.two FROM joined j UNION SELECT j.two, j.one FROM joined j
+    ), numbered AS MATERIALIZED (
+        SELECT a.one AS piece, row_number() OVER (ORDER BY a.one)::int AS number, count(*) AS fan
+        FROM arc a GROUP BY a.one
+    ), sized AS (
+        SELECT x.number, x.piece, x.fan, n.memories
+        FROM numbered x
+        JOIN (SELECT n.piece, count(*)::int AS memories FROM node n GROUP BY n.piece) n ON n.piece = x.piece
+    )
+    SELECT array_agg(z.piece ORDER BY z.number), array_agg(z.memories ORDER BY z.number),
+           array_agg(z.until::int ORDER BY z.number) || (SELECT count(*)::int + 1 FROM arc),
+           (SELECT array_agg(t.number ORDER BY o.number, t.number)
+            FROM arc a JOIN numbered o ON o.piece = a.one JOIN numbered t ON t.piece = a.two)
+    FROM (SELECT s.*, 1 + sum(s.fan) OVER (ORDER BY s.number) - s.fan AS until FROM sized s) z
+$$;
+
+-- depth_first_forest: a depth-first forest of such a graph (Tarjan 1972, without recursion): parent (0 for
+-- roots), root, preorder number, the smallest number a node's subtree links to, the last number in the
+-- subtree, and what the subtree weighs.
+CREATE OR REPLACE FUNCTION recall.depth_first_forest(
+    p_weights int[], p_starts int[], p_targets int[],
+    OUT parent int[], OUT root int[], OUT number int[], OUT low int[], OUT last int[], OUT below bigint[]
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cursor int[] := p_starts;
+    v_count int := 0;
+    v_at int;
+    v_next int;
+BEGIN
+    parent := array_fill(0, ARRAY[coalesce(cardinality(p_weights), 0)]);
+    root := parent;
+    number := parent;
+    low := parent;
+    last := parent;
+    below := p_weights;
+    FOR v_start IN 1 .. cardinality(parent) LOOP
+        CONTINUE WHEN number[v_start] > 0;
+        v_next := v_start;
+        v_at := 0;
+        LOOP
+            IF number[v_next] = 0 THEN
+                v_count := v_count + 1;
+                number[v_next] := v_count;
+                low[v_next] := v_count;
+                root[v_next] := v_start;
+                parent[v_next] := v_at;
+                v_at := v_next;
+            ELSIF v_next <> parent[v_at] THEN
+                low[v_at] := least(low[v_at], number[v_next]);
+            END IF;
+            WHILE v_cursor[v_at] = p_starts[v_at + 1] LOOP
+                last[v_at] := v_count;
+                v_next := v_at;
+                v_at := parent[v_next];
+                EXIT WHEN v_at = 0;
+                low[v_at] := least(low[v_at], low[v_next]);
+                below[v_at] := below[v_at] + below[v_next];
+            END LOOP;
+            EXIT WHEN v_at = 0;
+            v_next := p_targets[v_cursor[v_at]];
+            v_cursor[v_at] := v_cursor[v_at] + 1;
+        END LOOP;
+    END LOOP;
+END $$;
+
+-- kept_back_candidates: the candidates that stay, for the worst cut first: how many memories would be cut off if that one
+-- went as well, and the ids of at most ten of them. 0 stands for one whose part another one could play.
+CREATE OR REPLACE FUNCTION recall.kept_back_candidates(
+    p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
+    p_limit int DEFAULT NULL
+) RETURNS TABLE (memory_id bigint, cut_size bigint, examples bigint[])
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+    WITH tree AS MATERIALIZED (
+        SELECT u.*, r.number AS first, r.below AS total
+        FROM recall.contracted_graph(p_tenant, p_nodes, p_worth, p_piece, p_going) c
+        CROSS JOIN LATERAL recall.depth_first_forest(c.weights, c.starts, c.targets) w
+        CROSS JOIN LATERAL unnest(c.pieces, c.weights, w.parent, w.root, w.number, w.low, w.last, w.below)
+            WITH ORDINALITY u(piece, weight, parent, root, number, low, last, below, node)
+        CROSS JOIN LATERAL (SELECT w.number[u.root] AS number, w.below[u.root] AS below) r
+    ), hanging AS MATERIALIZED (
+        SELECT p.node, t.number AS first, t.last, t.below AS memories
+        FROM tree t JOIN tree p ON p.node = t.parent WHERE t.low >= p.number
+    ), part AS (
+        SELECT h.node, h.first, h.last, h.memories FROM hanging h
+        UNION ALL
+        SELECT t.node, t.first, t.number - 1,
+               t.total - t.weight - coalesce(h.memories, 0)
+        FROM tree t
+        LEFT JOIN (SELECT x.node, sum(x.memories)::bigint AS memories FROM hanging x GROUP BY x.node) h
+            ON h.node = t.node
+        WHERE t.parent > 0
+    ), ranked AS MATERIALIZED (
+        SELECT p.*, row_number() OVER (PARTITION BY p.node ORDER BY p.memories DESC, p.first) AS rank FROM part p
+    ), stays AS MATERIALIZED (
+        SELECT n.id, t.node, coalesce(c.memories, 0) AS memories
+        FROM unnest(p_nodes, p_worth, p_going) WITH ORDINALITY n(id, worth, going, number)
+        LEFT JOIN tree t ON t.piece = n.number
+        LEFT JOIN (SELECT r.node, sum(r.memories)::bigint AS memories FROM ranked r WHERE r.rank > 1 GROUP BY r.node) c
+            ON c.node = t.node
+        WHERE n.worth < 2 AND n.going IS NULL
+        ORDER BY 3 DESC, 1 LIMIT p_limit
+    ), member AS MATERIALIZED (
+        SELECT x.* FROM (
+            SELECT u.piece, u.id, row_number() OVER (PARTITION BY u.piece ORDER BY u.id) AS place
+            FROM unnest(p_nodes, p_piece, p_going) u(id, piece, going) WHERE u.going IS NULL) x
+        WHERE x.place <= 10
+    ), seen AS (
+        SELECT s.id, m.id AS other, row_number() OVER (PARTITION BY s.id ORDER BY m.id) AS place
+        FROM stays s JOIN ranked r ON r.node = s.node AND r.rank > 1 AND r.memories > 0
+        CROSS JOIN LATERAL generate_series(r.first, least(r.last, r.first + 9)) g(number)
+        JOIN tree t ON t.number = g.number
+        JOIN member m ON m.piece = t.piece
+    )
+    SELECT s.id, s.memories, coalesce(e.ids, '{}')
+    FROM stays s
+    LEFT JOIN (SELECT x.id, array_agg(x.other ORDER BY x.other) AS ids FROM seen x WHERE x.place <= 10 GROUP BY x.id) e
+        ON e.id = s.id
+    ORDER BY 2 DESC, 1
+$$;

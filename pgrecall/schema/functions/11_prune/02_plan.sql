@@ -1,0 +1,242 @@
+-- Prune plans: dry runs that say which memories could leave default search, why, and what that would do to the
+-- link graph. Making one writes nothing but the plan. Nested loops are off where whole tenants are read: the
+-- planner takes a function or an array of any length for few rows.
+
+-- live_memories: every live memory of a tenant (of one layer, of these ids, where they are given) at p_now. `leaving` is the
+-- activation S below which it leaves its zone; NULL where no zone is beneath or the protection floor holds it. `unused`
+-- says that it has no whole access but its birth at `born` (epoch seconds).
+CREATE OR REPLACE FUNCTION recall.live_memories(
+    p_tenant text, p_now timestamptz, p_layer text DEFAULT NULL, p_ids bigint[] DEFAULT NULL
+) RETURNS TABLE (
+    memory_id bigint, layer text, activation double precision, vitality double precision, zone text,
+    leaving double precision, unused boolean, born double precision
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+DECLARE
+    v_weights recall.weights := recall.vitality_weights(p_tenant);
+    v_now double precision := recall.epoch(p_now);
+BEGIN
+    RETURN QUERY
+    SELECT m.id, m.layer, s.activation, v.vitality, recall.zone_of(r.retention, l),
+           CASE WHEN b.bound > 0 AND NOT (s.floored AND v_weights.protection_floor >= b.bound)
+                THEN b.bound / (1 - b.bound) END,
+           a.t1 <= a.first_at, a.first_at
+    FROM recall.memory m
+    JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+    JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+    -- Computed once a row, and all that follows from it in place.
+    CROSS JOIN LATERAL (
+        SELECT recall.activation_sum(a, v_weights, v_now) AS activation, a.protected OR m.pinned AS floored OFFSET 0) s
+    CROSS JOIN LATERAL (SELECT s.activation / (1 + s.activation) AS vitality) v
+    CROSS JOIN LATERAL (SELECT recall.retention_of(v.vitality, s.floored, v_weights) AS retention) r
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN r.retention >= l.active THEN l.active WHEN r.retention >= l.stale THEN l.stale
+               WHEN r.retention >= l.fading THEN l.fading ELSE 0 END AS bound) b
+    WHERE m.tenant = p_tenant AND m.archived_at IS NULL
+      AND (p_layer IS NULL OR m.layer = p_layer) AND (p_ids IS NULL OR m.id = ANY (p_ids));
+END $$;
+
+-- prune_options: what a plan is made with, NULLs replaced by the settings in force; raises for what cannot be.
+CREATE OR REPLACE FUNCTION recall.prune_options(
+    p_tenant text, p_max_count int, p_max_share double precision, p_grace_days double precision, p_layers text[]
+) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_unknown text;
+BEGIN
+    PERFORM recall.check_setting('prune.max_count', p_max_count),
+            recall.check_setting('prune.max_share', p_max_share),
+            recall.check_setting('prune.grace_days', p_grace_days);
+    SELECT coalesce(u.name, 'NULL') INTO v_unknown
+    FROM unnest(p_layers) u(name) LEFT JOIN recall.effective_layers(p_tenant) l ON l.name = u.name
+    WHERE l.name IS NULL LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('There is no layer %L.', left(v_unknown, 100)), format('Use %s.', (
+            SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM recall.effective_layers(p_tenant) l)));
+    ELSIF cardinality(p_layers) = 0 THEN
+        PERFORM recall.raise_invalid('p_layers is empty.', 'Name layers, or give NULL for all of them.');
+    END IF;
+    RETURN jsonb_build_object(
+        'max_count', coalesce(p_max_count, recall.setting_number(p_tenant, 'prune.max_count')::int),
+        'max_share', coalesce(p_max_share, recall.setting_number(p_tenant, 'prune.max_share')),
+        'grace_days', coalesce(p_grace_days, recall.setting_number(p_tenant, 'prune.grace_days')),
+        'revival_days', recall.setting_number(p_tenant, 'prune.revival_days'),
+        'layers', p_layers);
+END $$;
+
+-- prune_candidates: live memories in the archived zone of their layer at p_now that nothing speaks for: neither
+-- pinned nor protected, no link gained within prune.revival_days, stored and last used longer ago than the
+-- grace period (NULL: the setting); the least lively first. What removing them would cut off is not judged here.
+CREATE OR REPLACE FUNCTION recall.prune_candidates(
+    p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL, p_now timestamptz DEFAULT now()
+) RETURNS TABLE (memory_id bigint, vitality double precision)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_options jsonb := recall.prune_options(v_tenant, NULL, NULL, p_grace_days, p_layers);
+    v_now double precision := recall.epoch(recall.require_moment(p_now));
+    v_quiet double precision := v_now - 86400 * (v_options ->> 'grace_days')::double precision;
+    v_unlinked double precision := v_now - 86400 * (v_options ->> 'revival_days')::double precision;
+BEGIN
+    RETURN QUERY
+    SELECT v.memory_id, v.vitality
+    FROM recall.live_memories(v_tenant, p_now) v
+    JOIN recall.memory m ON m.tenant = v_tenant AND m.id = v.memory_id
+    JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = v.memory_id
+    WHERE v.zone = 'archived' AND NOT m.pinned AND NOT a.protected
+      AND recall.epoch(m.created_at) < v_quiet AND a.t1 < v_quiet
+      AND coalesce(a.last_linked_at < v_unlinked, true)
+      AND (p_layers IS NULL OR v.layer = ANY (p_layers))
+    ORDER BY v.vitality, v.memory_id;
+END $$;
+
+-- plan_prune: stores a plan of what would be archived at p_now and returns its id; nothing else changes. NULLs
+-- take the settings. Candidates are judged together: p_kept_back names those that stay (from another trimming),
+-- and whatever else has to stay so that nothing is cut off stays too. Of the others at most p_max_count, and
+-- at most p_max_share of the live memories, are planned: the least lively first, where the graph lets it. Of
+-- plans that were never applied and are stale the newest 100 are kept.
+CREATE OR REPLACE FUNCTION recall.plan_prune(
+    p_max_count int DEFAULT NULL, p_max_share double precision DEFAULT NULL,
+    p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL,
+    p_kept_back bigint[] DEFAULT NULL, p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET work_mem = '64MB' AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_options jsonb := recall.prune_options(v_tenant, p_max_count, p_max_share, p_grace_days, p_layers);
+    v_ids bigint[];
+    v_vitalities double precision[];
+    v_net record;
+    v_planned bigint[];
+    v_plan bigint;
+BEGIN
+    SELECT array_agg(c.memory_id), array_agg(c.vitality) INTO v_ids, v_vitalities
+    FROM recall.prune_candidates(p_grace_days, p_layers, p_now) c;
+    SELECT * INTO v_net FROM recall.keep_connected(v_tenant, v_ids, v_vitalities, p_kept_back);
+    v_planned := ARRAY(
+        SELECT u.id FROM unnest(v_net.nodes, v_net.going) u(id, going)
+        WHERE u.going <= least((v_options ->> 'max_count')::int,
+                               recall.max_archivable(v_options, cardinality(v_net.nodes)))
+        ORDER BY u.going);
+    -- Waits for those that archive or delete one of them, in their order; what has gone meanwhile is not planned.
+    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_planned) ORDER BY m.id FOR KEY SHARE;
+    v_planned := ARRAY(
+        SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
+        JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);
+    INSERT INTO recall.prune_plan (tenant, created_at, options, report)
+    SELECT v_tenant, p_now, v_options,
+           jsonb_build_object(
+               'live', cardinality(v_net.nodes),
+               'eligible', count(*) FILTER (WHERE u.worth < 2),
+               'capped', count(u.going) - cardinality(v_planned),
+               'planned', cardinality(v_planned),
+               'would_cut_off', recall.count_disconnected(v_net.worth, v_net.piece, v_net.component),
+               'kept_back', (
+                   SELECT coalesce(jsonb_agg(jsonb_build_object(
+                       'id', k.memory_id, 'cut_size', k.cut_size, 'examples', k.examples)
+                       ORDER BY k.cut_size DESC, k.memory_id), '[]')
+                   FROM recall.kept_back_candidates(
+                       v_tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going, 1000) k),
+               'communities', recall.communities(v_tenant, v_planned, p_now))
+           || recall.vitality_distribution(v_tenant, p_now) || recall.ending_links(v_tenant, v_planned, p_now)
+    FROM unnest(v_net.worth, v_net.going) u(worth, going)
+    RETURNING id INTO v_plan;
+    PERFORM recall.add_prune_items(v_tenant, v_plan, v_planned, p_now);
+    PERFORM recall.drop_stale_plans(v_tenant, 100, p_now);
+    RETURN v_plan;
+END $$;
+
+-- drop_stale_plans: deletes plans that were never applied and can no longer be, all but the newest p_keep; returns
+-- how many. A dry run each day would fill the table for nobody.
+CREATE OR REPLACE FUNCTION recall.drop_stale_plans(p_tenant text, p_keep int, p_now timestamptz) RETURNS bigint
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH stale AS MATERIALIZED (
+        SELECT s.id FROM recall.prune_plan s
+        WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
+              - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'prune.plan_days'))
+        ORDER BY s.id DESC OFFSET p_keep
+    ), free AS MATERIALIZED (
+        -- The state once more: whoever applies it meanwhile wins, and is not waited for.
+        SELECT p.id FROM recall.prune_plan p
+        WHERE p.tenant = p_tenant AND p.id IN (SELECT s.id FROM stale s) AND p.state = 'planned'
+        ORDER BY p.id FOR UPDATE SKIP LOCKED
+    ), dropped AS (
+        DELETE FROM recall.prune_plan p USING free f WHERE p.tenant = p_tenant AND p.id = f.id
+        RETURNING p.id
+    )
+    SELECT count(*) FROM dropped
+$$;
+
+-- max_archivable: how many of so many live memories a plan with these options may archive. In decimals, for 0.29 of
+-- 100 are 29.
+CREATE OR REPLACE FUNCTION recall.max_archivable(p_options jsonb, p_live bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN floor((p_options ->> 'max_share')::numeric * p_live)::bigint;
+
+-- link_impacts: the references of each of these memories to and from live ones, which end when it is archived:
+-- how many each way, and the far ends of the first ten. All at once: one by one costs a lookup a link.
+CREATE OR REPLACE FUNCTION recall.link_impacts(p_tenant text, p_ids bigint[])
+RETURNS TABLE (memory_id bigint, impact jsonb)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+    WITH wanted AS MATERIALIZED (SELECT DISTINCT u.id FROM unnest(p_ids) u(id)),
+    reference AS MATERIALIZED (
+        SELECT l.src, l.dst, l.relation FROM recall.link l
+        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+    ), ending AS (
+        SELECT w.id, r.src AS other, r.relation, false AS outgoing
+        FROM wanted w JOIN reference r ON r.dst = w.id
+        UNION ALL
+        SELECT w.id, r.dst, r.relation, true FROM wanted w JOIN reference r ON r.src = w.id
+    ), placed AS (
+        SELECT e.*, row_number() OVER (PARTITION BY e.id ORDER BY e.outgoing, e.other, e.relation) AS place
+        FROM ending e
+        JOIN recall.memory o ON o.tenant = p_tenant AND o.id = e.other AND o.archived_at IS NULL
+    )
+    SELECT w.id, jsonb_build_object(
+        'links_in', count(p.id) FILTER (WHERE NOT p.outgoing), 'links_out', count(p.id) FILTER (WHERE p.outgoing),
+        'ends', coalesce(jsonb_agg(jsonb_build_object(
+            'id', p.other, 'relation', p.relation, 'outgoing', p.outgoing) ORDER BY p.place)
+            FILTER (WHERE p.place <= 10), '[]'))
+    FROM wanted w LEFT JOIN placed p ON p.id = w.id GROUP BY w.id
+$$;
+
+-- add_prune_items: writes the items of a plan, the least lively first.
+CREATE OR REPLACE FUNCTION recall.add_prune_items(
+    p_tenant text, p_plan_id bigint, p_planned bigint[], p_now timestamptz
+) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+    INSERT INTO recall.prune_item (tenant, plan_id, memory_id, place, vitality, terms, reason, impact)
+    SELECT p_tenant, p_plan_id, m.id, row_number() OVER (ORDER BY t.vitality, m.id), t.vitality, to_jsonb(t),
+           format('Vitality %s, below the %s at which layer %s archives; %s; stored %s days ago%s.',
+               round(t.vitality::numeric, 3), l.fading, l.name,
+               CASE t.accesses WHEN 1 THEN '1 access, ' ELSE t.accesses || ' accesses, the last ' END
+                   || floor((recall.epoch(p_now) - a.t1) / 86400) || ' days ago',
+               floor((recall.epoch(p_now) - recall.epoch(m.created_at)) / 86400),
+               '; superseded by memory ' || m.superseded_by),
+           -- The digest tells whoever applies the plan whether it is still about this text.
+           i.impact || jsonb_build_object('content_hash', m.content_hash)
+    FROM (SELECT recall.vitality_weights(p_tenant) AS w OFFSET 0) x
+    CROSS JOIN recall.link_impacts(p_tenant, p_planned) i
+    JOIN recall.memory m ON m.id = i.memory_id
+    JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+    JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+    CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, x.w, p_now) t
+    WHERE m.tenant = p_tenant
+$$;

@@ -1,0 +1,237 @@
+-- What a prune plan reports, and plans read again.
+
+-- vitality_distribution: live memories by layer and zone, and by vitality in 20 bins of 0.05.
+CREATE OR REPLACE FUNCTION recall.vitality_distribution(p_tenant text, p_now timestamptz) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    WITH live AS MATERIALIZED (
+        SELECT v.layer, v.zone, least(floor(v.vitality * 20), 19) AS bin, count(*) AS memories
+        FROM recall.live_memories(p_tenant, p_now) v GROUP BY 1, 2, 3
+    ), zoned AS (
+        SELECT z.layer, jsonb_object_agg(z.zone, z.memories) AS zones
+        FROM (SELECT l.layer, l.zone, sum(l.memories) AS memories FROM live l GROUP BY 1, 2) z GROUP BY z.layer
+    )
+    SELECT jsonb_build_object(
+        'zones', (SELECT coalesce(jsonb_object_agg(z.layer, z.zones), '{}') FROM zoned z),
+        'histogram', (
+            SELECT jsonb_agg(coalesce(b.memories, 0) ORDER BY g.bin)
+            FROM generate_series(0, 19) g(bin)
+            LEFT JOIN (SELECT l.bin, sum(l.memories) AS memories FROM live l GROUP BY 1) b ON b.bin = g.bin))
+$$;
+
+-- ending_links: how many references end when these memories go, the first 500 of them around the first
+-- memories, and the live memories that stay at their other ends.
+CREATE OR REPLACE FUNCTION recall.ending_links(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+    WITH planned AS MATERIALIZED (
+        SELECT u.id, u.place FROM unnest(p_planned) WITH ORDINALITY u(id, place)
+    ), ending AS MATERIALIZED (
+        SELECT l.src, l.dst, l.relation, least(s.place, d.place) AS place
+        FROM recall.link l
+        LEFT JOIN planned s ON s.id = l.src
+        LEFT JOIN planned d ON d.id = l.dst
+        JOIN recall.memory one ON one.tenant = p_tenant AND one.id = l.src AND one.archived_at IS NULL
+        JOIN recall.memory two ON two.tenant = p_tenant AND two.id = l.dst AND two.archived_at IS NULL
+        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+          AND (s.id IS NOT NULL OR d.id IS NOT NULL)
+    ), shown AS MATERIALIZED (
+        SELECT e.* FROM ending e ORDER BY e.place, e.src, e.dst, e.relation LIMIT 500
+    ), neighbour AS (
+        SELECT s.src AS id FROM shown s UNION SELECT s.dst FROM shown s EXCEPT SELECT p.id FROM planned p
+    )
+    SELECT jsonb_build_object(
+        'links_ending', (SELECT count(*) FROM ending),
+        'links', (SELECT coalesce(jsonb_agg(jsonb_build_array(s.src, s.dst, s.relation)
+                                            ORDER BY s.place, s.src, s.dst, s.relation), '[]') FROM shown s),
+        'neighbours', (
+            SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', v.memory_id, 'layer', v.layer, 'vitality', v.vitality, 'zone', v.zone,
+                'protected', a.protected) ORDER BY v.memory_id), '[]')
+            FROM recall.live_memories(p_tenant, p_now, p_ids => ARRAY(SELECT n.id FROM neighbour n)) v
+            JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = v.memory_id))
+$$;
+
+-- communities: live memories grouped around hubs: each belongs with its best-linked neighbour, if that one is
+-- better linked than itself (of equals the smaller id), and so on to a hub. The 20 with the lowest mean vitality:
+-- how many memories, how many of them are planned, and three of the best linked.
+CREATE OR REPLACE FUNCTION recall.communities(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+DECLARE
+    v_ids bigint[];
+    v_leaders int[];
+BEGIN
+    WITH arc AS MATERIALIZED (
+        SELECT DISTINCT least(l.src, l.dst) AS one, greatest(l.src, l.dst) AS two
+        FROM recall.link l
+        JOIN recall.memory s ON s.tenant = p_tenant AND s.id = l.src AND s.archived_at IS NULL
+        JOIN recall.memory d ON d.tenant = p_tenant AND d.id = l.dst AND d.archived_at IS NULL
+        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+    ), beside AS MATERIALIZED (
+        SELECT a.one, a.two FROM arc a UNION ALL SELECT a.two, a.one FROM arc a
+    ), ranked AS MATERIALIZED (
+        SELECT b.one AS id, row_number() OVER (ORDER BY count(*) DESC, b.one)::int AS rank
+        FROM beside b GROUP BY b.one
+    ), led AS (
+        SELECT o.id, o.rank, least(o.rank, min(t.rank)) AS leader
+        FROM beside b JOIN ranked o ON o.id = b.one JOIN ranked t ON t.id = b.two GROUP BY o.id, o.rank
+    )
+    SELECT array_agg(l.id ORDER BY l.rank), array_agg(l.leader ORDER BY l.rank) INTO v_ids, v_leaders FROM led l;
+    RETURN (
+        SELECT coalesce(jsonb_agg(to_jsonb(c) - 'hub' ORDER BY c.mean_vitality, c.hub), '[]')
+        FROM (
+            SELECT u.hub, count(*) AS memories, count(p.id) AS planned, avg(v.vitality) AS mean_vitality,
+                   (array_agg(u.id ORDER BY u.rank))[1:3] AS examples
+            FROM unnest(v_ids, recall.union_find_roots(v_leaders)) WITH ORDINALITY u(id, hub, rank)
+            JOIN recall.live_memories(p_tenant, p_now) v ON v.memory_id = u.id
+            LEFT JOIN unnest(p_planned) p(id) ON p.id = u.id
+            GROUP BY u.hub HAVING count(*) > 1 ORDER BY avg(v.vitality), u.hub LIMIT 20) c);
+END $$;
+
+-- require_plan: the plan with this id; an error without one.
+CREATE OR REPLACE FUNCTION recall.require_plan(p_plan_id bigint) RETURNS recall.prune_plan
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_plan recall.prune_plan;
+BEGIN
+    SELECT * INTO v_plan FROM recall.prune_plan p
+    WHERE p.tenant = recall.current_tenant() AND p.id = p_plan_id;
+    IF NOT FOUND THEN
+        PERFORM recall.raise_invalid(
+            format('There is no prune plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
+            'List them with `pgrecall prune list` or recall.prune_plans().');
+    END IF;
+    RETURN v_plan;
+END $$;
+
+-- captions: what these memories are called in a report, by id: title (or how the text begins), key and layer.
+CREATE OR REPLACE FUNCTION recall.captions(p_tenant text, p_ids bigint[]) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(jsonb_object_agg(m.id, jsonb_build_object(
+        'key', m.key, 'layer', m.layer, 'title', CASE WHEN m.title <> '' THEN m.title
+        ELSE left(btrim(regexp_replace(left(m.body, 400), '\s+', ' ', 'g')), 80) END)), '{}')
+    FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
+$$;
+
+-- with_captions: these objects with ids, or bare ids, in their order, as objects with captions (and with keys on
+-- request); those of deleted memories are left out.
+CREATE OR REPLACE FUNCTION recall.with_captions(p_captions jsonb, p_entries jsonb, p_with_keys boolean DEFAULT false)
+RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(jsonb_agg(
+        o.entry || jsonb_build_object('title', p_captions -> (o.entry ->> 'id') -> 'title')
+        || CASE WHEN p_with_keys THEN jsonb_build_object('key', p_captions -> (o.entry ->> 'id') -> 'key')
+           ELSE '{}' END ORDER BY e.place), '[]')
+    FROM jsonb_array_elements(p_entries) WITH ORDINALITY e(value, place)
+    CROSS JOIN LATERAL (
+        SELECT CASE jsonb_typeof(e.value) WHEN 'object' THEN e.value
+               ELSE jsonb_build_object('id', e.value) END AS entry) o
+    WHERE p_captions ? (o.entry ->> 'id')
+$$;
+
+-- report_with_captions: the report of a plan with captions. It is stored without any, so that deleting a memory takes
+-- its words out of every plan.
+CREATE OR REPLACE FUNCTION recall.report_with_captions(p_captions jsonb, p_report jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT p_report || jsonb_build_object(
+        'kept_back', (
+            SELECT coalesce(jsonb_agg(e.value || jsonb_build_object(
+                'examples', recall.with_captions(p_captions, e.value -> 'examples')) ORDER BY e.place), '[]')
+            FROM jsonb_array_elements(recall.with_captions(p_captions, p_report -> 'kept_back', true))
+                WITH ORDINALITY e(value, place)),
+        'neighbours', recall.with_captions(p_captions, p_report -> 'neighbours', true),
+        'links', (
+            SELECT coalesce(jsonb_agg(e.value ORDER BY e.place), '[]')
+            FROM jsonb_array_elements(p_report -> 'links') WITH ORDINALITY e(value, place)
+            WHERE p_captions ? (e.value ->> 0) AND p_captions ? (e.value ->> 1)),
+        'communities', (
+            SELECT coalesce(jsonb_agg(e.value || jsonb_build_object(
+                'examples', jsonb_path_query_array(
+                    recall.with_captions(p_captions, e.value -> 'examples'), '$[*].title')) ORDER BY e.place), '[]')
+            FROM jsonb_array_elements(p_report -> 'communities') WITH ORDINALITY e(value, place)))
+$$;
+
+-- prune_items_page: the items of a plan, by place, as they are stored.
+CREATE OR REPLACE FUNCTION recall.prune_items_page(p_plan recall.prune_plan, p_limit int, p_offset int)
+RETURNS SETOF recall.prune_item
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT x.* FROM recall.prune_item x WHERE x.tenant = p_plan.tenant AND x.plan_id = p_plan.id
+    ORDER BY x.place LIMIT p_limit OFFSET p_offset
+$$;
+
+-- get_prune_plan: a plan as one JSON document, with up to p_limit (at most 10,000) of its items from p_offset on, in
+-- their order.
+CREATE OR REPLACE FUNCTION recall.get_prune_plan(p_plan_id bigint, p_limit int DEFAULT 10000, p_offset int DEFAULT 0)
+RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_plan recall.prune_plan := recall.require_plan(p_plan_id);
+    v_captions jsonb;
+BEGIN
+    IF NOT coalesce(p_limit BETWEEN 0 AND 10000 AND p_offset >= 0, false) THEN
+        PERFORM recall.raise_invalid(format(
+            'A page of %s items from %s on cannot be read.', coalesce(p_limit::text, 'NULL'),
+            coalesce(p_offset::text, 'NULL')), 'Ask for 0 to 10,000 of them, from 0 on.');
+    END IF;
+    v_captions := recall.captions(v_plan.tenant, ARRAY(
+        SELECT r.id::bigint FROM unnest(ARRAY[
+            '$.kept_back[*].id', '$.kept_back[*].examples[*]', '$.neighbours[*].id', '$.links[*][0 to 1]',
+            '$.communities[*].examples[*]']::jsonpath[]) p(path)
+        CROSS JOIN LATERAL jsonb_path_query(v_plan.report, p.path) r(id)
+        UNION SELECT i.memory_id FROM recall.prune_items_page(v_plan, p_limit, p_offset) i
+        UNION SELECT e.id::bigint FROM recall.prune_items_page(v_plan, p_limit, p_offset) i
+        CROSS JOIN LATERAL jsonb_path_query(i.impact, '$.ends[*].id') e(id)));
+    RETURN to_jsonb(v_plan) - 'tenant' || jsonb_build_object(
+        'report', recall.report_with_captions(v_captions, v_plan.report),
+        'items', (
+            SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', i.memory_id, 'place', i.place, 'vitality', i.vitality, 'terms', i.terms,
+                'reason', i.reason, 'outcome', i.outcome, 'note', i.note,
+                'impact', i.impact - 'content_hash' || jsonb_build_object(
+                    'ends', recall.with_captions(v_captions, i.impact -> 'ends')))
+                || (v_captions -> i.memory_id::text) ORDER BY i.place), '[]')
+            FROM recall.prune_items_page(v_plan, p_limit, p_offset) i
+            WHERE v_captions ? i.memory_id::text));
+END $$;
+
+-- prune_plans: the newest plans (or the one with this id), newest first: how many memories each was for, how
+-- many it kept back, and what became of the items.
+CREATE OR REPLACE FUNCTION recall.prune_plans(p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL)
+RETURNS TABLE (
+    id bigint, state text, created_at timestamptz, applied_at timestamptz, undone_at timestamptz,
+    planned bigint, kept_back bigint, archived bigint, skipped bigint
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    IF NOT coalesce(p_limit BETWEEN 1 AND 10000, false) THEN
+        PERFORM recall.raise_invalid(format('p_limit is %s; it must lie between 1 and 10,000.',
+            coalesce(p_limit::text, 'NULL')));
+    END IF;
+    RETURN QUERY
+    SELECT p.id, p.state, p.created_at, p.applied_at, p.undone_at, (p.report ->> 'planned')::bigint,
+           (p.report ->> 'eligible')::bigint - (p.report ->> 'capped')::bigint - (p.report ->> 'planned')::bigint,
+           i.archived, i.skipped
+    FROM (
+        SELECT * FROM recall.prune_plan x
+        WHERE x.tenant = v_tenant AND (p_plan_id IS NULL OR x.id = p_plan_id)
+        ORDER BY x.id DESC LIMIT p_limit) p
+    CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE y.outcome = 'archived') AS archived,
+               count(*) FILTER (WHERE y.outcome = 'skipped') AS skipped
+        FROM recall.prune_item y WHERE y.tenant = p.tenant AND y.plan_id = p.id) i
+    ORDER BY p.id DESC;
+END $$;

@@ -1,0 +1,161 @@
+-- Prune plans applied and undone. Applying looks at every item again.
+
+-- claim_plan: the plan, locked; one at a time is applied or undone in a tenant, since two at once would each not
+-- see what the other is about to cut.
+CREATE OR REPLACE FUNCTION recall.claim_plan(p_plan_id bigint) RETURNS recall.prune_plan
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    PERFORM pg_advisory_xact_lock(recall.lock_key('prune', v_tenant));
+    PERFORM FROM recall.prune_plan p WHERE p.tenant = v_tenant AND p.id = p_plan_id FOR UPDATE;
+    RETURN recall.require_plan(p_plan_id);
+END $$;
+
+-- check_plan_applies: raises unless this plan can be applied at p_now.
+CREATE OR REPLACE FUNCTION recall.check_plan_applies(p_plan recall.prune_plan, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_days double precision := recall.setting_number(p_plan.tenant, 'prune.plan_days');
+BEGIN
+    IF p_plan.state <> 'planned' THEN
+        PERFORM recall.raise_invalid(format('Prune plan %s was %s already, at %s.', p_plan.id, p_plan.state,
+            coalesce(p_plan.undone_at, p_plan.applied_at)), 'Make a new plan.');
+    ELSIF recall.epoch(recall.require_moment(p_now)) - recall.epoch(p_plan.created_at) > 86400 * v_days THEN
+        PERFORM recall.raise_invalid(format('Prune plan %s is stale: it was made at %s, more than %s days ago.',
+            p_plan.id, p_plan.created_at, v_days), 'Make a new plan.');
+    ELSIF p_plan.created_at > p_now + interval '5 minutes' THEN
+        PERFORM recall.raise_invalid(format('Prune plan %s was made for %s, which is not yet.',
+            p_plan.id, p_plan.created_at), 'Make a plan for now.');
+    END IF;
+END $$;
+
+-- prune_objections: why items of a plan must not be archived at p_now, looked at one by one; items without an
+-- objection are not returned.
+CREATE OR REPLACE FUNCTION recall.prune_objections(p_plan recall.prune_plan, p_now timestamptz)
+RETURNS TABLE (memory_id bigint, note text)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+DECLARE
+    v_ids bigint[] := ARRAY(
+        SELECT i.memory_id FROM recall.prune_item i WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id);
+BEGIN
+    RETURN QUERY
+    SELECT x.memory_id, x.note
+    FROM (
+        SELECT i.memory_id, CASE
+            WHEN m.archived_at IS NOT NULL THEN coalesce(
+                'archived by plan ' || g.plan_id, g.reason, 'archived') || ' already'
+            WHEN m.pinned THEN 'pinned since'
+            WHEN a.protected THEN format('protected now: %s memories would be cut off without it', a.cut_size)
+            -- Before use, of which a rewriting is one.
+            WHEN m.content_hash <> i.impact ->> 'content_hash' THEN 'rewritten since'
+            WHEN a.t1 >= recall.epoch(p_plan.created_at) OR e.used THEN 'used since'
+            WHEN NOT e.used THEN 'shown in results since'
+            WHEN a.last_linked_at >= recall.epoch(p_plan.created_at)
+                 OR (f.impact ->> 'links_in')::int > (i.impact ->> 'links_in')::int THEN 'linked since'
+            WHEN v.zone <> 'archived' THEN format('in the zone %s now', v.zone) END AS note
+        FROM recall.prune_item i
+        JOIN recall.memory m ON m.tenant = p_plan.tenant AND m.id = i.memory_id
+        JOIN recall.activation a ON a.tenant = p_plan.tenant AND a.memory_id = i.memory_id
+        JOIN recall.link_impacts(p_plan.tenant, v_ids) f ON f.memory_id = i.memory_id
+        LEFT JOIN recall.live_memories(p_plan.tenant, p_now, p_ids => v_ids) v ON v.memory_id = i.memory_id
+        LEFT JOIN recall.archival g
+            ON g.tenant = p_plan.tenant AND g.memory_id = i.memory_id AND g.restored_at IS NULL
+        LEFT JOIN (
+            SELECT l.memory_id, bool_or(l.kind <> 'retrieval') AS used FROM recall.access l
+            WHERE l.tenant = p_plan.tenant AND l.memory_id = ANY (v_ids) AND l.recorded_at >= p_plan.created_at
+            GROUP BY l.memory_id) e ON e.memory_id = i.memory_id
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id) x
+    WHERE x.note IS NOT NULL;
+END $$;
+
+-- skip_cutting: skips those items of a plan that have to stay so that nothing is cut off from what it is connected
+-- with on the graph as it is now, items skipped before staying as well; returns how many live memories there are.
+CREATE OR REPLACE FUNCTION recall.skip_cutting(p_plan recall.prune_plan) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_net record;
+BEGIN
+    SELECT k.* INTO v_net
+    FROM (SELECT array_agg(i.memory_id) AS ids, array_agg(i.vitality) AS vitalities FROM recall.prune_item i
+          WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IS NULL) c
+    CROSS JOIN LATERAL recall.keep_connected(p_plan.tenant, c.ids, c.vitalities) k;
+    UPDATE recall.prune_item i
+    SET outcome = 'skipped', note = CASE k.cut_size
+        WHEN 0 THEN 'memories would be cut off without it and others of the plan'
+        WHEN 1 THEN '1 memory would be cut off without it'
+        ELSE format('%s memories would be cut off without it', k.cut_size) END
+    FROM recall.kept_back_candidates(p_plan.tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going) k
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = k.memory_id;
+    RETURN cardinality(v_net.nodes);
+END $$;
+
+-- apply_prune: archives what a plan is for, in one transaction, and returns what became of each item, in the
+-- plan's order: archived, or skipped with a note. Items that were used, linked, pinned or the like since, and those
+-- without which something would now be cut off, are skipped. A plan that is stale, was applied before, or
+-- would take more than its share of the live memories is refused.
+CREATE OR REPLACE FUNCTION recall.apply_prune(p_plan_id bigint, p_now timestamptz DEFAULT now())
+RETURNS TABLE (memory_id bigint, outcome text, note text)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET work_mem = '64MB' AS $$
+DECLARE
+    v_plan recall.prune_plan := recall.claim_plan(p_plan_id);
+    v_live bigint;
+    v_ids bigint[];
+BEGIN
+    PERFORM recall.check_plan_applies(v_plan, p_now);
+    -- Before anything is looked at: what is used or linked from now on waits, and then brings its memory back.
+    PERFORM recall.lock_with_references(v_plan.tenant, ARRAY(
+        SELECT i.memory_id FROM recall.prune_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id));
+    UPDATE recall.prune_item i SET outcome = 'skipped', note = o.note
+    FROM recall.prune_objections(v_plan, p_now) o
+    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = o.memory_id;
+    v_live := recall.skip_cutting(v_plan);
+    v_ids := ARRAY(SELECT i.memory_id FROM recall.prune_item i
+                   WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IS NULL);
+    IF cardinality(v_ids) > recall.max_archivable(v_plan.options, v_live) THEN
+        PERFORM recall.raise_invalid(format(
+            'Prune plan %s would archive %s of %s live memories, more than its share of %s.',
+            v_plan.id, cardinality(v_ids), v_live, v_plan.options ->> 'max_share'), 'Make a new plan.');
+    END IF;
+    v_ids := recall.archive_memories(v_plan.tenant, v_ids, 'pruned', v_plan.id, p_now);
+    UPDATE recall.prune_item i SET outcome = 'archived'
+    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = ANY (v_ids);
+    UPDATE recall.prune_plan p SET state = 'applied', applied_at = p_now
+    WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
+    RETURN QUERY
+    SELECT i.memory_id, i.outcome, i.note FROM recall.prune_item i
+    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id ORDER BY i.place;
+END $$;
+
+-- undo_prune: brings back what a plan archived and nobody has brought back since; returns how many memories.
+CREATE OR REPLACE FUNCTION recall.undo_prune(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_plan recall.prune_plan := recall.claim_plan(p_plan_id);
+    v_restored bigint[];
+BEGIN
+    PERFORM recall.require_moment(p_now);
+    IF v_plan.state <> 'applied' THEN
+        PERFORM recall.raise_invalid(CASE v_plan.state
+            WHEN 'planned' THEN format('Prune plan %s has not been applied, so there is nothing to undo.', v_plan.id)
+            ELSE format('Prune plan %s was undone already, at %s.', v_plan.id, v_plan.undone_at) END);
+    END IF;
+    PERFORM recall.lock_with_references(v_plan.tenant, ARRAY(
+        SELECT i.memory_id FROM recall.prune_item i
+        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome = 'archived'));
+    v_restored := recall.restore_memories(v_plan.tenant, ARRAY(
+        SELECT g.memory_id FROM recall.archival g
+        WHERE g.tenant = v_plan.tenant AND g.plan_id = v_plan.id AND g.restored_at IS NULL), p_now);
+    UPDATE recall.prune_plan p SET state = 'undone', undone_at = p_now
+    WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
+    RETURN cardinality(v_restored);
+END $$;

@@ -1,0 +1,251 @@
+-- Jobs: who runs what when, and what became of it. Runs of a job of the whole database stand under tenant '*'.
+-- A run holds a session-level advisory lock from begin_job to end_job, so it ends with its connection at the latest.
+
+-- job_tenant: whose runs are meant: '*' for a job of the whole database, else the tenant of this transaction.
+CREATE OR REPLACE FUNCTION recall.job_tenant(p_whole_database boolean) RETURNS text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN CASE WHEN p_whole_database THEN '*' ELSE recall.current_tenant() END;
+
+-- job_tenant_for_writing: the same for whoever writes a run down: only a role that may name any tenant runs what concerns all.
+CREATE OR REPLACE FUNCTION recall.job_tenant_for_writing(p_whole_database boolean) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF p_whole_database THEN
+        PERFORM recall.require_any_tenant('run a job of the whole database');
+    END IF;
+    RETURN recall.job_tenant(p_whole_database);
+END $$;
+
+-- job_key: the key of the advisory lock under which a job runs for a tenant.
+CREATE OR REPLACE FUNCTION recall.job_key(p_job text, p_tenant text) RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN recall.lock_key('job ' || p_job, p_tenant);
+
+-- is_job_running: whether a session of this database holds that lock now.
+CREATE OR REPLACE FUNCTION recall.is_job_running(p_job text, p_tenant text) RETURNS boolean
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT
+RETURN EXISTS (
+    SELECT FROM (SELECT recall.job_key(p_job, p_tenant) AS key OFFSET 0) k CROSS JOIN pg_locks l
+    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+      AND l.classid = ((k.key >> 32) & 4294967295)::oid AND l.objid = (k.key & 4294967295)::oid
+);
+
+-- begin_job: starts a run of a job and returns its id; NULL when another session is running it. Runs of it that
+-- never ended are marked abandoned: whoever began them no longer holds the lock.
+CREATE OR REPLACE FUNCTION recall.begin_job(
+    p_job text, p_whole_database boolean DEFAULT false, p_attempt int DEFAULT 1, p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.job_tenant_for_writing(p_whole_database);
+    v_id bigint;
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.require_between(p_attempt, 1, 1000000, 'p_attempt');
+    IF coalesce(length(p_job), 0) NOT BETWEEN 1 AND 100 THEN
+        PERFORM recall.raise_invalid(format('The name of a job has 1 to 100 characters, not %s.',
+            coalesce(length(p_job), 0)));
+    END IF;
+    IF NOT pg_try_advisory_lock(recall.job_key(p_job, v_tenant)) THEN
+        RETURN NULL;
+    END IF;
+    UPDATE recall.job_run r SET state = 'abandoned', finished_at = p_now
+    WHERE r.tenant = v_tenant AND r.job = p_job AND r.state = 'running';
+    INSERT INTO recall.job_run (tenant, job, started_at, attempt)
+    VALUES (v_tenant, p_job, p_now, p_attempt)
+    RETURNING id INTO v_id;
+    RETURN v_id;
+END $$;
+
+-- report_job: writes down how far a run has come: how much it did, in one number and by name.
+CREATE OR REPLACE FUNCTION recall.report_job(
+    p_run_id bigint, p_done bigint, p_counts jsonb, p_whole_database boolean DEFAULT false
+) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    UPDATE recall.job_run r SET done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts)
+    WHERE r.tenant = recall.job_tenant_for_writing(p_whole_database) AND r.id = p_run_id AND r.state = 'running'
+$$;
+
+-- end_job: ends a run as done, failed (with the error) or stopped, and gives its lock back; false when it was
+-- over already. Of a job's runs for a tenant the newest 1,000 are kept.
+CREATE OR REPLACE FUNCTION recall.end_job(
+    p_run_id bigint, p_state text, p_done bigint, p_counts jsonb, p_error text DEFAULT NULL,
+    p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.job_tenant_for_writing(p_whole_database);
+    v_job text;
+BEGIN
+    IF coalesce(p_state NOT IN ('done', 'failed', 'stopped'), true) THEN
+        PERFORM recall.raise_invalid(format('A run cannot end as %L.', left(p_state, 100)),
+            'It ends as done, failed or stopped.');
+    END IF;
+    UPDATE recall.job_run r
+    SET state = p_state, finished_at = greatest(recall.require_moment(p_now), r.started_at),
+        done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts),
+        error = CASE p_state WHEN 'failed' THEN coalesce(p_error, 'It did not say why.') END
+    WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running'
+    RETURNING r.job INTO v_job;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM recall.delete_old_runs(v_tenant, v_job, 1000);
+    -- Before the commit another session may begin; it waits for this row and then finds it ended.
+    PERFORM pg_advisory_unlock(recall.job_key(v_job, v_tenant));
+    RETURN true;
+END $$;
+
+-- delete_old_runs: deletes all runs of a job for a tenant but the newest p_keep; returns how many.
+CREATE OR REPLACE FUNCTION recall.delete_old_runs(p_tenant text, p_job text, p_keep int) RETURNS bigint
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH gone AS (
+        DELETE FROM recall.job_run r
+        WHERE r.tenant = p_tenant AND r.job = p_job AND r.id <= (
+            SELECT o.id FROM recall.job_run o WHERE o.tenant = p_tenant AND o.job = p_job
+            ORDER BY o.id DESC OFFSET p_keep LIMIT 1)
+        RETURNING r.id
+    )
+    SELECT count(*) FROM gone
+$$;
+
+-- current_run_state: the state of a run as it is now: one that says it is running and holds no lock was abandoned.
+CREATE OR REPLACE FUNCTION recall.current_run_state(p_run recall.job_run) RETURNS text
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT
+RETURN CASE WHEN p_run.state = 'running' AND NOT recall.is_job_running(p_run.job, p_run.tenant) THEN 'abandoned'
+            ELSE p_run.state END;
+
+-- job_runs: the newest runs of one job (or of all) for this tenant and for the whole database; newest first.
+CREATE OR REPLACE FUNCTION recall.job_runs(p_job text DEFAULT NULL, p_limit int DEFAULT 20)
+RETURNS TABLE (
+    id bigint, tenant text, job text, state text, started_at timestamptz, finished_at timestamptz,
+    attempt int, done bigint, counts jsonb, error text
+)
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT r.id, r.tenant, r.job, recall.current_run_state(r), r.started_at, r.finished_at, r.attempt, r.done,
+           r.counts, r.error
+    FROM (VALUES (recall.current_tenant()), ('*')) AS whose(tenant)
+    CROSS JOIN LATERAL (
+        SELECT * FROM recall.job_run o
+        WHERE o.tenant = whose.tenant AND (p_job IS NULL OR o.job = p_job)
+        ORDER BY o.id DESC LIMIT recall.require_limit(p_limit)) r
+    ORDER BY r.id DESC LIMIT recall.require_limit(p_limit)
+$$;
+
+-- last_run: the newest run of a job for a tenant; NULL when it never ran.
+CREATE OR REPLACE FUNCTION recall.last_run(p_tenant text, p_job text) RETURNS recall.job_run
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT r FROM recall.job_run r WHERE r.tenant = p_tenant AND r.job = p_job ORDER BY r.id DESC LIMIT 1
+$$;
+
+-- job_minutes: minutes between runs of a job for a tenant; 0 when it is switched off, NULL when it has no schedule.
+CREATE OR REPLACE FUNCTION recall.job_minutes(p_tenant text, p_job text) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN recall.setting_number(p_tenant, 'job.' || p_job || '.minutes');
+
+-- next_due_at: from when on, as seen at p_now, a job is due again after this run: an interval after it began; sooner,
+-- within ten minutes, when it failed; at once when it was broken off, and when it began at a time that has not come, by
+-- a clock that was wrong. Within the interval no worker repeats it.
+CREATE OR REPLACE FUNCTION recall.next_due_at(
+    p_run recall.job_run, p_minutes double precision, p_now timestamptz
+) RETURNS timestamptz
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN CASE
+    WHEN p_run.id IS NULL THEN '-infinity'::timestamptz
+    WHEN p_run.started_at > p_now + interval '5 minutes' THEN p_now
+    WHEN p_run.state IN ('running', 'stopped', 'abandoned') THEN p_run.started_at
+    ELSE p_run.started_at + make_interval(secs => 60 * CASE p_run.state
+        WHEN 'failed' THEN least(p_minutes, 10) ELSE p_minutes END)
+END;
+
+-- job_states: for each of these jobs: minutes between its runs (0 switched off, NULL never by itself), from when on
+-- it is due (NULL: never, or it has not run yet), its newest run as JSON, and p_now; in the order given.
+CREATE OR REPLACE FUNCTION recall.job_states(
+    p_jobs text[], p_whole_database text[] DEFAULT '{}', p_now timestamptz DEFAULT now()
+) RETURNS TABLE (job text, minutes double precision, due_at timestamptz, last jsonb, asked_at timestamptz)
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT j.name, m.minutes,
+           CASE WHEN m.minutes > 0 AND r.id IS NOT NULL THEN recall.next_due_at(r, m.minutes, p_now) END,
+           CASE WHEN r.id IS NOT NULL THEN to_jsonb(r) || jsonb_build_object('state', recall.current_run_state(r)) END,
+           p_now
+    FROM unnest(p_jobs) WITH ORDINALITY j(name, place)
+    CROSS JOIN LATERAL (SELECT recall.job_tenant(j.name = ANY (p_whole_database)) AS tenant) w
+    CROSS JOIN LATERAL (SELECT recall.job_minutes(w.tenant, j.name) AS minutes) m
+    CROSS JOIN LATERAL recall.last_run(w.tenant, j.name) r
+    ORDER BY j.place
+$$;
+
+-- tenants: every tenant with memories, with searches in the log or with accesses waiting to be folded; by name. The
+-- whole database; a role that is bound to a tenant sees that one alone.
+CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    -- From one tenant to the next by index: the rows between them are not read.
+    WITH RECURSIVE owner(tenant) AS (
+        SELECT min(m.tenant) FROM recall.memory m
+        UNION ALL
+        SELECT (SELECT min(m.tenant) FROM recall.memory m WHERE m.tenant > o.tenant)
+        FROM owner o WHERE o.tenant IS NOT NULL
+    ), searcher(tenant) AS (
+        SELECT min(l.tenant) FROM recall.search_log l
+        UNION ALL
+        SELECT (SELECT min(l.tenant) FROM recall.search_log l WHERE l.tenant > s.tenant)
+        FROM searcher s WHERE s.tenant IS NOT NULL
+    ), waiting(tenant) AS (
+        SELECT min(q.tenant) FROM recall.access_queue q
+        UNION ALL
+        SELECT (SELECT min(q.tenant) FROM recall.access_queue q WHERE q.tenant > w.tenant)
+        FROM waiting w WHERE w.tenant IS NOT NULL
+    ), known(tenant) AS (
+        SELECT o.tenant FROM owner o UNION SELECT s.tenant FROM searcher s UNION SELECT w.tenant FROM waiting w
+    )
+    SELECT k.tenant FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b JOIN known k ON b.tenant IN (k.tenant, '*')
+    WHERE k.tenant IS NOT NULL ORDER BY 1
+$$;
+
+-- due_tenants: the tenants for which a job is due, longest waiting first; '*' for a job of the whole database. The
+-- workers' clocks and wake-ups differ a little: a fifth of the interval, at most a minute, counts as reached.
+CREATE OR REPLACE FUNCTION recall.due_tenants(
+    p_job text, p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
+) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT t.tenant
+    FROM (
+        SELECT '*' AS tenant WHERE p_whole_database AND recall.bound_tenant() = '*'
+        UNION ALL SELECT o FROM recall.tenants() o WHERE NOT p_whole_database
+    ) t
+    CROSS JOIN LATERAL (SELECT recall.job_minutes(t.tenant, p_job) AS minutes) m
+    CROSS JOIN LATERAL recall.last_run(t.tenant, p_job) r
+    CROSS JOIN LATERAL (SELECT recall.next_due_at(r, m.minutes, p_now) AS at) due
+    WHERE m.minutes > 0 AND due.at - make_interval(secs => 60 * least(m.minutes / 5, 1)) <= p_now
+    ORDER BY due.at, t.tenant
+$$;
+
+-- shortest_job_interval: the shortest interval, in minutes, at which any tenant (that this role may act for) wants this job; NULL
+-- when all switched it off.
+CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT min(v.minutes) FROM (
+        SELECT recall.job_minutes('*', p_job) AS minutes
+        UNION ALL
+        SELECT s.value::double precision FROM recall.setting s
+        CROSS JOIN (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+        WHERE s.name = 'job.' || p_job || '.minutes' AND b.tenant IN (s.tenant, '*')) v
+    WHERE v.minutes > 0
+$$;

@@ -1,0 +1,307 @@
+-- Verification: what is stored, compared with what it follows from.
+
+-- wrong_names: memories whose rows in the table of names are not their title and aliases, or say of the wrong layer.
+CREATE OR REPLACE FUNCTION recall.wrong_names(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT coalesce(w.id, n.memory_id)
+    FROM (
+        SELECT DISTINCT m.id, recall.normalized_name(known) AS name, m.layer = 'entity' AS entity
+        FROM recall.memory m CROSS JOIN LATERAL unnest(m.title || m.aliases) known
+        WHERE m.tenant = p_tenant AND (m.title <> '' OR m.aliases <> '{}')
+          AND recall.normalized_name(known) <> '' AND length(known) <= 200) w
+    FULL JOIN (SELECT o.memory_id, o.name, o.entity FROM recall.name o WHERE o.tenant = p_tenant) n
+        ON n.memory_id = w.id AND n.name = w.name AND n.entity = w.entity
+    WHERE w.id IS NULL OR n.memory_id IS NULL
+$$;
+
+-- answered_links: what links of this tenant wait for though a memory has that key.
+CREATE OR REPLACE FUNCTION recall.answered_links(p_tenant text) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT p.target
+    FROM recall.pending_link p JOIN recall.memory m ON m.tenant = p_tenant AND m.key = p.target
+    WHERE p.tenant = p_tenant
+$$;
+
+-- circular_successors: memories that, at whatever remove, replace themselves.
+CREATE OR REPLACE FUNCTION recall.circular_successors(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.id FROM recall.memory m
+    WHERE m.tenant = p_tenant AND m.superseded_by IS NOT NULL AND recall.is_successor(p_tenant, m.id, m.id)
+$$;
+
+-- wrong_vectors: memories that search by meaning cannot find as it should: whose vector has no direction, is not there,
+-- is that of another text, or does not know whether it is archived; and vectors of no memory.
+CREATE OR REPLACE FUNCTION recall.wrong_vectors(p_tenant text) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = $1) m '
+        'FULL JOIN (SELECT * FROM recall.%I WHERE tenant = $1) v ON v.memory_id = m.id '
+        'WHERE m.id IS NULL OR (m.embedded_with IS NULL) <> (v.memory_id IS NULL) '
+        'OR v.archived <> (m.archived_at IS NOT NULL) '
+        'OR v.memory_id IS NOT NULL AND NOT (l2_norm(v.embedding) > 0 AND l2_norm(v.embedding) < ''Infinity'')',
+        recall.vector_table(p_tenant)) USING p_tenant;
+END $$;
+
+-- queued_ids: the memories whose summaries may be behind the log, because accesses of theirs wait to be folded.
+CREATE OR REPLACE FUNCTION recall.queued_ids(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT u.id FROM recall.access_queue q, unnest(q.memory_ids) u(id) WHERE q.tenant = p_tenant
+$$;
+
+-- wrong_summaries: memories whose summary is not what the log adds up to, those waiting to be folded left out.
+-- In batches, so that memory use does not grow with the log.
+CREATE OR REPLACE FUNCTION recall.wrong_summaries(p_tenant text, p_batch int DEFAULT 10000) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_last bigint := 0;
+    v_ids bigint[];
+BEGIN
+    LOOP
+        v_ids := ARRAY(
+            SELECT a.memory_id FROM recall.activation a
+            WHERE a.tenant = p_tenant AND a.memory_id > v_last ORDER BY a.memory_id LIMIT p_batch);
+        EXIT WHEN cardinality(v_ids) = 0;
+        RETURN QUERY
+        SELECT a.memory_id
+        FROM recall.activation a
+        LEFT JOIN recall.summarize_accesses(
+            p_tenant, v_ids, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_ids)]),
+            array_fill('infinity'::timestamptz, ARRAY[cardinality(v_ids)]),
+            array_fill(0, ARRAY[cardinality(v_ids)])) g ON g.memory_id = a.memory_id
+        LEFT JOIN recall.queued_ids(p_tenant) q(id) ON q.id = a.memory_id
+        WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_ids) AND q.id IS NULL
+          AND ((a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, recall.weight_in_millionths(a.credit))
+               IS DISTINCT FROM
+               (g.units, g.first_at, g.newest[1], g.newest[2], g.newest[3], g.newest[4], g.newest[5],
+                g.newest[6], g.newest[7], g.newest[8], recall.weight_in_millionths(g.credit))
+               -- What lies beyond would be folded a second time.
+               OR a.folded_until < g.reached);
+        v_last := v_ids[cardinality(v_ids)];
+    END LOOP;
+END $$;
+
+-- wrong_spreads: memories whose stored boost is not what the logged accesses spread to them.
+CREATE OR REPLACE FUNCTION recall.wrong_spreads(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT a.memory_id
+    FROM recall.activation a
+    LEFT JOIN recall.spread_as_of(p_tenant, NULL, 'infinity') s ON s.memory_id = a.memory_id
+    WHERE a.tenant = p_tenant
+      -- As much difference as rebuild_spread leaves alone.
+      AND (NOT abs(a.spread - coalesce(s.boost[1], 0)) <= 1e-9 OR a.spread_at IS DISTINCT FROM s.boost[2])
+$$;
+
+-- wrong_counters: memories whose other numbers cannot be: session counts, cut sizes, the cached vitality.
+CREATE OR REPLACE FUNCTION recall.wrong_counters(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT a.memory_id FROM recall.activation a
+    WHERE a.tenant = p_tenant AND NOT (
+        a.sessions >= 0 AND a.sessions < 'Infinity' AND (a.sessions = 0 OR a.sessions_at IS NOT NULL)
+        AND a.cut_size >= 0 AND coalesce(a.vitality BETWEEN 0 AND 1, true)
+        AND num_nulls(a.vitality, a.computed_at) <> 1)
+$$;
+
+-- wrong_degrees: memories whose in-degree or newest link is not what a recount of the links gives.
+CREATE OR REPLACE FUNCTION recall.wrong_degrees(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT a.memory_id
+    FROM recall.activation a
+    LEFT JOIN (
+        SELECT l.dst, count(DISTINCT l.src) AS in_degree, recall.epoch(max(l.created_at)) AS last_linked_at
+        FROM recall.link l
+        JOIN recall.memory m ON m.tenant = l.tenant AND m.id = l.src AND m.archived_at IS NULL
+        WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
+        GROUP BY l.dst
+    ) c ON c.dst = a.memory_id
+    WHERE a.tenant = p_tenant
+      AND (a.in_degree, a.last_linked_at) IS DISTINCT FROM (coalesce(c.in_degree, 0), c.last_linked_at)
+$$;
+
+-- wrong_rates: memories without activation, in a layer that is not there, or ageing otherwise than their layer.
+CREATE OR REPLACE FUNCTION recall.wrong_rates(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.id
+    FROM recall.memory m
+    LEFT JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = m.id
+    LEFT JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+    WHERE m.tenant = p_tenant AND ((a.clock, a.decay) = (l.clock, l.decay)) IS NOT TRUE
+$$;
+
+-- orphaned_rows: what the log, its keys, and the history of floors say of memories that are not there. What waits in the
+-- queue is left out: the next fold drops it.
+CREATE OR REPLACE FUNCTION recall.orphaned_rows(p_tenant text) RETURNS TABLE (name text, subject text)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT r.name, r.subject
+    FROM (
+        SELECT DISTINCT 'accesses' AS name, e.memory_id, e.memory_id::text AS subject
+        FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id NOT IN (
+            SELECT q.id FROM recall.queued_ids(p_tenant) q(id))
+        UNION ALL
+        SELECT 'idempotency keys', k.memory_id, k.idempotency_key
+        FROM recall.access_key k WHERE k.tenant = p_tenant
+        UNION ALL
+        SELECT DISTINCT 'floors', f.memory_id, f.memory_id::text
+        FROM recall.floor_change f WHERE f.tenant = p_tenant
+    ) r
+    WHERE NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = r.memory_id)
+$$;
+
+-- wrong_feedback: searches in the log that show memories which are not there (those waiting in the queue left out, as
+-- the next fold drops them), and searches with verdicts on memories they have not shown.
+CREATE OR REPLACE FUNCTION recall.wrong_feedback(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT s.id
+    FROM recall.search_log s CROSS JOIN LATERAL unnest(s.shown) u(id)
+    WHERE s.tenant = p_tenant AND u.id IS NOT NULL
+      AND NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = u.id)
+      AND u.id NOT IN (SELECT q.id FROM recall.queued_ids(p_tenant) q(id))
+    UNION
+    SELECT j.search_id
+    FROM recall.judgement j JOIN recall.search_log s ON s.tenant = p_tenant AND s.id = j.search_id
+    WHERE j.tenant = p_tenant AND j.memory_id = ANY (s.shown) IS NOT TRUE
+$$;
+
+-- wrong_archivals: memories that are archived without a current row that says why, or the reverse.
+CREATE OR REPLACE FUNCTION recall.wrong_archivals(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(m.id, v.memory_id)
+    FROM (SELECT o.id, o.archived_at FROM recall.memory o
+          WHERE o.tenant = p_tenant AND o.archived_at IS NOT NULL) m
+    FULL JOIN (SELECT o.memory_id, o.archived_at FROM recall.archival o
+               WHERE o.tenant = p_tenant AND o.restored_at IS NULL) v ON v.memory_id = m.id
+    WHERE m.archived_at IS DISTINCT FROM v.archived_at
+$$;
+
+-- wrong_floors: memories whose newest noted floor is not whether they are pinned or protected.
+CREATE OR REPLACE FUNCTION recall.wrong_floors(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT m.id
+    FROM recall.memory m
+    JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = m.id
+    LEFT JOIN (
+        SELECT DISTINCT ON (f.memory_id) f.memory_id, f.floored FROM recall.floor_change f
+        WHERE f.tenant = p_tenant ORDER BY f.memory_id, f.at DESC, f.id DESC) n ON n.memory_id = m.id
+    WHERE m.tenant = p_tenant AND (m.pinned OR a.protected) <> coalesce(n.floored, false)
+$$;
+
+-- wrong_statistics: medians, document frequencies and settings of this tenant that cannot be, by name.
+CREATE OR REPLACE FUNCTION recall.wrong_statistics(p_tenant text) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT format('median of layer %L', d.layer) FROM recall.layer_median d
+    -- S lies between 1e-90 and 1e90 whatever the rates are.
+    WHERE d.tenant = p_tenant AND NOT d.base BETWEEN -210 AND 210
+    UNION ALL
+    SELECT format('word %L', w.word) FROM recall.lexeme w
+    LEFT JOIN recall.lexeme total ON total.tenant = p_tenant AND total.word = ''
+    WHERE w.tenant = p_tenant AND NOT coalesce(
+        w.documents BETWEEN CASE w.word WHEN '' THEN 0 ELSE 1 END AND total.documents, false)
+    UNION ALL
+    SELECT format('setting %L', s.name)
+    FROM recall.setting s LEFT JOIN recall.known_settings() k ON k.name = s.name
+    WHERE s.tenant = p_tenant AND s.name <> 'statistics_at' AND NOT coalesce(CASE
+        WHEN s.name = 'language' THEN EXISTS (
+            SELECT FROM pg_ts_config c
+            WHERE c.cfgnamespace = 'recall'::regnamespace AND c.cfgname = s.value #>> '{}')
+        WHEN jsonb_typeof(s.value) = 'number' THEN s.value::double precision BETWEEN k.low AND k.high END, false)
+$$;
+
+-- wrong_plans: prune plans that their items and the archivals contradict.
+CREATE OR REPLACE FUNCTION recall.wrong_plans(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT coalesce(i.plan_id, v.plan_id)
+    FROM (SELECT o.*, p.state FROM recall.prune_item o
+          JOIN recall.prune_plan p ON p.tenant = p_tenant AND p.id = o.plan_id
+          WHERE o.tenant = p_tenant) i
+    FULL JOIN (
+        SELECT o.plan_id, o.memory_id, bool_or(o.restored_at IS NULL) AS current FROM recall.archival o
+        WHERE o.tenant = p_tenant AND o.reason = 'pruned' GROUP BY o.plan_id, o.memory_id
+    ) v ON v.plan_id = i.plan_id AND v.memory_id = i.memory_id
+    WHERE i.plan_id IS NULL
+       OR (i.state = 'planned') <> (i.outcome IS NULL)
+       OR (i.outcome IS NOT DISTINCT FROM 'archived') <> (v.plan_id IS NOT NULL)
+       OR (i.state = 'undone' AND v.current)
+$$;
+
+-- verification_checks: what verify looks at, by name.
+CREATE OR REPLACE FUNCTION recall.verification_checks() RETURNS TABLE (name text, about text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    VALUES
+    ('summaries', 'Activations are what the access log adds up to; rebuild() mends them.'),
+    ('spreading', 'Boosts are what logged accesses spread; rebuild() mends them.'),
+    ('links', 'In-degrees and newest links are what the links say; rebuild() mends them.'),
+    ('counters', 'Session counts, cut sizes and cached vitalities can be.'),
+    ('layers', 'Memories have an activation, and age as their layer says.'),
+    ('accesses', 'Logged accesses are of memories that exist.'),
+    ('idempotency keys', 'Idempotency keys are of memories that exist.'),
+    ('floors', 'The history of the protection floor ends where its memory stands.'),
+    ('feedback', 'Searches in the log show memories that exist, and verdicts are of what was shown.'),
+    ('archivals', 'Archived memories, and no others, have a reason.'),
+    ('statistics', 'Medians, document frequencies and settings can be.'),
+    ('plans', 'Prune plans, their items and the archivals agree.'),
+    ('names', 'The names that links and questions go by are titles and aliases.'),
+    ('waiting links', 'Links wait for keys that no memory has; importing the memory again mends them.'),
+    ('successions', 'No memory replaces itself at any remove.'),
+    ('vectors', 'Embedded memories, and no others, have a vector with a direction; embedding the text again mends them.')
+$$;
+
+-- verification_findings: everything that breaks a check for this tenant; `subject` is a memory's id, or what the check is about.
+CREATE OR REPLACE FUNCTION recall.verification_findings(p_tenant text) RETURNS TABLE (name text, subject text)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT 'summaries', w::text FROM recall.wrong_summaries(p_tenant) w
+    UNION ALL SELECT 'spreading', w::text FROM recall.wrong_spreads(p_tenant) w
+    UNION ALL SELECT 'links', w::text FROM recall.wrong_degrees(p_tenant) w
+    UNION ALL SELECT 'counters', w::text FROM recall.wrong_counters(p_tenant) w
+    UNION ALL SELECT 'layers', w::text FROM recall.wrong_rates(p_tenant) w
+    UNION ALL SELECT o.name, o.subject FROM recall.orphaned_rows(p_tenant) o
+    UNION ALL SELECT 'floors', w::text FROM recall.wrong_floors(p_tenant) w
+    UNION ALL SELECT 'feedback', w::text FROM recall.wrong_feedback(p_tenant) w
+    UNION ALL SELECT 'archivals', w::text FROM recall.wrong_archivals(p_tenant) w
+    UNION ALL SELECT 'statistics', w FROM recall.wrong_statistics(p_tenant) w
+    UNION ALL SELECT 'plans', w::text FROM recall.wrong_plans(p_tenant) w
+    UNION ALL SELECT 'names', w::text FROM recall.wrong_names(p_tenant) w
+    UNION ALL SELECT 'waiting links', w FROM recall.answered_links(p_tenant) w
+    UNION ALL SELECT 'successions', w::text FROM recall.circular_successors(p_tenant) w
+    UNION ALL SELECT 'vectors', w::text FROM recall.wrong_vectors(p_tenant) w
+$$;
+
+-- verify: looks whether this tenant's data is in order, as one JSON document: how many problems there are, and for
+-- each check how many, with five examples (ids of memories, or of plans; names of statistics; keys).
+CREATE OR REPLACE FUNCTION recall.verify(p_now timestamptz DEFAULT now()) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    WITH found AS MATERIALIZED (
+        SELECT f.name, f.subject, row_number() OVER (PARTITION BY f.name ORDER BY length(f.subject), f.subject)
+                                  AS place
+        FROM recall.verification_findings(recall.current_tenant()) f
+    ), counted AS (
+        SELECT c.name, c.about, c.place, count(f.subject) AS problems,
+               coalesce(jsonb_agg(f.subject ORDER BY f.place) FILTER (WHERE f.place <= 5), '[]') AS examples
+        FROM recall.verification_checks() WITH ORDINALITY c(name, about, place)
+        LEFT JOIN found f ON f.name = c.name
+        GROUP BY c.name, c.about, c.place
+    )
+    SELECT jsonb_build_object(
+        'verified_at', recall.require_moment(p_now), 'problems', sum(o.problems),
+        'checks', jsonb_agg(jsonb_build_object(
+            'name', o.name, 'about', o.about, 'problems', o.problems, 'examples', o.examples) ORDER BY o.place))
+    FROM counted o
+$$;

@@ -1,0 +1,90 @@
+-- The state of a tenant, of the schema and of the whole database.
+
+-- status: what this tenant holds and how it fares at p_now, as one JSON document; links are those that were made,
+-- not those that use makes.
+CREATE OR REPLACE FUNCTION recall.status(p_now timestamptz DEFAULT now()) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    RETURN (
+        SELECT to_jsonb(h) - 'reported_at' || jsonb_build_object(
+            'accesses', (SELECT count(*) FROM recall.access a WHERE a.tenant = v_tenant),
+            'links', (SELECT count(*) FROM recall.link l WHERE l.tenant = v_tenant AND l.relation <> 'co_access'),
+            'links_pending', recall.count_pending_links(),
+            'embedder', recall.setting_value('*', 'embedding.model'),
+            'dimensions', recall.setting_value('*', 'embedding.dimensions'),
+            'language', recall.language(v_tenant), 'accents_off', recall.removes_accents(),
+            'statistics_at', (SELECT s.value FROM recall.setting s
+                              WHERE s.tenant = v_tenant AND s.name = 'statistics_at'))
+        FROM recall.health_report(p_now) h);
+END $$;
+
+-- installation: what is installed: the revision of the tables, the fingerprint of the functions, and the dimensions of
+-- the embeddings; NULL for what is not known.
+CREATE OR REPLACE FUNCTION recall.installation() RETURNS TABLE (revision text, functions text, dimensions int)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT (SELECT v.version_num FROM recall.alembic_version v),
+           recall.setting_value('*', 'schema.functions') #>> '{}', recall.setting_value('*', 'embedding.dimensions')::int
+$$;
+
+-- schema_state: the revision of the tables and the fingerprint of the functions, as the last upgrade left them.
+CREATE OR REPLACE FUNCTION recall.schema_state() RETURNS TABLE (revision text, functions text)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT (SELECT v.version_num FROM recall.alembic_version v),
+           (SELECT s.value #>> '{}' FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.functions')
+$$;
+
+-- job_census: of each job the tenants it last ran for, how many of these runs are under way and how many failed, and
+-- when the newest that was done ended; by job.
+CREATE OR REPLACE FUNCTION recall.job_census() RETURNS jsonb
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(jsonb_agg(to_jsonb(c) ORDER BY c.job), '[]')
+    FROM (
+        SELECT r.job, count(*) AS tenants,
+               count(*) FILTER (WHERE recall.current_run_state(r) = 'running') AS running,
+               count(*) FILTER (WHERE r.state = 'failed') AS failed,
+               recall.epoch(max(r.finished_at) FILTER (WHERE r.state = 'done')) AS done_at
+        FROM (SELECT DISTINCT o.tenant, o.job
+              FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+              JOIN recall.job_run o ON b.tenant IN (o.tenant, '*') OR o.tenant = '*') j
+        CROSS JOIN LATERAL recall.last_run(j.tenant, j.job) r
+        GROUP BY r.job) c
+$$;
+
+-- census: figures of the whole database in one document: live memories by layer and zone, by their vitality when the
+-- job vitality last ran (zone null before), those archived, what waits to be embedded and to be folded, and the jobs.
+-- Layers that tenants named themselves are `other`: a name can tell something. It reads every memory: ask once a minute.
+CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH seen AS MATERIALIZED (SELECT recall.bound_tenant() AS tenant), ruled AS MATERIALIZED (
+        SELECT t.tenant, t.weights, l.name, l::recall.layer_in_force AS layer
+        FROM (SELECT k.tenant, recall.vitality_weights(k.tenant) AS weights FROM recall.tenants() k(tenant) OFFSET 0) t
+        CROSS JOIN LATERAL recall.effective_layers(t.tenant) l
+    ), counted AS MATERIALIZED (
+        SELECT m.layer, CASE WHEN num_nulls(a.vitality, r.name) = 0 THEN recall.zone_of(
+                   recall.retention_of(a.vitality, a.protected OR m.pinned, r.weights), r.layer) END AS zone,
+               m.archived_at IS NULL AS live, m.embedded_with IS NULL AS bare, count(*) AS memories
+        FROM seen s
+        JOIN recall.memory m ON s.tenant IN (m.tenant, '*')
+        JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+        LEFT JOIN ruled r ON r.tenant = m.tenant AND r.name = m.layer
+        GROUP BY 1, 2, 3, 4
+    ), zoned AS (
+        SELECT coalesce(l.name, 'other') AS layer, c.zone, sum(c.memories)::bigint AS memories
+        FROM counted c LEFT JOIN recall.layer l ON l.tenant = '*' AND l.name = c.layer
+        WHERE c.live GROUP BY 1, 2
+    )
+    SELECT jsonb_build_object(
+        'zones', (SELECT coalesce(jsonb_agg(to_jsonb(z) ORDER BY z.layer, z.zone), '[]') FROM zoned z),
+        'archived', (SELECT coalesce(sum(c.memories), 0) FROM counted c WHERE NOT c.live),
+        'awaiting_embedding', (SELECT coalesce(sum(c.memories), 0) FROM counted c WHERE c.bare),
+        'accesses_waiting', (SELECT coalesce(sum(cardinality(q.memory_ids)), 0)
+                             FROM seen s JOIN recall.access_queue q ON s.tenant IN (q.tenant, '*')),
+        'jobs', recall.job_census())
+$$;

@@ -1,0 +1,149 @@
+-- Export: everything of a tenant as lines of JSON, from which import_lines makes the same tenant anew. Ids stay what
+-- they are, so that whatever speaks of them stays true; accesses, archivals and the histories have none, their order
+-- is what counts. What is of the server and not of the tenant's memory stays behind: keys of the HTTP service,
+-- bindings of roles, runs of jobs.
+
+-- export_kinds: what lines of an export hold, in their order: each is named after its table. A line of a kind comes
+-- after all those it refers to. `numbered` kinds have an id of their own that others refer to.
+CREATE OR REPLACE FUNCTION recall.export_kinds() RETURNS TABLE (kind text, numbered boolean)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    VALUES ('setting', false), ('layer', false), ('layer_median', false), ('relevance_model', false),
+           ('rerank_model', false), ('lexeme', false), ('memory', true), ('vector', false), ('supersession', false),
+           ('activation', false), ('link', false), ('pending_link', false), ('link_history', false),
+           ('access', false), ('access_key', false), ('access_queue', false), ('prune_plan', true),
+           ('prune_item', false), ('archival', false), ('floor_change', false), ('search_log', true),
+           ('judgement', false)
+$$;
+
+-- exported_settings: what a tenant has set, and what the database sets for it in place of a default.
+CREATE OR REPLACE FUNCTION recall.exported_settings(p_tenant text) RETURNS SETOF recall.setting
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT ON (s.name COLLATE "C") s.* FROM recall.setting s
+    WHERE s.tenant = p_tenant AND s.name <> 'import'
+       OR s.tenant = '*' AND (s.name = 'language' OR s.name IN (SELECT k.name FROM recall.known_settings() k))
+    ORDER BY s.name COLLATE "C", s.tenant = '*'
+$$;
+
+-- exported_layers: a tenant's own layers, and those of the database that are not as they ship.
+CREATE OR REPLACE FUNCTION recall.exported_layers(p_tenant text) RETURNS SETOF recall.layer
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT ON (l.name COLLATE "C") l.*
+    FROM recall.layer l
+    LEFT JOIN recall.presets() p ON p.preset = 'default' AND p.layer = l.name
+    WHERE l.tenant = p_tenant OR l.tenant = '*' AND (
+        l.metabolic_rate, l.reading, l.base_decay, l.birth_weight, l.active, l.stale, l.fading) IS DISTINCT FROM (
+        p.metabolic_rate, p.reading, p.base_decay, p.birth_weight, p.active, p.stale, p.fading)
+    ORDER BY l.name COLLATE "C", l.tenant = '*'
+$$;
+
+-- export_counts: how many lines of each kind an export of this tenant has, with its vectors or without.
+CREATE OR REPLACE FUNCTION recall.export_counts(p_tenant text, p_embeddings boolean) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_counts jsonb := '{}';
+    v_kind text;
+    v_count bigint;
+BEGIN
+    FOR v_kind IN SELECT k.kind FROM recall.export_kinds() k LOOP
+        EXECUTE CASE v_kind
+            WHEN 'setting' THEN 'SELECT count(*) FROM recall.exported_settings($1)'
+            WHEN 'layer' THEN 'SELECT count(*) FROM recall.exported_layers($1)'
+            WHEN 'vector' THEN
+                'SELECT count(*) FROM recall.stored_vectors($1, NULL) WHERE $2'
+            WHEN 'supersession' THEN
+                'SELECT count(*) FROM recall.memory m WHERE m.tenant = $1 AND m.superseded_by IS NOT NULL'
+            ELSE format('SELECT count(*) FROM recall.%I t WHERE t.tenant = $1', v_kind) END
+        INTO v_count USING p_tenant, p_embeddings;
+        v_counts := v_counts || jsonb_build_object(v_kind, v_count);
+    END LOOP;
+    RETURN v_counts;
+END $$;
+
+-- export_header: the first line of an export: what it is, by whom and when, and how much follows.
+CREATE OR REPLACE FUNCTION recall.export_header(p_embeddings boolean, p_made_by text, p_now timestamptz) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_build_object(
+        'pgrecall', 'export', 'format', 1, 'tenant', t.tenant, 'made_by', p_made_by, 'revision', i.revision,
+        'exported_at', recall.require_moment(p_now), 'dimensions', i.dimensions, 'language', recall.language(t.tenant),
+        'embeddings', p_embeddings, 'embedder', recall.setting_value('*', 'embedding.model'),
+        'counts', recall.export_counts(t.tenant, p_embeddings))
+    FROM (SELECT recall.current_tenant() AS tenant OFFSET 0) t CROSS JOIN recall.installation() i
+$$;
+
+-- export_line: a row of a table as a line of an export.
+CREATE OR REPLACE FUNCTION recall.export_line(p_kind text, p_row jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN jsonb_build_object(p_kind, p_row - 'tenant')::text;
+
+-- export_lines: this tenant whole, one line of JSON a row: a header, then everything in the order of export_kinds, as of
+-- one instant. Called in the list of a SELECT (SELECT recall.export_lines()) it is computed while it is fetched, so that
+-- a cursor takes no more memory for a large tenant than for a small one. Without p_embeddings vectors are left out, a
+-- worker makes them anew.
+CREATE OR REPLACE FUNCTION recall.export_lines(
+    p_embeddings boolean DEFAULT true, p_made_by text DEFAULT 'SQL', p_now timestamptz DEFAULT now()
+) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+-- Times and numbers are written in one way, and the parts stand in their order.
+SET timezone = 'UTC'
+SET extra_float_digits = 1
+SET max_parallel_workers_per_gather = 0
+SET enable_sort = off
+SET jit = off AS $$
+    SELECT recall.export_header(p_embeddings, p_made_by, p_now)::text
+    UNION ALL (SELECT recall.export_line('setting', to_jsonb(s))
+        FROM recall.exported_settings((SELECT recall.current_tenant())) s)
+    UNION ALL (SELECT recall.export_line('layer', to_jsonb(l))
+        FROM recall.exported_layers((SELECT recall.current_tenant())) l)
+    UNION ALL (SELECT recall.export_line('layer_median', to_jsonb(d))
+        FROM recall.layer_median d WHERE d.tenant = (SELECT recall.current_tenant()) ORDER BY d.layer)
+    UNION ALL (SELECT recall.export_line('relevance_model', to_jsonb(r))
+        FROM recall.relevance_model r WHERE r.tenant = (SELECT recall.current_tenant()) ORDER BY r.embedder, r.profile)
+    UNION ALL (SELECT recall.export_line('rerank_model', to_jsonb(r))
+        FROM recall.rerank_model r WHERE r.tenant = (SELECT recall.current_tenant()) ORDER BY r.reranker)
+    UNION ALL (SELECT recall.export_line('lexeme', to_jsonb(w))
+        FROM recall.lexeme w WHERE w.tenant = (SELECT recall.current_tenant()) ORDER BY w.word)
+    UNION ALL (SELECT recall.export_line('memory', jsonb_strip_nulls(
+            to_jsonb(m) - '{metadata, search_text, content_hash, happened_at, superseded_by}'::text[]
+            - CASE WHEN p_embeddings THEN '{}' ELSE '{embedded_with}'::text[] END)
+            || jsonb_build_object('metadata', m.metadata))
+        FROM recall.memory m WHERE m.tenant = (SELECT recall.current_tenant()) ORDER BY m.id)
+    UNION ALL (SELECT recall.export_line('vector', jsonb_build_object('memory_id', v.id, 'embedding', v.embedding))
+        FROM recall.stored_vectors((SELECT recall.current_tenant()), NULL) v WHERE p_embeddings)
+    UNION ALL (SELECT recall.export_line('supersession', jsonb_build_object('id', m.id, 'superseded_by', m.superseded_by))
+        FROM recall.memory m
+        WHERE m.tenant = (SELECT recall.current_tenant()) AND m.superseded_by IS NOT NULL ORDER BY m.id)
+    UNION ALL (SELECT recall.export_line('activation', jsonb_strip_nulls(to_jsonb(a)))
+        FROM recall.activation a WHERE a.tenant = (SELECT recall.current_tenant()) ORDER BY a.memory_id)
+    UNION ALL (SELECT recall.export_line('link', jsonb_strip_nulls(to_jsonb(l)))
+        FROM recall.link l WHERE l.tenant = (SELECT recall.current_tenant()) ORDER BY l.src, l.dst, l.relation)
+    UNION ALL (SELECT recall.export_line('pending_link', to_jsonb(p))
+        FROM recall.pending_link p
+        WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.src, p.target, p.relation)
+    UNION ALL (SELECT recall.export_line('link_history', to_jsonb(h) - 'id')
+        FROM recall.link_history h WHERE h.tenant = (SELECT recall.current_tenant()) ORDER BY h.id)
+    UNION ALL (SELECT recall.export_line('access', jsonb_strip_nulls(to_jsonb(e)) - 'id')
+        FROM recall.access e WHERE e.tenant = (SELECT recall.current_tenant()) ORDER BY e.id)
+    UNION ALL (SELECT recall.export_line('access_key', to_jsonb(k))
+        FROM recall.access_key k WHERE k.tenant = (SELECT recall.current_tenant()) ORDER BY k.idempotency_key)
+    UNION ALL (SELECT recall.export_line('access_queue', to_jsonb(q) - 'id')
+        FROM recall.access_queue q WHERE q.tenant = (SELECT recall.current_tenant()) ORDER BY q.id)
+    UNION ALL (SELECT recall.export_line('prune_plan', to_jsonb(p))
+        FROM recall.prune_plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
+    UNION ALL (SELECT recall.export_line('prune_item', to_jsonb(i))
+        FROM recall.prune_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
+    UNION ALL (SELECT recall.export_line('archival', jsonb_strip_nulls(to_jsonb(v)) - 'id')
+        FROM recall.archival v WHERE v.tenant = (SELECT recall.current_tenant()) ORDER BY v.id)
+    UNION ALL (SELECT recall.export_line('floor_change', to_jsonb(f) - 'id')
+        FROM recall.floor_change f WHERE f.tenant = (SELECT recall.current_tenant()) ORDER BY f.id)
+    -- What was shown keeps its gaps, so no nulls are left out.
+    UNION ALL (SELECT recall.export_line('search_log', to_jsonb(s))
+        FROM recall.search_log s WHERE s.tenant = (SELECT recall.current_tenant()) ORDER BY s.id)
+    UNION ALL (SELECT recall.export_line('judgement', to_jsonb(j))
+        FROM recall.judgement j WHERE j.tenant = (SELECT recall.current_tenant()) ORDER BY j.search_id, j.memory_id)
+$$;

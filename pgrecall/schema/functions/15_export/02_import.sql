@@ -1,0 +1,291 @@
+-- Import: the lines of an export, made into the tenant they are of. In one transaction: begin_import with the first
+-- line, import_lines with all others in their order, in portions of any size, end_import. Until it ends the tenant has
+-- the setting `import`, by which a transaction that was committed before is told.
+
+-- import_problem: why an export with this header cannot be imported, else NULL.
+CREATE OR REPLACE FUNCTION recall.import_problem(p_header jsonb) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT CASE
+        WHEN jsonb_typeof(p_header) IS DISTINCT FROM 'object' OR p_header ->> 'pgrecall' IS DISTINCT FROM 'export'
+            THEN 'This is no export of pgrecall: its first line is another.'
+        WHEN jsonb_typeof(p_header -> 'format') IS DISTINCT FROM 'number'
+            OR jsonb_typeof(p_header -> 'counts') IS DISTINCT FROM 'object'
+            OR jsonb_typeof(p_header -> 'embeddings') IS DISTINCT FROM 'boolean'
+            OR jsonb_typeof(p_header -> 'dimensions') IS DISTINCT FROM 'number'
+            OR NOT pg_input_is_valid(coalesce(p_header ->> 'exported_at', ''), 'timestamptz')
+            OR jsonb_path_exists(p_header -> 'counts', '$.* ? (
+                   @.type() != "number" || @ != @.floor() || @ < 0 || @ > 1000000000000000)')
+            THEN 'The first line of this export is not as it was written.'
+        WHEN (p_header ->> 'format')::numeric <> 1
+            THEN format('This export has format %s; this pgrecall reads format 1.', p_header ->> 'format')
+        WHEN NOT ARRAY(SELECT k.kind FROM recall.export_kinds() k) @> ARRAY(
+            SELECT jsonb_object_keys(p_header -> 'counts'))
+            THEN 'This export holds kinds of lines that this pgrecall does not know.' END
+$$;
+
+-- tenant_holdings: what a tenant holds of its own, in words; NULL when that is nothing. Runs of jobs are not looked at,
+-- nor what statistics of nothing say.
+CREATE OR REPLACE FUNCTION recall.tenant_holdings(p_tenant text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT string_agg(format('%s %s%s', h.many, h.thing, CASE WHEN h.many > 1 THEN h.plural END), ', ' ORDER BY h.place)
+    FROM (
+        SELECT 1 AS place, count(*) AS many, 'memor' AS thing, 'ies' AS plural
+        FROM recall.memory m WHERE m.tenant = p_tenant
+        UNION ALL SELECT 2, count(*), 'prune plan', 's' FROM recall.prune_plan p WHERE p.tenant = p_tenant
+        UNION ALL SELECT 3, count(*), 'logged search', 'es' FROM recall.search_log s WHERE s.tenant = p_tenant
+        UNION ALL SELECT 4, count(*), 'layer', 's' FROM recall.layer l WHERE l.tenant = p_tenant
+        UNION ALL SELECT 5, count(*), 'setting', 's'
+        FROM recall.setting s WHERE s.tenant = p_tenant AND s.name <> 'statistics_at'
+        UNION ALL SELECT 6, count(*), 'calibrated model', 's' FROM (
+            SELECT FROM recall.relevance_model r WHERE r.tenant = p_tenant
+            UNION ALL SELECT FROM recall.rerank_model r WHERE r.tenant = p_tenant) c) h
+    WHERE h.many > 0
+$$;
+
+-- begin_import: makes this tenant, which has to hold nothing, ready for an export with this header; returns the header.
+-- Nothing else can be stored in it until the transaction ends. Without p_embeddings those of the export are left out;
+-- with them the database must keep vectors of as many dimensions, and of the same embedder.
+CREATE OR REPLACE FUNCTION recall.begin_import(p_header text, p_embeddings boolean DEFAULT true) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_header jsonb := CASE WHEN p_header IS JSON OBJECT THEN p_header::jsonb END;
+    v_problem text := recall.import_problem(v_header);
+    v_holdings text;
+BEGIN
+    IF v_problem IS NOT NULL THEN
+        PERFORM recall.raise_invalid(v_problem, 'Give what export_lines, Memory.export_to or `pgrecall export` has written, '
+            'with a pgrecall that is no older than the one that wrote it.');
+    END IF;
+    PERFORM recall.lock_layers(v_tenant), pg_advisory_xact_lock(recall.lock_key('language', v_tenant));
+    v_holdings := recall.tenant_holdings(v_tenant);
+    IF v_holdings IS NOT NULL THEN
+        PERFORM recall.raise_invalid(
+            format('Tenant %L is not empty, it holds %s: an export is imported whole.', v_tenant, v_holdings),
+            'Import it as another tenant, which may have any name.');
+    ELSIF NOT EXISTS (SELECT FROM recall.languages() l WHERE l.name = v_header ->> 'language') THEN
+        PERFORM recall.raise_invalid(
+            format('This server has no language %L, which the export is in.', left(v_header ->> 'language', 100)));
+    END IF;
+    IF p_embeddings AND (v_header ->> 'embeddings')::boolean THEN
+        PERFORM recall.check_import_vectors(v_header);
+    END IF;
+    DELETE FROM recall.setting s WHERE s.tenant = v_tenant;
+    DELETE FROM recall.lexeme w WHERE w.tenant = v_tenant;
+    DELETE FROM recall.layer_median d WHERE d.tenant = v_tenant;
+    INSERT INTO recall.setting (tenant, name, value) VALUES (v_tenant, 'import', jsonb_build_object(
+        'line', 1, 'embeddings', p_embeddings, 'promised', v_header -> 'counts', 'came', '{}'::jsonb));
+    RETURN v_header;
+END $$;
+
+-- check_import_vectors: raises unless the vectors of an export with this header can be kept and compared in this database.
+CREATE OR REPLACE FUNCTION recall.check_import_vectors(p_header jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_dimensions int := recall.setting_value('*', 'embedding.dimensions')::int;
+BEGIN
+    IF p_header ->> 'dimensions' IS DISTINCT FROM v_dimensions::text THEN
+        PERFORM recall.raise_invalid(
+            format('The export has embeddings of %s dimensions, and this database keeps %s.',
+                   left(p_header ->> 'dimensions', 20), v_dimensions),
+            'Import it without its embeddings; a worker makes them anew.');
+    END IF;
+    PERFORM recall.require_embedder(p_header ->> 'embedder');
+END $$;
+
+-- importable_columns: the columns that lines of this kind may give, by which an export is checked and read.
+CREATE OR REPLACE FUNCTION recall.importable_columns(p_kind text) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT CASE WHEN k.kind = 'supersession' THEN '{id, superseded_by}'::text[]
+                WHEN k.kind = 'vector' THEN '{memory_id, embedding}'::text[] ELSE ARRAY(
+        SELECT a.attname::text FROM pg_attribute a
+        WHERE a.attrelid = to_regclass('recall.' || quote_ident(k.kind)) AND a.attnum > 0 AND NOT a.attisdropped
+          AND a.attgenerated = '' AND a.attname <> 'tenant' AND (k.numbered OR a.attname <> 'id')
+          AND (k.kind, a.attname) <> ('memory', 'superseded_by')) END
+    FROM recall.export_kinds() k WHERE k.kind = p_kind
+$$;
+
+-- import_rows: stores rows of one kind, in the order given; raises for a field that no such row has.
+CREATE OR REPLACE FUNCTION recall.import_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_columns text[] := recall.importable_columns(p_kind);
+    v_given text[] := ARRAY(SELECT DISTINCT k FROM jsonb_array_elements(p_rows) r, jsonb_object_keys(r) k ORDER BY k);
+    v_unknown text := (SELECT min(g) FROM unnest(v_given) g WHERE g <> ALL (v_columns));
+    v_list text;
+BEGIN
+    IF v_columns IS NULL THEN
+        PERFORM recall.raise_invalid(format('there is no kind of line %L', left(p_kind, 100)));
+    ELSIF v_unknown IS NOT NULL THEN
+        PERFORM recall.raise_invalid(format('no line of the kind %s has a field %L', p_kind, left(v_unknown, 100)));
+    ELSIF p_kind = 'supersession' THEN
+        UPDATE recall.memory m SET superseded_by = s.superseded_by
+        FROM jsonb_to_recordset(p_rows) s(id bigint, superseded_by bigint)
+        WHERE m.tenant = p_tenant AND m.id = s.id;
+    ELSIF p_kind = 'vector' THEN
+        PERFORM recall.import_vectors(p_tenant, array_agg(v.memory_id), array_agg(v.embedding))
+        FROM jsonb_populate_recordset(NULL::recall.vector_shared, p_rows) v;
+    ELSE
+        v_list := (SELECT string_agg(quote_ident(g), ', ') FROM unnest(v_given) g);
+        EXECUTE format(
+            'INSERT INTO recall.%I (tenant, %s) OVERRIDING SYSTEM VALUE '
+            'SELECT $1, %2$s FROM jsonb_populate_recordset(NULL::recall.%1$I, $2)', p_kind, v_list)
+        USING p_tenant, p_rows;
+    END IF;
+    PERFORM recall.check_layer(jsonb_populate_record(NULL::recall.layer, r)) FROM jsonb_array_elements(p_rows) r
+    WHERE p_kind = 'layer';
+    PERFORM recall.check_setting(r ->> 'name', (r ->> 'value')::double precision) FROM jsonb_array_elements(p_rows) r
+    WHERE p_kind = 'setting' AND r ->> 'name' NOT IN ('language', 'statistics_at');
+END $$;
+
+-- import_vectors: stores the vectors of memories that have none.
+CREATE OR REPLACE FUNCTION recall.import_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF EXISTS (SELECT FROM recall.stored_vectors(p_tenant, p_ids))
+       OR cardinality(p_ids) > (SELECT count(DISTINCT u) FROM unnest(p_ids) u) THEN
+        PERFORM recall.raise_invalid('a memory has two vectors');
+    END IF;
+    PERFORM recall.replace_vectors(p_tenant, p_ids, p_embeddings);
+END $$;
+
+-- import_part: stores these lines; returns how many there were of each kind. Raises for what cannot be stored.
+CREATE OR REPLACE FUNCTION recall.import_part(p_tenant text, p_lines text[], p_embeddings boolean) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_part record;
+    v_counts jsonb := '{}';
+BEGIN
+    FOR v_part IN
+        SELECT o.key AS kind, count(*) AS many, jsonb_agg(CASE
+                   WHEN o.key = 'memory' AND NOT p_embeddings THEN o.value - 'embedded_with'
+                   ELSE o.value END ORDER BY l.place) AS rows,
+               bool_and(jsonb_typeof(o.value) = 'object') AS whole
+        FROM unnest(p_lines) WITH ORDINALITY l(line, place) CROSS JOIN LATERAL jsonb_each(l.line::jsonb) o
+        GROUP BY o.key ORDER BY min(l.place)
+    LOOP
+        IF NOT v_part.whole THEN
+            PERFORM recall.raise_invalid(format('its %s is no JSON object', left(v_part.kind, 100)));
+        END IF;
+        IF p_embeddings OR v_part.kind <> 'vector' THEN
+            PERFORM recall.import_rows(p_tenant, v_part.kind, v_part.rows);
+        END IF;
+        v_counts := v_counts || jsonb_build_object(v_part.kind, v_part.many);
+    END LOOP;
+    RETURN v_counts;
+END $$;
+
+-- import_lines: stores the next lines of the export; returns how many lines it has got by now, the first one included.
+-- Raises for a line that cannot be stored, with its number, and what is the matter.
+CREATE OR REPLACE FUNCTION recall.import_lines(p_lines text[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET timezone = 'UTC' AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_state jsonb := recall.import_state(v_tenant);
+    v_counts jsonb;
+    v_line bigint := (v_state ->> 'line')::bigint;
+BEGIN
+    PERFORM recall.analyze_grown_tables(cardinality(p_lines));
+    BEGIN
+        v_counts := recall.import_part(v_tenant, p_lines, (v_state ->> 'embeddings')::boolean);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR undefined_object THEN
+        FOR i IN 1 .. cardinality(p_lines) LOOP
+            BEGIN
+                PERFORM recall.import_part(v_tenant, p_lines[i : i], (v_state ->> 'embeddings')::boolean);
+            EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded
+                        OR undefined_object THEN
+                PERFORM recall.raise_invalid(
+                    format('Line %s of the export cannot be imported: %s.', v_line + i, rtrim(left(SQLERRM, 500), '.')),
+                    'The file is damaged, or not as it was exported; nothing of it was stored.');
+            END;
+        END LOOP;
+        RAISE;
+    END;
+    v_line := v_line + coalesce(cardinality(p_lines), 0);
+    UPDATE recall.setting s SET value = v_state || jsonb_build_object('line', v_line, 'came', (
+        SELECT jsonb_object_agg(k.kind, coalesce((v_state #>> ARRAY['came', k.kind])::bigint, 0)
+                                        + coalesce((v_counts ->> k.kind)::bigint, 0))
+        FROM recall.export_kinds() k))
+    WHERE s.tenant = v_tenant AND s.name = 'import';
+    RETURN v_line;
+END $$;
+
+-- import_state: how far the import of this tenant has come; raises when none has begun.
+CREATE OR REPLACE FUNCTION recall.import_state(p_tenant text) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_state jsonb;
+BEGIN
+    SELECT s.value INTO v_state FROM recall.setting s
+    WHERE s.tenant = p_tenant AND s.name = 'import' FOR UPDATE;
+    IF v_state IS NULL THEN
+        PERFORM recall.raise_invalid('No import has begun in this tenant.', 'Give the first line to begin_import.');
+    END IF;
+    RETURN v_state;
+END $$;
+
+-- end_import: makes sure that everything has come that the first line promised; returns how many lines of each kind.
+CREATE OR REPLACE FUNCTION recall.end_import() RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_state jsonb := recall.import_state(v_tenant);
+    v_missing record;
+BEGIN
+    SELECT k.kind, p.promised, p.came INTO v_missing
+    FROM recall.export_kinds() WITH ORDINALITY k(kind, numbered, place)
+    CROSS JOIN LATERAL (
+        SELECT coalesce((v_state #>> ARRAY['promised', k.kind])::bigint, 0) AS promised,
+               coalesce((v_state #>> ARRAY['came', k.kind])::bigint, 0) AS came) p
+    WHERE p.promised <> p.came ORDER BY k.place LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(
+            format('The export is not whole: its first line tells of %s lines of the kind %s, and %s came.',
+                   v_missing.promised, v_missing.kind, v_missing.came),
+            'The file was cut off or changed; nothing of it was stored.');
+    END IF;
+    DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name = 'import';
+    PERFORM recall.advance_id_sequence(v_tenant, k.kind) FROM recall.export_kinds() k WHERE k.numbered;
+    RETURN v_state -> 'came';
+END $$;
+
+-- advance_id_sequence: sees to it that new rows of a table get greater ids than those of this tenant; raises for ids of which other
+-- programs could not read the next.
+CREATE OR REPLACE FUNCTION recall.advance_id_sequence(p_tenant text, p_table text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_sequence regclass := pg_get_serial_sequence(format('recall.%I', p_table), 'id');
+    v_least bigint;
+    v_last bigint;
+    v_next bigint;
+BEGIN
+    EXECUTE format('SELECT min(t.id), max(t.id) FROM recall.%I t WHERE t.tenant = $1', p_table)
+    INTO v_least, v_last USING p_tenant;
+    IF v_last IS NULL THEN
+        RETURN;
+    ELSIF v_least < 1 OR v_last > 1::bigint << 52 THEN
+        PERFORM recall.raise_invalid(
+            format('The export has a %s with the id %s.', p_table, CASE WHEN v_least < 1 THEN v_least ELSE v_last END),
+            'Ids lie between 1 and 4503599627370496.');
+    END IF;
+    v_next := nextval(v_sequence);
+    IF v_last - v_next > 100000 THEN
+        -- So far ahead that nobody can have got there in between: it never goes back.
+        PERFORM setval(v_sequence, v_last);
+    ELSE
+        PERFORM nextval(v_sequence) FROM generate_series(v_next + 1, v_last);
+    END IF;
+END $$;
