@@ -12,8 +12,8 @@ import numpy as np
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.models.calibration import Calibration, Fitted, JudgedQuery, RelevanceModel, RerankModel
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
+from pgrecall.search.calibration.examples import Examples
 from pgrecall.search.calibration.fitting import (
-    Examples,
     Fitter,
     Terms,
     fit,

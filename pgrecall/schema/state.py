@@ -13,7 +13,6 @@ from pgrecall.database.connections import connect
 from pgrecall.database.server import Row
 from pgrecall.errors import SchemaMismatch
 
-
 _FOLDER = Path(str(files(__package__)))
 
 

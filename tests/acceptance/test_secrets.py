@@ -224,7 +224,7 @@ def _requests(wrong: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield "GET", path, {"params": {"key": wrong, "token": wrong}}
     yield "GET", f"/{wrong}", {}
     yield "POST", "/v1/search", {"headers": {"Authorization": f"Bearer {wrong}"}, "content": b"{"}
-    yield "POST", "/sign-in", {"data": {"key": wrong, "following": "/"}}
+    yield "POST", "/sign-in", {"data": {"key": wrong, "next": "/"}}
 
 
 def test_a_service_tells_nobody_its_secrets_nor_its_callers(

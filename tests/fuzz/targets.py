@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pgrecall.importers.markdown.wikilinks import read_inline
+
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat.transcript import read_transcript
 from pgrecall.importers.dates import parse_since, parse_spoken, parse_time, parse_until
@@ -17,7 +19,6 @@ from pgrecall.importers.hindsight.reader import read_hindsight
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
 from pgrecall.importers.markdown.reader import read_note_file
 from pgrecall.importers.markdown.sections import outline, pieces, scan, sections_of
-from pgrecall.importers.markdown.wikilinks import read_inline
 from pgrecall.importers.mem0 import read_mem0
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.access import Access

@@ -72,7 +72,7 @@ def mcp(given: GlobalOptions, http: bool, host: str, port: int, allow_superuser:
 )
 def tools(form: str) -> None:
     """Print the JSON Schemas of the tools, for agents that call functions without MCP."""
-    from pgrecall.tools.formats import mcp_tools, openai_tools
+    from pgrecall.tools.catalogue import mcp_tools, openai_tools
 
     print_json(openai_tools() if form == "openai" else mcp_tools())
 

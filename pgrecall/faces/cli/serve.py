@@ -28,8 +28,8 @@ from pgrecall.faces.cli.options import allow_superuser_option
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall.faces.http.authentication import AccessPolicy
     from pgrecall.faces.http.logs import Log, LogForm
-    from pgrecall.faces.http.service import Door
 
 _PACKAGES = {"fastapi": "FastAPI", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
              "structlog": "structlog"}  # fmt: skip
@@ -80,7 +80,7 @@ def serve(
 async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: LogForm) -> None:
     from pgrecall import AsyncMemory
     from pgrecall.faces.http.app import create_app
-    from pgrecall.faces.http.logs import bridged, service_log
+    from pgrecall.faces.http.logs import forward_library_logs, service_log
     from pgrecall.faces.http.server import listening_socket, serve
     from pgrecall.faces.http.service import Service
     from pgrecall.faces.page.app import create_page
@@ -90,16 +90,16 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
         if fresh and memory.server is not None:
             announce(memory.server)
         require_unprivileged(await memory.service.caller(), allowed=settings.allow_superuser)
-        door = _door(settings.http_host, keyless=keyless, any_key=await memory.keys.any())
+        policy = _access_policy(settings.http_host, keyless=keyless, any_key=await memory.keys.any())
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
-            token = f"pgs_{secrets.token_urlsafe(32)}" if door.needs_key else None
-            service = Service(memory, door, log, token=token)
+            token = f"pgs_{secrets.token_urlsafe(32)}" if policy.needs_key else None
+            service = Service(memory, policy, log, token=token)
             app = create_app(service, page=create_page(service) if with_page else None)
             click.echo(_address(settings.http_host, port))
-            _report_access(door, settings.tenant)
-            with bridged(log), _announced(settings, port, token, log):
-                await serve(app, listener, patience=settings.http_timeout)
+            _report_access(policy, settings.tenant)
+            with forward_library_logs(log), _announced(settings, port, token, log):
+                await serve(app, listener, timeout=settings.http_timeout)
     notes().print("stopped")
 
 
@@ -128,10 +128,9 @@ def _announced(settings: Settings, port: int, token: str | None, log: Log) -> It
         yield
 
 
-def _door(host: str, *, keyless: bool, any_key: bool) -> Door:
+def _access_policy(host: str, *, keyless: bool, any_key: bool) -> AccessPolicy:
     """Who may call: holders of keys if any exist, else callers on this machine; all if ``keyless``."""
-    from pgrecall.faces.http.local_requests import LOOPBACK
-    from pgrecall.faces.http.service import Door
+    from pgrecall.faces.http.authentication import LOOPBACK, AccessPolicy
 
     local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")
     if not (local or any_key or keyless):
@@ -140,12 +139,14 @@ def _door(host: str, *, keyless: bool, any_key: bool) -> Door:
             hint="Make one with `pgrecall keys create NAME`, listen at 127.0.0.1, or say --without-keys.",
         )
     if any_key and not keyless:
-        return Door(needs_key=True)
-    return Door(needs_key=False, hosts=LOOPBACK | {host.lower().strip("[]")} if local else None)
+        return AccessPolicy(needs_key=True)
+    return AccessPolicy(
+        needs_key=False, allowed_hosts=LOOPBACK | {host.lower().strip("[]")} if local else None
+    )
 
 
-def _report_access(door: Door, tenant: str) -> None:
-    if door.needs_key:
+def _report_access(policy: AccessPolicy, tenant: str) -> None:
+    if policy.needs_key:
         notes().print("Callers need a key: pgrecall keys create NAME.")
     else:
         notes().print(f"No key is needed: callers act for tenant {tenant}.")

@@ -1,4 +1,4 @@
-"""The links around a memory: who refers to whom, how alive each is, and what holds the parts together."""
+"""The view of the links around a memory, as a graph and as a table."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from pgrecall.encoding import memory_reference
 from pgrecall.faces.charts.plots_graph import by_weight, node_name, subgraph_of
 from pgrecall.faces.charts.report_labels import Label, place_labels, reach
 from pgrecall.faces.charts.report_layout import Point, lay_out
 from pgrecall.faces.charts.report_svg import between
 from pgrecall.faces.charts.report_words import relation_words
-from pgrecall.faces.cli.values import parse_reference
-from pgrecall.faces.page.form_fields import whole
-from pgrecall.faces.page.request_handling import Visit
+from pgrecall.faces.page.form_fields import int_field
+from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 
-HOPS, MOST_HOPS = 2, 3
-NODES, MOST_NODES = 60, 120
+HOPS, MAX_HOPS = 2, 3
+NODES, MAX_NODES = 60, 120
 _MARGIN, _NARROWEST = 26.0, 480.0
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A memory as it is drawn."""
+    """A memory in the picture."""
 
     node: GraphNode
     name: str
@@ -35,7 +35,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One or more links between two memories, as one line; ``both`` says that they refer to each other."""
+    """The links between two memories, as one line; ``both`` when they link in both directions."""
 
     start: Point
     end: Point
@@ -45,7 +45,7 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """The picture: from where to where it reaches, and what it holds."""
+    """The picture: its viewBox and its parts."""
 
     left: float
     top: float
@@ -55,27 +55,26 @@ class Web:
     wires: tuple[Wire, ...]
 
 
-async def around(visit: Visit) -> Response:
-    """The picture of what lies around a memory, and the same as a table."""
-    hops = whole(visit.query, "hops", HOPS, low=1, high=MOST_HOPS)
-    most = whole(visit.query, "most", NODES, low=2, high=MOST_NODES)
-    reference = parse_reference(visit.request.path_params["memory"])
-    found = await visit.memory.charts.neighbourhood(reference, hops=hops, limit=most, now=visit.now)
+async def links(request: PageRequest) -> Response:
+    hops = int_field(request.query, "hops", HOPS, low=1, high=MAX_HOPS)
+    most = int_field(request.query, "most", NODES, low=2, high=MAX_NODES)
+    reference = memory_reference(request.request.path_params["memory"])
+    found = await request.memory.charts.neighbourhood(reference, hops=hops, limit=most, now=request.now)
     web = await asyncio.to_thread(web_of, found)
-    return await visit.page(
+    return await request.render(
         "links.html.j2",
         center=found.nodes[0],
         name=node_name(found.nodes[0]),
         found=found,
         web=web,
         hops=hops,
-        most_hops=MOST_HOPS,
+        most_hops=MAX_HOPS,
         links=_listed(found),
     )
 
 
 def web_of(found: Neighbourhood) -> Web:
-    """What lies around a memory, laid out; the same neighbourhood is always laid out alike."""
+    """Lays out a neighbourhood; the same one always gets the same layout."""
     graph = subgraph_of(found)
     places = lay_out(graph).places
     drawn = [(places[edge.source], places[edge.target]) for edge in graph.edges]
@@ -90,25 +89,25 @@ def web_of(found: Neighbourhood) -> Web:
 
 def _wires(found: Neighbourhood, places: Mapping[int, Point]) -> Iterator[Wire]:
     names = {node.id: node_name(node) for node in found.nodes}
-    said = _relations(found.links)
-    for source, target in said:
-        both = (target, source) in said
+    relations = _relations(found.links)
+    for source, target in relations:
+        both = (target, source) in relations
         if both and source > target:
             continue  # drawn once, with a tip at either end
         start, end = between(places[source], places[target])
-        about = f"{names[source]} {'↔' if both else '→'} {names[target]}: {said[source, target]}"
+        about = f"{names[source]} {'↔' if both else '→'} {names[target]}: {relations[source, target]}"
         yield Wire(start, end, about, both)
 
 
 def _relations(links: Sequence[GraphLink]) -> dict[tuple[int, int], str]:
-    said: dict[tuple[int, int], list[str]] = {}
+    words: dict[tuple[int, int], list[str]] = {}
     for link in links:
-        said.setdefault((link.source, link.target), []).append(relation_words(link.relation))
-    return {pair: ", ".join(dict.fromkeys(relations)) for pair, relations in said.items()}
+        words.setdefault((link.source, link.target), []).append(relation_words(link.relation))
+    return {pair: ", ".join(dict.fromkeys(relations)) for pair, relations in words.items()}
 
 
 def _listed(found: Neighbourhood) -> list[tuple[GraphNode, GraphNode, str]]:
-    """The links in words: what the picture shows, for those who do not see it."""
+    """The links as text, for those who cannot see the picture."""
     nodes = {node.id: node for node in found.nodes}
     return [
         (nodes[source], nodes[target], relations)
@@ -117,7 +116,7 @@ def _listed(found: Neighbourhood) -> list[tuple[GraphNode, GraphNode, str]]:
 
 
 def _extent(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
-    """From where to where the picture reaches: with what it shows in the middle where that is narrow."""
+    """The left and right edge of the picture; narrow ones are centred."""
     first, last = reach(places, labels)
     left, right = first - _MARGIN, last + _MARGIN
     spare = max(_NARROWEST - (right - left), 0.0)

@@ -1,5 +1,5 @@
-"""All memories at a glance: the zones of each layer, now and before, how vitality is distributed, and the few
-memories that are worth a look. It takes one pass over narrow rows, whatever the memories hold."""
+"""The overview: zones of each layer now and in the past, the distribution of vitality, and lists of memories
+worth a look. It reads narrow rows in one pass, whatever the size of the memories."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.faces.page.charts import columns, over_time, zone_bars
-from pgrecall.faces.page.form_fields import moment, whole, word
-from pgrecall.faces.page.request_handling import Visit
+from pgrecall.faces.page.form_fields import int_field, text_field, time_field
+from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.models.charts import Overview, OverviewList, ZoneShare
 from pgrecall.models.layers import Layer
 from pgrecall.operations.charts import OVERVIEW_LISTS
@@ -28,29 +28,29 @@ _DEFAULT_DAYS = 365
 _FURTHEST = 100_000
 
 NAMES: dict[OverviewList, tuple[str, str]] = {
-    "alive": ("Most alive", "What is used most, and was used last."),
+    "alive": ("Most active", "Accessed most and most recently."),
     "leaving": (
         "Fading",
-        "What will leave its zone next if nothing uses it, by how little keeps it there.",
+        "Will leave their zone next without an access, soonest first.",
     ),
-    "unused": ("Never used", "Stored and never used since, the oldest first."),
+    "unused": ("Never used", "Not accessed since they were stored, oldest first."),
 }
-"""What a list is called, and what it holds."""
+"""Title and description of each list."""
 
 
-async def overview(visit: Visit) -> Response:
+async def overview(request: PageRequest) -> Response:
     """Zones, the past where it is asked for or cheap, the distribution, and the head of each list."""
-    layer = word(visit.query, "layer")
-    days = whole(visit.query, "days", 0, low=0, high=36_525)
-    known = await visit.memory.layers.list()
+    layer = text_field(request.query, "layer")
+    days = int_field(request.query, "days", 0, low=0, high=36_525)
+    known = await request.memory.layers.list()
     if layer is not None and layer not in {each.name for each in known}:
         raise HTTPException(404, f"There is no layer {layer!r:.60}.")
-    found = await visit.memory.charts.overview(layer=layer, limit=SHOWN, bins=BINS, now=visit.now)
+    found = await request.memory.charts.overview(layer=layer, limit=SHOWN, bins=BINS, now=request.now)
     memories = sum(each.memories for each in found.layers)
     past = None
     if memories and (days or memories <= DRAWN_AT_ONCE):
-        past = await _past(visit, layer, days or _DEFAULT_DAYS)
-    return await visit.page(
+        past = await _past(request, layer, days or _DEFAULT_DAYS)
+    return await request.render(
         "overview.html.j2",
         layer=layer,
         found=found,
@@ -67,17 +67,19 @@ async def overview(visit: Visit) -> Response:
     )
 
 
-async def one_list(visit: Visit) -> Response:
+async def one_list(request: PageRequest) -> Response:
     """A list, page by page; the moment it was made for stays that of its first page."""
-    name = next((known for known in OVERVIEW_LISTS if known == visit.request.path_params["listed"]), None)
+    name = next((known for known in OVERVIEW_LISTS if known == request.request.path_params["listed"]), None)
     if name is None:
         raise HTTPException(404)
-    layer, at = word(visit.query, "layer"), moment(visit.query, "at") or visit.now
-    first = whole(visit.query, "after", 0, low=0, high=_FURTHEST)
-    found = await visit.memory.charts.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
+    layer, at = text_field(request.query, "layer"), time_field(request.query, "at") or request.now
+    first = int_field(request.query, "after", 0, low=0, high=_FURTHEST)
+    found = await request.memory.charts.overview(
+        [name], layer=layer, limit=PAGE, offset=first, bins=2, now=at
+    )
     listed = found.lists[name]
-    return await visit.page(
-        "list.html.j2",
+    return await request.render(
+        "overview_list.html.j2",
         name=name,
         words=NAMES[name],
         layer=layer,
@@ -89,15 +91,17 @@ async def one_list(visit: Visit) -> Response:
     )
 
 
-async def _past(visit: Visit, layer: str | None, days: int) -> Any:
+async def _past(request: PageRequest, layer: str | None, days: int) -> Any:
     """The zones at instants up to now; where the tenant is younger, from its beginning on."""
-    begin = visit.now - timedelta(days=days)
-    shares = await visit.memory.charts.zones_over_time(_instants(begin, visit.now), sample=SAMPLE)
-    first = min((share.at for share in shares), default=visit.now)
-    step = (visit.now - begin) / (INSTANTS - 1)
-    if first - begin > 2 * step and visit.now - first > timedelta(hours=1):
-        shares = await visit.memory.charts.zones_over_time(_instants(first - step, visit.now), sample=SAMPLE)
-    return over_time(_of_layer(shares, layer), visit.now)
+    begin = request.now - timedelta(days=days)
+    shares = await request.memory.charts.zones_over_time(_instants(begin, request.now), sample=SAMPLE)
+    first = min((share.at for share in shares), default=request.now)
+    step = (request.now - begin) / (INSTANTS - 1)
+    if first - begin > 2 * step and request.now - first > timedelta(hours=1):
+        shares = await request.memory.charts.zones_over_time(
+            _instants(first - step, request.now), sample=SAMPLE
+        )
+    return over_time(_of_layer(shares, layer), request.now)
 
 
 def _of_layer(shares: Sequence[ZoneShare], layer: str | None) -> list[ZoneShare]:

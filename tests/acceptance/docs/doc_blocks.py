@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+ENTRY_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+PAGES = sorted([*(ROOT / name for name in ENTRY_PAGES), *(ROOT / "docs").rglob("*.md")])
 LANGUAGES = ("console", "js", "json", "mermaid", "python", "sh", "sql", "text")
 
 # A program that a page names and we do not start, and why. Every name must occur in some page.
 PROGRAMS = {
+    ".venv/bin/python": "runs these tests",
     "claude": "somebody else's; test_mcp_docs starts the server as this line tells it to",
     "createdb": "of Postgres; test_howto_commands runs the whole of backup.md",
     "docker": "test_compose_file reads the file; the tests need no Docker",

@@ -11,9 +11,10 @@ import uvicorn
 
 from pgrecall import AsyncMemory
 from pgrecall.faces.http.app import create_app
+from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log
 from pgrecall.faces.http.server import listening_socket
-from pgrecall.faces.http.service import Door, Service
+from pgrecall.faces.http.service import Service
 from pgrecall.search.lending.service_client import ModelService
 from pgrecall.search.lending.service_models import ServiceReranker
 from pgrecall.search.rerank.http import HttpReranker
@@ -43,7 +44,7 @@ def test_a_lent_reranker_gives_the_scores_it_gives_here(settings: Settings, pair
 async def _asked(settings: Settings, own: Reranker) -> list[RerankOutcome]:
     """What a service with this reranker answers: to logits asked for in two ways, and as probabilities."""
     async with AsyncMemory(settings=settings, reranker=own) as memory:
-        service = Service(memory, Door(needs_key=False), service_log("json"))
+        service = Service(memory, AccessPolicy(needs_key=False), service_log("json"))
         running = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
         with listening_socket("127.0.0.1", 0) as listener:
             serving = asyncio.create_task(running.serve(sockets=[listener]))

@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from rich.cells import cell_len
-
 from pgrecall.faces.cli.folding import Piece, cells, fold, plainly, text_of
+from rich.cells import cell_len
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40)
 MIXED = st.text(st.sampled_from("ab ä…“ \n漢字😀é\u0301\u200d\ufe0f👩❤ｗ"), max_size=60)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from pgrecall.faces.cli.folding import text_of
+from pgrecall.faces.cli.terminal import Terminal
 from rich.cells import cell_len
 
-from pgrecall.faces.cli.folding import text_of
 from pgrecall.faces.cli.rendering.search import show_hits, vitality_bar
-from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.models.search import Hit, SearchResult
 
 HIT = Hit(

@@ -10,12 +10,11 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from pgrecall.faces.cli.tables import Table
+from pgrecall.faces.cli.terminal import BROKEN_PIPE, Terminal
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
-
-from pgrecall.faces.cli.tables import Table
-from pgrecall.faces.cli.terminal import BROKEN_PIPE, Terminal
 
 ASKED = ("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS", "LINES")
 STYLES = ("bold", "dim", "italic", "green", "bold cyan", "bright_black")

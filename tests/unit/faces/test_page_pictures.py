@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.faces.page.charts import columns, over_time, zone_bars
-from pgrecall.faces.page.score_steps import WIDE, reasons
-from pgrecall.faces.page.templating import address, signed, span
+from pgrecall.faces.page.score_steps import WIDTH, score_steps
+from pgrecall.faces.page.templating import duration_words, signed, url
 from pgrecall.models.charts import OverviewLayer, ZoneShare
 from pgrecall.models.search import Hit
 from pgrecall.vitality.parameters import DEFAULT_ZONES
@@ -36,22 +36,22 @@ def test_the_reasons_add_up_to_the_log_odds(
     relevance = {"intercept": intercept, "similarity": meaning, "logit": intercept + meaning}
     relevance |= {"probability": 0.5, "form": "logistic", "features": {"similarity": 0.4}}
     score = {"vitality": vitality, "held_back": held, "log_odds": reread + vitality + held}
-    [why] = reasons([hit({"relevance": relevance, "rerank": {"logit": reread}, "score": score})])
+    [why] = score_steps([hit({"relevance": relevance, "rerank": {"logit": reread}, "score": score})])
     *steps, whole = why.steps
     assert whole.direction == "sum"
     # What is too small to be drawn is left out.
     assert whole.value == pytest.approx(score["log_odds"], abs=0.005 * 3)
     assert sum(step.value for step in steps) == pytest.approx(whole.value)
     for step in why.steps:
-        assert -0.1 <= step.left <= step.left + step.width <= WIDE + 1.1
+        assert -0.1 <= step.left <= step.left + step.width <= WIDTH + 1.1
     assert whole.width == pytest.approx(max(abs(steps[-1].joint - why.zero), 1.0), abs=0.2)
 
 
-def test_a_hit_that_explains_nothing_has_no_reasons() -> None:
-    [why] = reasons([hit({})])
-    assert (why.sentence, [step.name for step in why.steps]) == ("", ["together"])
-    [named] = reasons([hit({"score": {"vitality": 0.0, "exempt": True}})])
-    assert (named.steps[0].name, named.steps[0].direction) == ("vitality: asked for by name", "none")
+def test_a_hit_that_explains_nothing_has_no_score_steps() -> None:
+    [why] = score_steps([hit({})])
+    assert (why.sentence, [step.name for step in why.steps]) == ("", ["total"])
+    [named] = score_steps([hit({"score": {"vitality": 0.0, "exempt": True}})])
+    assert (named.steps[0].name, named.steps[0].direction) == ("vitality: named in the query", "none")
 
 
 def test_zones_stand_on_each_other_as_high_as_they_are_large() -> None:
@@ -94,12 +94,12 @@ def test_columns_hold_every_memory_and_know_their_zone() -> None:
     ],
 )
 def test_lengths_of_time_are_said_as_people_say_them(length: timedelta, said: str) -> None:
-    assert span(length) == said
+    assert duration_words(length) == said
 
 
 def test_numbers_keep_their_sign_and_addresses_leave_out_what_is_empty() -> None:
     assert [signed(value) for value in (1.0, -0.004, -2.5)] == ["+1.00", "+0.00", "−2.50"]
     assert (
-        address("/", {"q": "a b&c", "k": "", "used": ["1", "2"], "rerank": True})
+        url("/", {"q": "a b&c", "k": "", "used": ["1", "2"], "rerank": True})
         == "/?q=a+b%26c&used=1&used=2&rerank=1"
     )
