@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import psycopg
@@ -75,7 +76,7 @@ def test_a_worker_does_everything_as_a_superuser_would(
     log_in: LogIn, server: EmbeddedServer, template: str
 ) -> None:
     def answers(client: Memory) -> list[Any]:
-        return [timeless(getattr(client, call.name)(*call.positional, **call.named)) for call in CALLS]
+        return [timeless(attrgetter(call.name)(client)(*call.positional, **call.named)) for call in CALLS]
 
     worker = log_in("worker")
     for url in _database(server, template):
