@@ -18,7 +18,7 @@ help:
 	@echo "make demo                see it work: an example vault, three questions, one use that counts"
 	@echo "make test                check, then every test"
 	@echo "make fuzz MINUTES=10     many more inputs than the tests try, and what came of them"
-	@echo "make check               ruff, mypy and the import contracts"
+	@echo "make check               ruff, mypy, the import contracts, and whether generated code is current"
 	@echo "make bench               speed at 50,000 memories, each figure beside the least that could do it"
 	@echo "make bench FULL=1        the same at 1,000,000, which takes an hour; JSON=1 prints one document"
 	@echo "make bench LOCOMO=path   quality on LoCoMo conversations, as a table"
@@ -58,6 +58,7 @@ endif
 
 check: $(DEVELOPING)
 	$(BIN)/ruff check
+	$(BIN)/python scripts/generate_sync.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 

@@ -33,10 +33,10 @@ from psycopg.rows import dict_row
 from rich.console import Console
 
 from benchmarks.harness import Goal, Row, fresh_database, interleaved, show, surroundings
-from pgrecall.client import AsyncMemory, Memory
+from pgrecall import AsyncMemory, Memory
 from pgrecall.models.memories import Draft
 from pgrecall.models.search import SearchRequest
-from pgrecall.operations import search_and_log
+from pgrecall.operations.search import search_and_log
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings, load_settings
 
@@ -121,7 +121,7 @@ def _filled(memory: Memory, count: int) -> list[str]:
     texts = [" ".join(dice.choices(words, weights, k=40)) for _ in range(count)]
     for start in range(0, count, 500):
         memory.remember_many([Draft(text) for text in texts[start : start + 500]])
-    memory.refresh_statistics()
+    memory.maintenance.refresh_statistics()
     return [" ".join(dice.sample(dice.choice(texts).split(), 5)) for _ in range(QUESTIONS)]
 
 

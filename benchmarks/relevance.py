@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.examples.judged import CORPORA, NOW, Judged, fill, read_judged
 from benchmarks.harness import fresh_database
-from pgrecall.client import Memory, SearchOptions
+from pgrecall import Memory
+from pgrecall.arguments import SearchOptions
 from pgrecall.models.calibration import FEATURES, JudgedQuery, Judgement
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
 from pgrecall.search.calibration.examples import Examples, Floats, JudgedCandidates
@@ -128,13 +129,13 @@ class Subject:
 
 
 def relevance_subject(memory: Memory) -> Subject:
-    current = memory.relevance_models("balanced")[0].coefficients
+    current = memory.calibration.relevance_models("balanced")[0].coefficients
     terms = relevance_terms(dict.fromkeys(current, 0.0), RIDGE).fixed(CHOSEN)
     return Subject(terms, fit_relevance, terms.values(current))
 
 
 def rerank_subject(memory: Memory) -> Subject:
-    current = memory.rerank_models()[-1].coefficients
+    current = memory.calibration.rerank_models()[-1].coefficients
     terms = rerank_terms(dict.fromkeys(current, 0.0), RIDGE)
     return Subject(terms, fit, terms.values(current))
 
@@ -156,7 +157,7 @@ def candidates_of(memory: Memory, judged: Judged, *, rerank: bool) -> list[tuple
     """The candidates of a question, each with its row of the design."""
     hits = search(memory, judged, rerank=False).hits
     if not rerank:
-        graph = memory.relevance_models("balanced")[0].coefficients["graph"]
+        graph = memory.calibration.relevance_models("balanced")[0].coefficients["graph"]
         return [(hit, relevance_row(hit.explanation["relevance"], graph)) for hit in hits]
     reread = search(memory, judged, rerank=True)
     assert reread.reranked, reread.skipped

@@ -22,7 +22,8 @@ from pgrecall.errors import (
 from pgrecall.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory, Memory
+    from pgrecall.client._async.memory import AsyncMemory
+    from pgrecall.client._sync.memory import Memory
     from pgrecall.models.access import Access
     from pgrecall.models.calibration import (
         Agreement,
@@ -38,20 +39,22 @@ if TYPE_CHECKING:
         GraphLink,
         GraphNode,
         Neighbourhood,
+        Overview,
         VitalityCounts,
         VitalityPoint,
+        ZoneShare,
     )
     from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
     from pgrecall.models.export import Export
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
+    from pgrecall.models.imports import ImportReport, Problem
     from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
-    from pgrecall.models.keys import ApiKey, IssuedKey, KeyHolder
     from pgrecall.models.layers import Languages, Layer, Setting
-    from pgrecall.models.maintenance import Check, GraphReport, ImportReport, LayerStatus, Problem, Status
+    from pgrecall.models.maintenance import Check, GraphReport, LayerStatus, Status
     from pgrecall.models.memories import Draft, DraftLink, Link, Remembered, StoredMemory, VitalityTerms
-    from pgrecall.models.overview import Overview, ZoneShare
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
     from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
+    from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
@@ -140,10 +143,8 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_attributes(
         __name__,
         {
-            "client": (
-                "AsyncMemory",
-                "Memory",
-            ),
+            "client._async.memory": ("AsyncMemory",),
+            "client._sync.memory": ("Memory",),
             "models.access": ("Access",),
             "models.calibration": (
                 "Agreement",
@@ -159,8 +160,10 @@ if not TYPE_CHECKING:
                 "GraphLink",
                 "GraphNode",
                 "Neighbourhood",
+                "Overview",
                 "VitalityCounts",
                 "VitalityPoint",
+                "ZoneShare",
             ),
             "models.context": (
                 "ContextBlock",
@@ -181,26 +184,21 @@ if not TYPE_CHECKING:
                 "JobRun",
                 "JobStatus",
             ),
-            "models.keys": (
+            "models.service": (
                 "ApiKey",
                 "IssuedKey",
                 "KeyHolder",
-            ),
-            "models.overview": (
-                "Overview",
-                "ZoneShare",
             ),
             "models.layers": (
                 "Languages",
                 "Layer",
                 "Setting",
             ),
+            "models.imports": ("ImportReport", "Problem"),
             "models.maintenance": (
                 "Check",
                 "GraphReport",
-                "ImportReport",
                 "LayerStatus",
-                "Problem",
                 "Status",
             ),
             "models.memories": (

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypedDict
 
-from pgrecall.models.memories import DraftLink
-from pgrecall.models.role import Role
+from pgrecall.models.memories import DraftLink, Role
 from pgrecall.models.search import VitalityMode
 from pgrecall.vitality.parameters import Reading
 

@@ -18,7 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder

@@ -27,14 +27,14 @@ QUERIES = ("harbour contract", "who is Keeper Storm", "winter ledger", "note-7",
 def live(memory: Memory, url: str, seed: int = 1, size: int = 30) -> None:
     """Fills an empty tenant by what people and jobs do, at given moments: nothing depends on today."""
     rng = random.Random(seed)
-    memory.set_layer("diary", now=NOW - timedelta(days=500), metabolic_rate=0.7, birth_weight=1.4)
-    memory.configure("prune.grace_days", 2.0)
-    memory.configure("spread.damping", 0.55)
+    memory.layers.set("diary", now=NOW - timedelta(days=500), metabolic_rate=0.7, birth_weight=1.4)
+    memory.settings.set("prune.grace_days", 2.0)
+    memory.settings.set("spread.damping", 0.55)
     born = _store(memory, rng, size)
     _use(memory, rng, born)
     _change(memory, rng, size)
-    memory.refresh_statistics(now=NOW)
-    memory.refresh_graph()
+    memory.maintenance.refresh_statistics(now=NOW)
+    memory.maintenance.refresh_graph()
     _prune(memory)
     _ask(memory, url)
 
@@ -122,11 +122,11 @@ def _change(memory: Memory, rng: random.Random, size: int) -> None:
 
 def _prune(memory: Memory) -> None:
     for days, end in ((300, "undone"), (301, "applied"), (302, "planned")):
-        plan = memory.plan_prune(max_share=0.3, max_count=4, now=NOW + timedelta(days=days))
+        plan = memory.prune.plan(max_share=0.3, max_count=4, now=NOW + timedelta(days=days))
         if end != "planned":
-            memory.apply_prune(plan.id, now=NOW + timedelta(days=days))
+            memory.prune.apply(plan.id, now=NOW + timedelta(days=days))
         if end == "undone":
-            memory.undo_prune(plan.id, now=NOW + timedelta(days=days))
+            memory.prune.undo(plan.id, now=NOW + timedelta(days=days))
 
 
 def _ask(memory: Memory, url: str) -> None:
@@ -143,7 +143,7 @@ def _ask(memory: Memory, url: str) -> None:
                 memory.used(shown[0][0], shown[0][1], now=NOW)
                 memory.rejected(shown[0][0], [shown[1][1]], now=NOW)
             if number == 2:
-                memory.fold()  # what the later ones showed waits in the queue
+                memory.maintenance.fold()  # what the later ones showed waits in the queue
         relevance = {"profile": "identity", "embedder": f"hash-{DIMENSIONS}", "fitted_on": "a few questions"}
         connection.execute(
             "SELECT recall.store_relevance_model(%s)", (json.dumps(relevance | _COEFFICIENTS),)

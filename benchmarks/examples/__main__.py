@@ -23,7 +23,7 @@ from benchmarks.examples.judged import CORPORA, MIN_RELEVANCE, Judged, ask, fill
 from benchmarks.harness import fresh_database
 from benchmarks.intervals import bootstrap_interval
 from benchmarks.locomo.data import RememberedVectors
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings, load_settings
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.examples.answers import Answer
-from pgrecall.client import Memory, SearchOptions
+from pgrecall import Memory
+from pgrecall.arguments import SearchOptions
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.jsonl import read_accesses
 from pgrecall.models.access import Access
@@ -88,7 +89,7 @@ def fill(memory: Memory, corpus: str) -> None:
                 memory.supersede(link.target, link.source, now=link.at)
             else:
                 memory.link(link.source, link.target, link.relation, now=link.at)
-        memory.refresh_statistics(now=NOW)
+        memory.maintenance.refresh_statistics(now=NOW)
     else:
         turns = open_source(EXAMPLES / "chat.json")
         own = (turn for turn in turns if getattr(turn, "key", "").startswith(f"{corpus}/"))

@@ -25,7 +25,8 @@ from rich.console import Console
 from benchmarks.harness import fresh_database
 from benchmarks.locomo.data import Question, RememberedVectors, import_conversation, load, questions_of
 from benchmarks.locomo.scores import Scores, gain, table
-from pgrecall.client import Memory, SearchOptions
+from pgrecall import Memory
+from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.rerank.local import LocalReranker
 from pgrecall.search.rerank.onnx import OnnxReranker

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.importers.chat import read_transcript
 from pgrecall.search.embed.embedder import Embedder
 from pgrecall.settings import Settings

@@ -224,7 +224,7 @@ class Pgrecall:
         self._conversations = known.folder / "conversations.json"
         url = "postgresql://{user}@/{dbname}?host={host}&port={port}".format(**database)
         import_module("pgrecall.schema.migrate").upgrade(url, dimensions=known.dimensions)
-        self._memory = import_module("pgrecall.client").Memory(
+        self._memory = import_module("pgrecall").Memory(
             url,
             settings=settings.Settings(reranker="none", pool_size=CLIENTS),
             embedder=_PgrecallEmbedder(known),
@@ -233,7 +233,7 @@ class Pgrecall:
     def load(self, rows: Rows) -> None:
         drafts = [self._drafted(row) for row in rows]
         self._memory.import_drafts(drafts, source="bench", strict=True)
-        self._memory.refresh_statistics()
+        self._memory.maintenance.refresh_statistics()
 
     def _drafted(self, row: dict[str, str]) -> Any:
         return self._draft(row["text"], key=row["key"])
@@ -255,7 +255,7 @@ class PgrecallTurns(Pgrecall):
         read_transcript = import_module("pgrecall.importers.chat").read_transcript
         turns = read_transcript(self._conversations, source="bench")
         self._memory.import_drafts([*turns, *others], source="bench", strict=True)
-        self._memory.refresh_statistics()
+        self._memory.maintenance.refresh_statistics()
 
 
 class _PgrecallEmbedder:

@@ -95,9 +95,11 @@ def _problems(
     found = []
     for tenant in tenants:
         client = memory.for_tenant(tenant)
-        client.fold()
+        client.maintenance.fold()
         found += [
-            f"{tenant}: {check.name} {check.examples}" for check in client.verify(now=now) if check.problems
+            f"{tenant}: {check.name} {check.examples}"
+            for check in client.maintenance.verify(now=now)
+            if check.problems
         ]
     rows = watch.execute("SELECT problem FROM recall.access_problems() WHERE ours").fetchall()
     return found + [row["problem"] for row in rows]

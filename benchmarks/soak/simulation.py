@@ -52,7 +52,7 @@ class Life:
         self._chance = random.Random(7)
         self._clients = [self.memory.for_tenant(tenant) for tenant in self.tenants]
         self._due = {job.name: self.clock for job in JOBS if not job.by_hand}
-        self._minutes = {setting.name: setting.value for setting in self.memory.tuning()}
+        self._minutes = {setting.name: setting.value for setting in self.memory.settings.list()}
 
     def tick(self) -> None:
         """Ten simulated minutes."""
@@ -132,12 +132,12 @@ class Life:
 
     def _prune(self, client: Memory) -> None:
         """A plan, looked at, applied, and one in three undone."""
-        plan = client.plan_prune(grace_days=0, now=self.clock)
-        client.prune_plan(plan.id, limit=20)
-        outcome = client.apply_prune(plan.id, now=self.clock)
+        plan = client.prune.plan(grace_days=0, now=self.clock)
+        client.prune.get(plan.id, limit=20)
+        outcome = client.prune.apply(plan.id, now=self.clock)
         self.counts["pruned"] += len(outcome.archived)
         if self._chance.random() < 1 / 3:
-            client.undo_prune(plan.id, now=self.clock)
+            client.prune.undo(plan.id, now=self.clock)
             self.counts["undone"] += 1
 
     def _work(self) -> None:
@@ -145,6 +145,6 @@ class Life:
         for name, due in self._due.items():
             minutes = self._minutes[f"job.{name}.minutes"]
             if due <= self.clock and minutes > 0:
-                for outcome in self.memory.run_job(name, all_tenants=True, now=self.clock):
+                for outcome in self.memory.jobs.run(name, all_tenants=True, now=self.clock):
                     self.counts[f"{name} {outcome.state}"] += 1
                 self._due[name] = self.clock + timedelta(minutes=minutes)

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.harness import Goal, Row, interleaved, seconds
 from benchmarks.speed.search import Connect, act_for, home_of
 from benchmarks.speed.world import Question, Tenant
-from pgrecall.workflows.imports import PLAIN_BATCH
+from pgrecall.client.import_batches import PLAIN_BATCH
 
 Copied = Mapping[str, tuple[str, bytes]]
 """Of each table: its columns, and rows of them in binary form."""

@@ -15,9 +15,14 @@ from benchmarks.upkeep.data import TENANT, Bench, log_searches
 from pgrecall.graph.articulation import articulate
 from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.catalogue import VITALITY_ROWS
-from pgrecall.operations import Operation, link_graph, store_cut_sizes
-from pgrecall.operations.job_steps import fold_accesses, refresh_vitality
-from pgrecall.workflows.maintenance import FOLD_ROWS
+from pgrecall.operations.maintenance import (
+    FOLD_ROWS,
+    fold_accesses,
+    link_graph,
+    refresh_vitality,
+    store_cut_sizes,
+)
+from pgrecall.operations.operation import Operation
 
 ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
 """Whoever was measured before, from here on it is the tenant of upkeep."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from psycopg_pool import AsyncConnectionPool
 
 from pgrecall.database.connections import BoundedAsyncConnection, is_fresh, read_json_quickly
+from pgrecall.database.pool import Database
 from pgrecall.database.server import Call, Row
 from pgrecall.database.statements import Limits
 from pgrecall.errors import InvalidInput
@@ -30,7 +31,8 @@ class _Place:
 class AsyncDatabase:
     """A pool of connections to one database, serving any number of tenants and tasks of one event loop.
 
-    A forked child gets connections of its own.
+    A forked child gets connections of its own. ``blocking`` is the same database for threads, as jobs need
+    it; it has no connection before it is used.
 
     Args:
         timeout: seconds Postgres may take for one call; None sets no limit.
@@ -44,10 +46,12 @@ class AsyncDatabase:
         self._place: _Place | None = None
         self._inherited: list[_Place] = []
         self._closed = False
+        self.blocking = Database(url, pool_size=pool_size, connect_timeout=connect_timeout, timeout=timeout)
 
     async def close(self) -> None:
         """Closes the connections of this loop; those that a fork brought are its parent's."""
         self._closed = True
+        await asyncio.to_thread(self.blocking.close)
         place = self._place
         if place is not None and place.process == os.getpid() and not place.loop.is_closed():
             await place.pool.close()

@@ -65,6 +65,11 @@ class Database:
                 connection.execute(*self._limits.opening(tenant, durable=durable))
                 yield connection
 
+    @property
+    def blocking(self) -> Database:
+        """The database for threads: this one."""
+        return self
+
     def fetch(self, call: Call, *, tenant: str) -> list[Row]:
         """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
         sent = self._limits.statements(call, tenant)

@@ -14,9 +14,8 @@ from pgrecall.importers.dates import in_words, parse_spoken
 from pgrecall.importers.draft_checks import bad_character, checked
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import load_json
-from pgrecall.models.maintenance import Problem
-from pgrecall.models.memories import Draft, DraftLink
-from pgrecall.models.role import Role
+from pgrecall.models.imports import Problem
+from pgrecall.models.memories import Draft, DraftLink, Role
 
 _HINT = "A transcript is one JSON value; for one record a line name the file .jsonl."
 _SESSION = re.compile(r"session_([0-9]{1,9})")

@@ -13,9 +13,8 @@ from pgrecall.importers.draft_checks import INDEXED_BYTES, checked, finite
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import STRICT, Moment, validated_lines
 from pgrecall.models.access import Access, AccessKind
-from pgrecall.models.maintenance import Problem
-from pgrecall.models.memories import Draft, DraftLink
-from pgrecall.models.role import Role
+from pgrecall.models.imports import Problem
+from pgrecall.models.memories import Draft, DraftLink, Role
 
 
 def _link(value: object) -> object:

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from pydantic import Field
 
+from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import MissingExtra
 from pgrecall.integrations.retrieval import hit_metadata, search, search_async
 from pgrecall.models.search import SearchResult

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound, MissingExtra
 from pgrecall.models.memories import StoredMemory
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import MissingExtra
 from pgrecall.integrations.retrieval import hit_metadata, search, search_async
 from pgrecall.models.search import SearchResult

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from pgrecall import AsyncMemory, Memory
 from pgrecall.arguments import SearchOptions
-from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.models.search import Hit, SearchResult
 

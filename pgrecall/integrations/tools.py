@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pgrecall.client import AsyncMemory, Memory
+from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.tools.catalogue import get_tool, openai_tools
 from pgrecall.tools.tool import call, call_async

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from threading import Event
-from typing import Any, Literal, TypeVar
+from dataclasses import replace
+from functools import partial
 
-from pgrecall.database.connections import Session
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnsuitable,
@@ -23,116 +19,60 @@ from pgrecall.errors import (
     RecallError,
     SchemaMismatch,
 )
-from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
+from pgrecall.jobs.job import Job, JobContext, Stopped, Task
+from pgrecall.jobs.sessions import JobSession
 from pgrecall.models.jobs import JobOutcome
-from pgrecall.operations import Operation
 from pgrecall.operations.jobs import begin_job, end_job, report_job
-from pgrecall.search.embed.embedder import Embedder
-from pgrecall.workflows import LocalStep, Tools
-
-T = TypeVar("T")
-Ending = Literal["done", "failed", "stopped", "skipped"]
-
-logger = logging.getLogger("pgrecall.jobs")
 
 LASTING = (InvalidInput, DatabaseUnsuitable, MissingExtra, SchemaMismatch)
 """Errors that the next attempt would meet again."""
 
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What every attempt shares: the embedder, the event that says stop, and who hears of progress."""
-
-    embedder: Embedder | None
-    stop: Event
-    progress: Callable[[str, int], None]
+logger = logging.getLogger("pgrecall.jobs")
 
 
-@dataclass(slots=True)
-class Attempt:
-    """A job for a tenant; ``perform`` sees it to its end, whatever that is."""
+def attempt(job: Job, tenant: str, number: int, session: JobSession, task: Task) -> JobOutcome:
+    """Runs a job. That it fails is an outcome, also where its end could not be recorded.
 
-    job: Job
-    tenant: str
-    number: int
-    around: Surroundings
-    run: int = 0
-    done: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-
-    def perform(self, session: Session, task: Task) -> JobOutcome:
-        """Runs the job; that it fails is an outcome, not an error.
-
-        Raises:
-            DatabaseError: the run could not be begun, or its end not be written down.
-        """
-        began = time.monotonic()
-        whole = self.job.whole
-        run = self._fetch(session, begin_job(self.job.name, whole=whole, attempt=self.number))
+    Args:
+        number: which attempt it is, from 1.
+        session: the connection it goes over; closed, with the lock it holds, when recording failed.
+    """
+    began = time.monotonic()
+    ended = JobOutcome(job.name, tenant, "skipped", number)
+    context: JobContext | None = None
+    try:
+        context = JobContext(tenant, session.get(), task)
+        run = context.fetch(begin_job(job.name, whole=job.whole, attempt=number))
         if run is None:
-            return self.outcome("skipped")
-        self.run = run
-        ended = self._ended(session, self.job.flow(task))
-        self.seconds = time.monotonic() - began
-        self._fetch(session, end_job(run, ended.state, self.done, self.counts, ended.error, whole=whole))
-        return replace(ended, seconds=self.seconds)
+            return ended
+        context.recorder = partial(report_job, run, whole=job.whole)
+        ended = _ended(ended, job, context)
+        end = end_job(run, ended.state, context.done, context.counts, ended.error, whole=job.whole)
+        context.fetch(end)
+    except RecallError as error:
+        session.close()
+        ended = _failed(ended, error)
+    if context is not None:
+        ended = replace(ended, done=context.done, counts=dict(context.counts))
+    return replace(ended, seconds=time.monotonic() - began)
 
-    def outcome(self, state: Ending, error: str | None = None, *, lasting: bool = False) -> JobOutcome:
-        """How far this attempt has come, and how it ended."""
-        return JobOutcome(
-            self.job.name,
-            self.tenant,
-            state,
-            self.number,
-            self.done,
-            dict(self.counts),
-            error,
-            self.seconds,
-            lasting,
-        )
 
-    def _ended(self, session: Session, flow: JobFlow) -> JobOutcome:
-        try:
-            finished = self._drive(session, flow)
-        except RecallError as error:
-            # A statement that is cancelled because the worker stops did not fail.
-            if self.around.stop.is_set() and isinstance(error, DatabaseError):
-                return self.outcome("stopped")
-            return self.outcome("failed", error.message, lasting=isinstance(error, LASTING))
-        except Exception as error:  # a defect that one tenant's data brings out must not stop the others
-            logger.exception("The job %s broke for tenant %r.", self.job.name, self.tenant)
-            return self.outcome("failed", f"{type(error).__name__}: {error}", lasting=True)
-        return self.outcome("done" if finished else "stopped")
+def _ended(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
+    """Runs the job itself to its end, whatever that is."""
+    try:
+        job.run(context)
+    except Stopped:
+        return replace(begun, state="stopped")
+    except RecallError as error:
+        # A statement that is cancelled because the worker stops did not fail.
+        if context.task.stop.is_set() and isinstance(error, DatabaseError):
+            return replace(begun, state="stopped")
+        return _failed(begun, error)
+    except Exception as error:  # a defect that one tenant's data brings out must not stop the others
+        logger.exception("The job %s broke for tenant %r.", job.name, context.tenant)
+        return replace(begun, state="failed", error=f"{type(error).__name__}: {error}", lasting=True)
+    return replace(begun, state="done")
 
-    def _drive(self, session: Session, flow: JobFlow) -> bool:
-        """Whether the flow came to its end, rather than being stopped between two steps."""
-        answer: Any = None
-        while True:
-            try:
-                step = flow.send(answer)
-            except StopIteration:
-                return True
-            # What is done is counted even then.
-            if self.around.stop.is_set() and not isinstance(step, Progress):
-                flow.close()
-                return False
-            answer = self._answered(session, step)
 
-    def _answered(self, session: Session, step: Operation[Any] | LocalStep | Progress) -> Any:
-        match step:
-            case Progress():
-                return self._report(session, step)
-            case Operation():
-                return self._fetch(session, step)
-            case _:
-                return Tools(self.around.embedder).answer(step)
-
-    def _report(self, session: Session, step: Progress) -> None:
-        self.done += step.done
-        self.counts.update(step.counts)
-        self._fetch(session, report_job(self.run, self.done, self.counts, whole=self.job.whole))
-        self.around.progress(self.tenant, self.done)
-
-    def _fetch(self, session: Session, operation: Operation[T]) -> T:
-        return operation.read(session.fetch(operation, tenant=self.tenant))
+def _failed(begun: JobOutcome, error: RecallError) -> JobOutcome:
+    return replace(begun, state="failed", error=error.message, lasting=isinstance(error, LASTING))

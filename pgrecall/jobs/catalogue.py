@@ -1,68 +1,107 @@
-"""Every job there is: its name, what it does, and its flow."""
+"""Every job there is: its name, what it does, and how; and the state of each."""
 
 from __future__ import annotations
 
-from pgrecall import workflows
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
 from pgrecall.errors import InvalidInput
+from pgrecall.graph.articulation import articulate
+from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.embedding import embed, reembed
-from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
-from pgrecall.operations import job_steps, maintenance, prune
-from pgrecall.workflows.maintenance import FOLD_ROWS
+from pgrecall.jobs.job import Job, JobContext
+from pgrecall.models.jobs import JobState, JobStatus
+from pgrecall.models.maintenance import GraphReport
+from pgrecall.operations import maintenance, prune
+from pgrecall.operations.jobs import JobRow, job_states
+from pgrecall.operations.operation import Operation
 
 VITALITY_ROWS, EXPIRE_ROWS = 50_000, 1000
 
-
-def _fold(task: Task) -> JobFlow:
-    while folded := (yield job_steps.fold_accesses(task.rows(FOLD_ROWS))):
-        yield Progress(folded, {"folded": folded})
+OVERDUE_AFTER = timedelta(minutes=5)
+"""How long a job may be due, beyond a whole interval, before it counts as overdue."""
 
 
-def _expire(task: Task) -> JobFlow:
-    while archived := (yield job_steps.expire_memories(task.rows(EXPIRE_ROWS), task.now)):
-        yield Progress(archived, {"archived": archived})
-    while dropped := (yield job_steps.expire_searches(task.rows(EXPIRE_ROWS), task.now)):
-        yield Progress(dropped, {"searches": dropped})
+def _fold(context: JobContext) -> None:
+    while folded := context.execute(maintenance.fold_accesses(context.rows(maintenance.FOLD_ROWS))):
+        context.report(folded, folded=folded)
 
 
-def _vitality(task: Task) -> JobFlow:
+def _expire(context: JobContext) -> None:
+    rows = context.rows(EXPIRE_ROWS)
+    while archived := context.execute(maintenance.expire_memories(rows, context.now)):
+        context.report(archived, archived=archived)
+    while dropped := context.execute(maintenance.expire_searches(rows, context.now)):
+        context.report(dropped, searches=dropped)
+
+
+def _vitality(context: JobContext) -> None:
     last: int | None = 0
     while last is not None:
-        last = yield job_steps.refresh_vitality(last, task.rows(VITALITY_ROWS), task.now)
+        last = context.execute(maintenance.refresh_vitality(last, context.rows(VITALITY_ROWS), context.now))
         if last is not None:
-            yield Progress(1, {"batches": 1})
-    yield job_steps.refresh_medians(task.now)
+            context.report(1, batches=1)
+    context.execute(maintenance.refresh_medians(context.now))
 
 
-def _graph(task: Task) -> JobFlow:
-    report = yield from workflows.refresh_graph(task.now)
-    yield Progress(report.memories, {"memories": report.memories, "protected": report.protected})
+@dataclass(frozen=True, slots=True)
+class GraphShape:
+    """The size of a link graph, its bridges, and how many memories each articulation point would cut off."""
+
+    memories: int
+    links: int
+    bridges: tuple[tuple[int, int], ...]
+    cut_sizes: Mapping[int, int]
+
+    def report(self, protected: int) -> GraphReport:
+        """The report once it is known how many memories are protected."""
+        return GraphReport(self.memories, self.links, len(self.cut_sizes), self.bridges, protected)
 
 
-def _statistics(_: Task) -> JobFlow:
-    counted = yield job_steps.refresh_lexemes()
-    yield Progress(counted, {"memories": counted})
+def graph_shape(blob: bytes) -> GraphShape:
+    """The shape of a graph as ``recall.link_graph`` packs it."""
+    graph = LinkGraph.of_blob(blob)
+    found = articulate(graph)
+    return GraphShape(graph.node_count, graph.link_count, tuple(found.bridges), found.points())
 
 
-def _vectors(task: Task) -> JobFlow:
-    moved = yield job_steps.house_vectors(task.rows(job_steps.FEW_VECTORS))
-    yield Progress(moved, {"moved": moved})
+def refresh_graph(context: JobContext) -> GraphReport:
+    """Makes links whose target has come, and protects the memories that hold the graph together."""
+    context.execute(maintenance.resolve_pending_links())
+    shape = graph_shape(context.execute(maintenance.link_graph()))
+    return shape.report(context.execute(maintenance.store_cut_sizes(shape.cut_sizes, context.now)))
 
 
-def _prune(task: Task) -> JobFlow:
-    plan = yield from workflows.plan_prune(prune.PruneRequest(now=task.now))
-    [summary] = yield prune.prune_plans(1, plan)
-    yield Progress(summary.planned, {"planned": summary.planned})
+def _graph(context: JobContext) -> None:
+    report = refresh_graph(context)
+    context.report(report.memories, memories=report.memories, protected=report.protected)
 
 
-def _verify(task: Task) -> JobFlow:
-    checks = yield maintenance.verify(task.now)
-    problems = sum(check.problems for check in checks)
-    yield Progress(len(checks), {"checks": len(checks), "problems": problems})
+def _statistics(context: JobContext) -> None:
+    counted = context.execute(maintenance.refresh_lexemes())
+    context.report(counted, memories=counted)
 
 
-def _partitions(task: Task) -> JobFlow:
-    made = yield job_steps.make_access_partitions(task.now)
-    yield Progress(made, {"made": made})
+def _vectors(context: JobContext) -> None:
+    moved = context.execute(maintenance.move_vectors_to_own_table(context.rows(maintenance.FEW_VECTORS)))
+    context.report(moved, moved=moved)
+
+
+def _prune(context: JobContext) -> None:
+    plan = context.execute(prune.plan_prune(prune.PruneRequest(now=context.now)))
+    [summary] = context.execute(prune.prune_plans(1, plan))
+    context.report(summary.planned, planned=summary.planned)
+
+
+def _verify(context: JobContext) -> None:
+    checks = context.execute(maintenance.verify(context.now))
+    context.report(len(checks), checks=len(checks), problems=sum(check.problems for check in checks))
+
+
+def _partitions(context: JobContext) -> None:
+    made = context.execute(maintenance.make_access_partitions(context.now))
+    context.report(made, made=made)
 
 
 JOBS: tuple[Job, ...] = (
@@ -91,10 +130,41 @@ def job_named(name: str) -> Job:
     """The job of this name.
 
     Raises:
-        InvalidInput: there is none; the sentence lists those there are.
+        InvalidInput: there is none; the error lists those there are.
     """
     for job in JOBS:
         if job.name == name:
             return job
     names = ", ".join(job.name for job in JOBS)
     raise InvalidInput(f"There is no job {name!r}.", hint=f"There are {names}.")
+
+
+def states_of_jobs(now: datetime | None) -> Operation[tuple[JobRow, ...]]:
+    """What the database knows of every job of the catalogue, in its order."""
+    return job_states([job.name for job in JOBS], [job.name for job in JOBS if job.whole], now)
+
+
+def job_statuses(rows: tuple[JobRow, ...]) -> tuple[JobStatus, ...]:
+    """Every job with its interval, its newest run and its state."""
+    about = {job.name: job.about for job in JOBS}
+    return tuple(
+        JobStatus(row.job, about[row.job], row.minutes, row.due_at, row.last, state_of(row)) for row in rows
+    )
+
+
+def state_of(row: JobRow) -> JobState:
+    """The state of a job in one word; what needs attention goes before what is as it should be."""
+    if row.last is not None and row.last.state == "running":
+        return "running"
+    if row.last is not None and row.last.state == "failed":
+        return "failed"
+    if row.minutes is None:
+        return "manual"
+    if row.minutes == 0:
+        return "off"
+    if row.last is None or row.due_at is None:
+        return "never"
+    late = row.asked_at - row.due_at
+    if late > timedelta(minutes=row.minutes) + OVERDUE_AFTER:
+        return "overdue"
+    return "due" if late >= timedelta() else "waiting"

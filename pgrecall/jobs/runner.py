@@ -7,18 +7,18 @@ import logging
 import random
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from threading import Event
 from typing import TypeVar
 
 from pgrecall.database.pool import Database
-from pgrecall.errors import RecallError
-from pgrecall.jobs.attempt import LASTING, Attempt, Surroundings
-from pgrecall.jobs.connections import Line, Lines
-from pgrecall.jobs.steps import Job, Task
+from pgrecall.jobs.attempt import attempt
+from pgrecall.jobs.job import Job, Task
+from pgrecall.jobs.sessions import JobSessions
 from pgrecall.models.jobs import WHOLE_DATABASE, JobOutcome
-from pgrecall.operations import Operation
 from pgrecall.operations.jobs import due_tenants, tenants
+from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import Embedder
 
 T = TypeVar("T")
@@ -53,17 +53,16 @@ class Runner:
         self.stop = stop or Event()
         self._database = database
         self._pauses = pauses
-        self._batch = batch
-        self._around = Surroundings(embedder, self.stop, progress)
-        self._lines = Lines(database)
+        self._task = Task(embedder, None, batch, self.stop, progress)
+        self._sessions = JobSessions(database)
 
     @property
     def embeds(self) -> bool:
         """Whether there is an embedder."""
-        return self._around.embedder is not None
+        return self._task.embedder is not None
 
     def fetch(self, operation: Operation[T]) -> T:
-        """Performs an operation that speaks of the whole database."""
+        """Executes an operation on the whole database."""
         return operation.read(self._database.fetch(operation, tenant=WHOLE_DATABASE))
 
     def due(self, job: Job) -> tuple[str, ...]:
@@ -71,7 +70,7 @@ class Runner:
         return self.fetch(due_tenants(job.name, whole=job.whole))
 
     def targets(self, job: Job, tenant: str | None) -> tuple[str, ...]:
-        """Whom to run a job for that was asked for on behalf of one tenant, or of all (None)."""
+        """The tenants to run a job for when one tenant asks for it, or all do (None)."""
         if job.whole:
             return (WHOLE_DATABASE,)
         return (tenant,) if tenant is not None and not job.joint else self.fetch(tenants())
@@ -85,7 +84,7 @@ class Runner:
         Returns:
             The last outcome for each tenant whose turn came, in order.
         """
-        task = Task(self._around.embedder.name if self._around.embedder else None, now, self._batch)
+        task = replace(self._task, now=now)
         last: dict[str, JobOutcome] = {}
         waiting = list(whom)
         for number, pause in enumerate((0.0, *self._pauses), start=1):
@@ -97,27 +96,19 @@ class Runner:
         return list(last.values())
 
     def cancel(self) -> None:
-        """Breaks off every statement that runs now; their transactions leave nothing behind."""
-        self._lines.cancel()
+        """Cancels every statement that runs now; their transactions leave nothing behind."""
+        self._sessions.cancel()
 
     def _round(self, job: Job, whom: list[str], number: int, task: Task) -> list[JobOutcome]:
         outcomes = []
-        with self._lines.line() as line:
+        with self._sessions.one() as session:
             for tenant in whom:
                 if self.stop.is_set():
                     break
-                outcome = self._attempt(Attempt(job, tenant, number, self._around), line, task)
-                logger.info("%s", line_of(outcome), extra={"outcome": outcome})
-                outcomes.append(outcome)
+                ended = attempt(job, tenant, number, session, task)
+                logger.info("%s", line_of(ended), extra={"outcome": ended})
+                outcomes.append(ended)
         return outcomes
-
-    def _attempt(self, attempt: Attempt, line: Line, task: Task) -> JobOutcome:
-        """What became of an attempt, also where its end could not be written down."""
-        try:
-            return attempt.perform(line.session(), task)
-        except RecallError as error:
-            line.hang_up()
-            return attempt.outcome("failed", error.message, lasting=isinstance(error, LASTING))
 
 
 def line_of(outcome: JobOutcome) -> str:

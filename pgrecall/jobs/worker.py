@@ -1,4 +1,4 @@
-"""The worker: every job at its interval, in one process or in many, until it is told to stop."""
+"""The worker: every job at its interval, in one process or in many, until it is stopped."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from pgrecall.errors import RecallError
 from pgrecall.jobs.catalogue import JOBS
+from pgrecall.jobs.job import Job
 from pgrecall.jobs.runner import Runner
-from pgrecall.jobs.steps import Job
 from pgrecall.models.jobs import JobOutcome
 from pgrecall.operations.jobs import job_pace
 

@@ -1,4 +1,4 @@
-"""What pgrecall tells of its own work, and of what a tenant holds."""
+"""The state of a tenant, of its link graph, and of the checks on its data."""
 
 from __future__ import annotations
 
@@ -7,26 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pgrecall.models.jobs import JobStatus
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something an importer could not use: where it stands, and why."""
-
-    where: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What an import did. ``removed`` are keys of the same source that it no longer holds."""
-
-    created: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    links_pending: int = 0
-    removed: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

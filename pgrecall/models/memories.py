@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pgrecall.models.role import Role
+Role = Literal["user", "assistant", "system", "tool"]
+"""Who says something in a conversation."""
 
 Outcome = Literal["created", "updated", "revived", "unchanged"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pgrecall.models.role import Role
+from pgrecall.models.memories import Role
 
 VitalityMode = Literal["odds", "multiply", "bounded", "off"]
 

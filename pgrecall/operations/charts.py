@@ -1,13 +1,28 @@
-"""What pictures are drawn from, as one call each."""
+"""What charts are drawn from, the overview of all memories, and the past, as one call each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from pgrecall.errors import MemoryNotFound
-from pgrecall.models.charts import AccessRecord, Neighbourhood, VitalityCounts, VitalityPoint
+from pgrecall.encoding import require_text
+from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.models.charts import (
+    AccessRecord,
+    Neighbourhood,
+    Overview,
+    OverviewList,
+    VitalityCounts,
+    VitalityPoint,
+    ZoneShare,
+)
+from pgrecall.models.maintenance import LayerStatus
+from pgrecall.models.memories import VitalityTerms
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
+
+OVERVIEW_LISTS: Sequence[OverviewList] = ("alive", "leaving", "unused")
+"""Every list an overview can have."""
 
 
 def accesses_of(reference: int | str, limit: int) -> Operation[tuple[AccessRecord, ...]]:
@@ -63,5 +78,77 @@ def neighbourhood(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OverviewRequest:
+    """What a overview lists, and how finely it counts."""
+
+    lists: Sequence[OverviewList]
+    layer: str | None
+    limit: int
+    offset: int
+    bins: int
+    now: datetime | None
+
+
+def overview(request: OverviewRequest) -> Operation[Overview]:
+    """How lively the live memories are."""
+    if request.layer is not None:
+        require_text(request.layer, "The layer")
+    return Operation(
+        "SELECT recall.overview(%(lists)s::text[], %(layer)s, %(limit)s, %(offset)s, %(bins)s, "
+        f"{NOW}) AS document",
+        {
+            "lists": list(request.lists),
+            "layer": request.layer,
+            "limit": request.limit,
+            "offset": request.offset,
+            "bins": request.bins,
+            "now": request.now,
+        },
+        lambda rows: Overview.from_document(rows[0]["document"]),
+        repeatable=True,
+    )
+
+
+def zones_over_time(instants: Sequence[datetime], sample: int) -> Operation[tuple[ZoneShare, ...]]:
+    """What the zones held at these instants, by instant, layer and zone."""
+    return Operation(
+        "SELECT * FROM recall.zones_over_time(%(instants)s::timestamptz[], %(sample)s)",
+        {"instants": list(instants), "sample": sample},
+        lambda rows: tuple(ZoneShare(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def vitality_as_of(reference: int | str, at: datetime) -> Operation[VitalityTerms]:
+    """Every term of a memory's vitality at an instant."""
+    return Operation(
+        f"SELECT * FROM recall.vitality_as_of({_known(reference)}, %(at)s)",
+        {"memory": reference, "at": at},
+        lambda rows: _terms(rows, reference, at),
+        repeatable=True,
+    )
+
+
+def zones_as_of(at: datetime) -> Operation[tuple[LayerStatus, ...]]:
+    """How many live memories each layer held at an instant, by zone."""
+    return Operation("SELECT * FROM recall.zones_as_of(%(at)s)", {"at": at}, _zones, repeatable=True)
+
+
 def _known(reference: int | str) -> str:
     return f"recall.require_memory({id_of(reference, 'memory')})"
+
+
+def _terms(rows: Sequence[Row], reference: int | str, at: datetime) -> VitalityTerms:
+    if not rows:
+        raise InvalidInput(
+            f"Memory {reference!r} did not exist at {at.isoformat()}.", hint="Ask for a later moment."
+        )
+    return VitalityTerms(**rows[0])
+
+
+def _zones(rows: Sequence[Row]) -> tuple[LayerStatus, ...]:
+    held: dict[str, dict[str, int]] = {}
+    for row in rows:
+        held.setdefault(row["layer"], {})[row["zone"]] = row["memories"]
+    return tuple(LayerStatus(layer, sum(zones.values()), zones) for layer, zones in held.items())

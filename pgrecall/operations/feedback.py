@@ -14,12 +14,14 @@ _LARGEST_ID = 2**63 - 1
 _LARGEST_INTEGER = 2**31 - 1
 
 
-def used(search: object, memories: Sequence[int | str], now: datetime | None) -> Operation[int]:
+def used(search: object, memories: int | str | Sequence[int | str], now: datetime | None) -> Operation[int]:
     """Says that these were used; the result counts those of which that is news."""
     return _verdict("used", search, memories, now)
 
 
-def rejected(search: object, memories: Sequence[int | str], now: datetime | None) -> Operation[int]:
+def rejected(
+    search: object, memories: int | str | Sequence[int | str], now: datetime | None
+) -> Operation[int]:
     """Says that these did not answer; the result counts those of which that is news."""
     return _verdict("rejected", search, memories, now)
 
@@ -57,8 +59,9 @@ def feedback_qrels(since: datetime | None, skipped: bool, limit: int) -> Operati
 
 
 def _verdict(
-    verdict: str, search: object, memories: Sequence[int | str], now: datetime | None
+    verdict: str, search: object, memory_or_several: int | str | Sequence[int | str], now: datetime | None
 ) -> Operation[int]:
+    memories = _references(memory_or_several)
     if len(memories) > _MOST_SHOWN:
         raise InvalidInput(
             f"These are {len(memories):,} memories to judge.",
@@ -72,6 +75,17 @@ def _verdict(
         lambda rows: int(rows[0]["new"]),
         repeatable=True,
     )
+
+
+def _references(memories: object) -> Sequence[int | str]:
+    """One or more ids and keys, as a sequence."""
+    if isinstance(memories, int | str):
+        return [memories]
+    if not isinstance(memories, Sequence) or not all(isinstance(one, int | str) for one in memories):
+        raise InvalidInput(
+            f"{memories!r:.100} names no memories.", hint="Give ids or keys: a hit's `id`, or a list of them."
+        )
+    return memories
 
 
 def _known(search: object) -> int:

@@ -1,4 +1,4 @@
-"""Memories stored, read and forgotten."""
+"""Memories stored, read, pinned, linked and forgotten."""
 
 from __future__ import annotations
 
@@ -90,6 +90,49 @@ def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[
         f"SELECT recall.forget({id_of(reference, 'id')}, %(hard)s, {NOW}) AS done",
         {"id": reference, "hard": hard, "now": now},
         lambda rows: bool(rows[0]["done"]),
+    )
+
+
+def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[bool]:
+    """Keeps a memory out of every prune plan, or no longer; the result says whether that is a change."""
+    return Operation(
+        f"SELECT recall.pin({id_of(reference, 'memory')}, %(pinned)s, {NOW}) AS changed",
+        {"memory": reference, "pinned": pinned, "now": now},
+        lambda rows: bool(rows[0]["changed"]),
+        repeatable=True,
+    )
+
+
+def link(
+    source: int | str, target: int | str, relation: str, weight: float, now: datetime | None
+) -> Operation[bool]:
+    """Links two memories; the result says whether the link is new."""
+    ends = f"{id_of(source, 'source')}, {id_of(target, 'target')}"
+    return Operation(
+        f"SELECT recall.link({ends}, %(relation)s, %(weight)s, {NOW}) AS new",
+        {"source": source, "target": target, "relation": relation, "weight": weight, "now": now},
+        lambda rows: bool(rows[0]["new"]),
+        repeatable=True,
+    )
+
+
+def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation[bool]:
+    """Says that ``new`` replaces ``old``; the result says whether that is news."""
+    return Operation(
+        f"SELECT recall.supersede({id_of(old, 'old')}, {id_of(new, 'new')}, {NOW}) AS news",
+        {"old": old, "new": new, "now": now},
+        lambda rows: bool(rows[0]["news"]),
+        repeatable=True,
+    )
+
+
+def count_pending_links() -> Operation[int]:
+    """How many links wait for their target."""
+    return Operation(
+        "SELECT recall.count_pending_links() AS pending",
+        {},
+        lambda rows: int(rows[0]["pending"]),
+        repeatable=True,
     )
 
 

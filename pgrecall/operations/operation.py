@@ -1,4 +1,4 @@
-"""What every operation is made of: the call as a value, its clock, and how it names a memory."""
+"""What every operation is made of: the call as a value, its clock, memories by id or key, and retries."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pgrecall.encoding import require_text
-from pgrecall.errors import MemoryNotFound
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, MemoryNotFound, SchemaMismatch
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
 
 NOW = "coalesce(%(now)s, now())"
 """The clock of a call: its parameter ``now``, or the database's clock where that is None."""
+
+ROLLED_BACK = ("40P01", "40001")
+"""SQLSTATEs of a deadlock and of a failed serialization: nothing was done, and a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,28 @@ def id_of(value: int | str, parameter: str) -> str:
     if not -(2**63) <= value < 2**63:
         raise MemoryNotFound(value)
     return f"%({parameter})s::bigint"
+
+
+def may_repeat(error: DatabaseError, operation: Operation[Any]) -> bool:
+    """Whether another attempt may succeed and cannot do anything twice."""
+    if error.sqlstate in ROLLED_BACK:
+        return True
+    if isinstance(error, SchemaMismatch) and error.replaced:  # by an upgrade: the new functions are there now
+        return True
+    return operation.repeatable and was_lost(error)
+
+
+def was_lost(error: DatabaseError) -> bool:
+    """Whether the connection broke during the call."""
+    return isinstance(error, DatabaseUnavailable) and error.lost
+
+
+def in_doubt(error: DatabaseError) -> DatabaseUnavailable:
+    """The error of a call that may have been done before its connection broke."""
+    return DatabaseUnavailable(
+        error.message,
+        hint="It may have been done or not: look, or repeat it, which does no harm where it has a key or an "
+        "idempotency key.",
+        sqlstate=error.sqlstate,
+        lost=True,
+    )

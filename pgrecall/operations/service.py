@@ -1,9 +1,48 @@
-"""What a service asks of the database as a whole."""
+"""The state of a tenant and of the whole database, and the keys of its HTTP service."""
 
 from __future__ import annotations
 
-from pgrecall.models.service import Caller, Census, JobCount, SchemaStamp, ZoneCount
-from pgrecall.operations.operation import Operation, Row
+import hashlib
+import secrets
+from datetime import datetime
+
+from pgrecall.encoding import require_text
+from pgrecall.errors import InvalidInput
+from pgrecall.models.maintenance import LayerStatus, Status
+from pgrecall.models.service import (
+    ApiKey,
+    Caller,
+    Census,
+    IssuedKey,
+    JobCount,
+    KeyHolder,
+    SchemaStamp,
+    ZoneCount,
+)
+from pgrecall.operations.operation import NOW, Operation, Row
+
+PREFIX = "pgr_"
+_LARGEST_ID = 2**63 - 1
+
+
+def status(now: datetime | None) -> Operation[Status]:
+    """What the tenant holds; jobs, revision and server are left to whoever knows them."""
+    return Operation(
+        f"SELECT recall.status({NOW}) AS status",
+        {"now": now},
+        lambda rows: _status(rows[0]["status"]),
+        repeatable=True,
+    )
+
+
+def server_version() -> Operation[str]:
+    """The version of Postgres, as its makers write it: ``18.1``."""
+    return Operation(
+        "SELECT current_setting('server_version') AS version",
+        {},
+        lambda rows: str(rows[0]["version"]),
+        repeatable=True,
+    )
 
 
 def schema_state() -> Operation[SchemaStamp]:
@@ -29,3 +68,65 @@ def _census(document: Row) -> Census:
     zones = tuple(ZoneCount(**entry) for entry in document["zones"])
     jobs = tuple(JobCount(**entry) for entry in document["jobs"])
     return Census(**{**document, "zones": zones, "jobs": jobs})
+
+
+def _status(document: Row) -> Status:
+    values = dict(document)
+    values["layers"] = tuple(LayerStatus(**layer) for layer in values["layers"])
+    values["alarms"] = tuple(values["alarms"])
+    for name in ("statistics_at", "last_access_at", "waiting_since"):
+        values[name] = datetime.fromisoformat(values[name]) if values[name] else None
+    return Status(**(values | {"revision": "", "server_version": "", "jobs": ()}))
+
+
+def create_key(name: str, now: datetime | None) -> Operation[IssuedKey]:
+    """Makes a key of 256 random bits for the tenant; the database is given its digest alone."""
+    require_text(name, "The name of the key")
+    secret = PREFIX + secrets.token_urlsafe(32)
+    return Operation(
+        f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW})",
+        {"name": name, "hash": digest(secret), "now": now},
+        lambda rows: IssuedKey(ApiKey(**rows[0]), secret),
+    )
+
+
+def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
+    """Makes a key of the tenant useless; the result says whether that is a change."""
+    if not 0 <= key <= _LARGEST_ID:
+        raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
+    return Operation(
+        f"SELECT recall.revoke_key(%(key)s, {NOW}) AS revoked",
+        {"key": key, "now": now},
+        lambda rows: bool(rows[0]["revoked"]),
+        repeatable=True,
+    )
+
+
+def keys() -> Operation[tuple[ApiKey, ...]]:
+    """The tenant's keys, newest first."""
+    return Operation(
+        "SELECT * FROM recall.keys()", {}, lambda rows: tuple(ApiKey(**row) for row in rows), repeatable=True
+    )
+
+
+def has_active_key() -> Operation[bool]:
+    """Whether any tenant of the database has a key that is not revoked."""
+    return Operation(
+        "SELECT recall.has_active_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
+    )
+
+
+def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]:
+    """Whom this key acts for; None for a key that is unknown or revoked."""
+    return Operation(
+        f"SELECT * FROM recall.key_holder(%(hash)s, {NOW})",
+        {"hash": digest(secret), "now": now},
+        lambda rows: KeyHolder(rows[0]["tenant"], rows[0]["id"]) if rows else None,
+        repeatable=True,
+        durable=False,
+    )
+
+
+def digest(secret: str) -> bytes:
+    """What the database knows a key by. How long a look-up of it takes tells nothing of a key's digits."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

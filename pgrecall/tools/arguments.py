@@ -13,8 +13,7 @@ from pgrecall.encoding import memory_reference
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
 from pgrecall.models.context import Order
-from pgrecall.models.memories import RELATIONS
-from pgrecall.models.role import Role
+from pgrecall.models.memories import RELATIONS, Role
 
 _MAX_ID = 2**63 - 1
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from pgrecall.client import AsyncMemory, Memory
+from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput
 
 if TYPE_CHECKING:

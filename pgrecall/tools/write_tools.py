@@ -61,7 +61,7 @@ def _forget(memory: Client, arguments: ForgetArguments, _now: datetime) -> Maybe
 
 
 def _plan(memory: Client, arguments: PrunePlanArguments, _now: datetime) -> MaybeAwaitable[PrunePlan]:
-    return memory.plan_prune(
+    return memory.prune.plan(
         max_count=arguments.max_count,
         max_share=arguments.max_share,
         grace_days=arguments.grace_days,

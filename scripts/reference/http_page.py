@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.faces.http.app import create_app
 from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log

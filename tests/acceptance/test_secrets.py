@@ -21,7 +21,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from pydantic import SecretStr
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import RecallError
 from pgrecall.schema import migrate
@@ -188,7 +188,7 @@ def served(database_url: str, endpoint: Endpoint, tmp_path: Path) -> Iterator[tu
     endpoint.replies = [ANSWERS[0]]
     with member(database_url) as memory:
         memory.remember("The harbour master signs on Friday.", key="harbour")
-        key = memory.create_key("editor").secret
+        key = memory.keys.create("editor").secret
     url = make_conninfo(database_url, password=CANARY)
     told = with_models_at(endpoint) | {
         "embedder": "http",

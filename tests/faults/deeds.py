@@ -135,12 +135,12 @@ def are_shown(admin: Admin, tenant: str, turn: int) -> bool:
 
 def planned(memory: Memory, turn: int) -> None:
     memory.remember_many([Draft(f"Old {key}", key=key, layer="activity") for key in keys(turn)], now=LONG_AGO)
-    memory.plan_prune(max_share=1.0, now=NOW)
+    memory.prune.plan(max_share=1.0, now=NOW)
 
 
 def prune(memory: Memory, _: int) -> object:
-    newest = memory.prune_plans(limit=1)[0]
-    return memory.apply_prune(newest.id, now=NOW) if newest.state == "planned" else None
+    newest = memory.prune.list(limit=1)[0]
+    return memory.prune.apply(newest.id, now=NOW) if newest.state == "planned" else None
 
 
 def are_pruned(admin: Admin, tenant: str, turn: int) -> bool:

@@ -107,12 +107,12 @@ def living(memory: Memory, at: datetime, *, pinned: bool) -> None:
     memory.forget("n1", now=at)
     memory.supersede("n2", "n3", now=at)
     memory.search("harbour note", now=at, session_id="s")
-    memory.fold()
-    memory.refresh_statistics(now=at)
-    memory.plan_prune(now=at, max_share=1.0)
+    memory.maintenance.fold()
+    memory.maintenance.refresh_statistics(now=at)
+    memory.prune.plan(now=at, max_share=1.0)
     for job in JOBS:
         if not job.by_hand:
-            [outcome] = memory.run_job(job.name, now=at)
+            [outcome] = memory.jobs.run(job.name, now=at)
             assert outcome.state == "done", outcome
 
 
@@ -124,7 +124,7 @@ def test_a_life_by_changing_clocks_is_sound(
         living(memory, at, pinned=turn % 2 == 1)
         sound(database_url, "acme")
     now = NOW + timedelta(hours=3)
-    assert memory.rebuild() == 0
+    assert memory.maintenance.rebuild() == 0
     for hit in memory.search("harbour", now=now, k=10).hits:
         assert 0 < hit.vitality < 1
     assert memory.pin("n3", False, now=now)
@@ -168,10 +168,10 @@ def test_nothing_expires_twice(memory: Memory, query: Query, database_url: str, 
 def test_a_plan_of_another_time_is_not_applied(memory: Memory, query: Query, inject: Inject) -> None:
     memory.remember_many([Draft("Old", key="old", layer="activity")], now=NOW - 3 * YEAR)
     for planned, applied, why in ((NOW + YEAR, NOW, "not yet"), (NOW, NOW + YEAR, "is stale")):
-        plan = memory.plan_prune(now=planned, max_share=1.0)
+        plan = memory.prune.plan(now=planned, max_share=1.0)
         inject("a clock a year ahead")
         with pytest.raises(InvalidInput, match=why):
-            memory.apply_prune(plan.id, now=applied)
+            memory.prune.apply(plan.id, now=applied)
     assert query("SELECT FROM recall.archival") == []
 
 

@@ -144,4 +144,4 @@ def test_a_job_goes_on_after_its_backend_was_killed(
     assert outcome.state == "done", outcome
     assert outcome.attempt > 1
     sound(victim.url, client.tenant)
-    assert sorted(run.state for run in client.job_runs(name)) == ["abandoned", "done"]
+    assert sorted(run.state for run in client.jobs.runs(name)) == ["abandoned", "done"]

@@ -93,7 +93,7 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
         memory.remember("The ferry leaves at nine", key="ferry")
     assert caught.value.message.endswith(".")
     assert caught.value.hint
-    [failed] = memory.run_job("embed")
+    [failed] = memory.jobs.run("embed")
     assert failed.state == "failed"
     assert failed.error
     held = "SELECT key, embedded_with IS NULL AS waits FROM recall.memory WHERE tenant = %s"
@@ -101,7 +101,7 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
     sound(url, tenant)
     heal()
     assert memory.remember("The ferry leaves at nine", key="ferry").outcome == "created"
-    [mended] = memory.run_job("embed")
+    [mended] = memory.jobs.run("embed")
     assert (mended.state, mended.counts) == ("done", {"embedded": 1})
     assert memory.search("when does the harbour open?").skipped == ()
     sound(url, tenant)
@@ -110,7 +110,7 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed runs of a job are not tried three times: what is wrong here stays wrong."""
-    monkeypatch.setattr("pgrecall.jobs.Runner", _without_pauses)
+    monkeypatch.setattr("pgrecall.jobs.runner.Runner", _without_pauses)
 
 
 def _without_pauses(*given: Any, **named: Any) -> Any:

@@ -23,7 +23,7 @@ from pgrecall.importers.mem0 import read_mem0
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.access import Access
 from pgrecall.models.calibration import JudgedQuery
-from pgrecall.models.maintenance import Problem
+from pgrecall.models.imports import Problem
 from pgrecall.models.memories import Draft
 from pgrecall.operations.memories import remember_many
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.settings import load_settings
 from tests.attack.world import World

@@ -96,14 +96,14 @@ def test_a_role_that_may_make_roles_installs_all_of_it(site: Site) -> None:
     with site.as_role(site.name) as memory:
         memory.remember("The harbour contract")
         assert [hit.body for hit in memory.search("contract").hits] == ["The harbour contract"]
-        assert memory.caller().administers
+        assert memory.service.caller().administers
 
     roles.create(site.installer, f"{site.name}_app", may="app", tenant="acme", password="it's secret")
     with site.as_role(f"{site.name}_app") as memory:
         assert [hit.body for hit in memory.for_tenant("globex").search("contract").hits] == [
             "The harbour contract"
         ]
-        assert (memory.caller().tenant, memory.caller().may) == ("acme", "app")
+        assert (memory.service.caller().tenant, memory.service.caller().may) == ("acme", "app")
     with pytest.raises(DatabaseUnsuitable, match="may not act as it"):
         migrate.upgrade(make_conninfo(site.admin, user=f"{site.name}_app"))
     assert roles.bind(site.installer, f"{site.name}_app", "globex")
@@ -190,7 +190,7 @@ def test_clients_of_an_embedded_server_are_not_its_superuser(
     for _ in range(2):
         with Memory(settings=settings) as memory:
             memory.remember("The harbour contract")
-            caller = memory.caller()
+            caller = memory.service.caller()
             assert (caller.role, caller.superuser, caller.administers) == (SERVING_ROLE, False, False)
             assert (caller.tenant, caller.may) == ("*", "worker")
-            assert [run.state for run in memory.run_job("statistics")] == ["done"]
+            assert [run.state for run in memory.jobs.run("statistics")] == ["done"]

@@ -119,9 +119,9 @@ def test_no_call_is_lost_or_half_done_during_an_upgrade(database_url: str) -> No
         refused = [error for client in clients.values() for error in client.refused.values()]
         assert [error for error in refused if not isinstance(error, SchemaMismatch)] == []
         assert {error.message for error in refused if isinstance(error, SchemaMismatch)} <= {REPLACED}
-        memory.fold()
-        assert [check.name for check in memory.verify() if check.problems] == []
-        assert memory.rebuild() == 0
+        memory.maintenance.fold()
+        assert [check.name for check in memory.maintenance.verify() if check.problems] == []
+        assert memory.maintenance.rebuild() == 0
 
 
 REPLACED = "An upgrade replaced the functions of this database during the call; nothing of it was done."

@@ -13,7 +13,8 @@ from psycopg.conninfo import make_conninfo
 
 from benchmarks.examples.answers import Answer, quality
 from benchmarks.examples.judged import CORPORA, Judged, ask, fill, read_judged
-from pgrecall.client import Memory, SearchOptions
+from pgrecall import Memory
+from pgrecall.arguments import SearchOptions
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import Embedder

@@ -1,99 +1,128 @@
-"""Memory and AsyncMemory: one surface, one body for each method, and types that say what is awaited."""
+"""Memory and AsyncMemory: one surface, coroutine functions, and a twin that is generated from the other."""
 
 from __future__ import annotations
 
-import ast
 import inspect
+import pydoc
+import re
 import subprocess
 import sys
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, create_autospec
 
 import pytest
 
 import pgrecall
 from pgrecall import AsyncMemory, Memory
-from pgrecall.client.driver import Driver
-from pgrecall.client.memory import Capabilities
 
 ROOT = Path(pgrecall.__file__).parents[1]
 
-ONLY_IN = {"Memory": {"runner"}, "AsyncMemory": {"open"}}
-"""A runner blocks in threads of its own; a Memory is open once it is made."""
+AT_ONCE = {"for_tenant", "session", "pool_figures", "runner"}
+"""Methods that do not ask the database, and so are not awaited."""
 
 
 def public(cls: type) -> dict[str, Any]:
     return {name: value for name, value in inspect.getmembers(cls) if not name.startswith("_")}
 
 
-def methods() -> Iterator[Callable[..., Any]]:
-    for cls in Capabilities.__mro__:
-        if issubclass(cls, Driver) and cls is not Driver:
-            yield from (value for name, value in vars(cls).items() if inspect.isfunction(value))
+def shown(method: Any) -> str:
+    """The signature of a method; functions that are defaults are not told apart."""
+    return re.sub(r"<function .*? at \w+>", "...", re.sub(r"\bAsync(?=[A-Z])", "", str(inspect.signature(method))))
 
 
-def test_both_have_the_same_names() -> None:
-    assert set(public(Memory)) - ONLY_IN["Memory"] == set(public(AsyncMemory)) - ONLY_IN["AsyncMemory"]
-    for cls in (Memory, AsyncMemory):
-        assert ONLY_IN[cls.__name__] <= set(public(cls))
+def groups(cls: type) -> dict[str, type]:
+    return {name: value for name, value in public(cls).items() if inspect.isclass(value)}
 
 
-def test_both_take_the_same_parameters() -> None:
-    assert inspect.signature(Memory) == inspect.signature(AsyncMemory)
-    others = public(AsyncMemory)
-    for name, value in public(Memory).items():
-        if name in others and inspect.isfunction(value):
-            assert inspect.signature(value) == inspect.signature(others[name]), name
+def pairs() -> Iterator[tuple[type, type]]:
+    """Each class of the asynchronous client with its synchronous twin."""
+    yield AsyncMemory, Memory
+    yield from zip(groups(AsyncMemory).values(), groups(Memory).values(), strict=True)
 
 
-def test_their_methods_are_the_same_functions() -> None:
-    for method in methods():
-        assert getattr(Memory, method.__name__) is getattr(AsyncMemory, method.__name__)
+def test_there_are_these_groups() -> None:
+    names = "calibration charts export feedback history jobs keys layers maintenance prune service settings"
+    assert list(groups(AsyncMemory)) == list(groups(Memory)) == names.split()
 
 
-@pytest.mark.parametrize(
-    "method", [m for m in methods() if not m.__name__.startswith("_")], ids=lambda m: m.__name__
-)
-def test_a_method_only_chooses_what_is_performed(method: Callable[..., Any]) -> None:
-    """What it did with a result, it would do with something that is still to be awaited."""
-    [tree] = ast.parse(textwrap.dedent(inspect.getsource(method))).body
-    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    assert returns
-    performed = [ast.unparse(value).split("(")[0] for value in returns if isinstance(value, ast.Call)]
-    assert len(performed) == len(returns)
-    assert set(performed) <= {"self._run", "self._drive"}
-    named = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    assert named.count("_run") + named.count("_drive") == len(returns)
+@pytest.mark.parametrize(("awaited", "blocking"), list(pairs()), ids=lambda cls: cls.__name__)
+def test_both_have_the_same_methods_and_parameters(awaited: type, blocking: type) -> None:
+    assert awaited.__name__ == f"Async{blocking.__name__}"
+    assert inspect.signature(awaited).parameters.keys() == inspect.signature(blocking).parameters.keys()
+    assert list(public(awaited)) == list(public(blocking))
+    for name, value in public(awaited).items():
+        if inspect.isfunction(value):
+            assert shown(value) == shown(public(blocking)[name]), name
 
 
-def test_every_method_is_documented() -> None:
-    for cls in (Memory, AsyncMemory):
+@pytest.mark.parametrize(("awaited", "blocking"), list(pairs()), ids=lambda cls: cls.__name__)
+def test_what_is_awaited_is_a_coroutine_function(awaited: type, blocking: type) -> None:
+    for name, value in public(awaited).items():
+        if inspect.isfunction(value):
+            assert inspect.iscoroutinefunction(value) == (name not in AT_ONCE), name
+            assert not inspect.iscoroutinefunction(public(blocking)[name]), name
+
+
+@pytest.mark.parametrize(("awaited", "blocking"), list(pairs()), ids=lambda cls: cls.__name__)
+def test_every_method_is_documented(awaited: type, blocking: type) -> None:
+    for cls in (awaited, blocking):
+        assert inspect.getdoc(cls)
         for name, value in public(cls).items():
             assert inspect.getdoc(value), name
+    assert not re.search(r"\bawait\b|\basync\b|Async", pydoc.plain(pydoc.render_doc(blocking)))
 
 
-def test_the_stub_is_that_of_these_methods() -> None:
-    script = ROOT / "scripts" / "async_stub.py"
+def test_help_shows_what_is_awaited() -> None:
+    shown = pydoc.plain(pydoc.render_doc(AsyncMemory.search))
+    assert "async search(self, query: 'str' = ''" in shown
+    assert "-> 'SearchResult'" in shown
+    assert "async plan(" in pydoc.plain(pydoc.render_doc(AsyncMemory.prune))
+
+
+def test_a_mock_of_a_client_is_awaited_where_the_client_is() -> None:
+    mock = create_autospec(AsyncMemory, instance=True)
+    assert isinstance(mock.search, AsyncMock)
+    assert isinstance(mock.prune.plan, AsyncMock)
+    assert isinstance(mock.keys.create, AsyncMock)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        mock.prune.plan(max_counts=3)
+    blocking = create_autospec(Memory, instance=True)
+    assert not isinstance(blocking.search, AsyncMock)
+    blocking.layers.drop("diary")
+    with pytest.raises(TypeError, match="missing a required argument"):
+        blocking.layers.drop()
+
+
+def test_the_source_of_a_method_is_what_a_person_wrote_or_its_twin() -> None:
+    assert "await search(" in inspect.getsource(AsyncMemory.search)
+    assert "return search(" in inspect.getsource(Memory.search)
+    assert "async def" not in inspect.getsource(Memory)
+
+
+def test_the_synchronous_client_is_generated_from_the_asynchronous_one() -> None:
+    script = ROOT / "scripts" / "generate_sync.py"
     done = subprocess.run([sys.executable, str(script), "--check"], cwd=ROOT, check=False)
-    assert done.returncode == 0, "run python scripts/async_stub.py"
+    assert done.returncode == 0, "run python scripts/generate_sync.py"
 
 
 USE = """
 from typing import assert_type
 
-from pgrecall import AsyncMemory, Memory, SearchResult, Status, StoredMemory
+from pgrecall import AsyncMemory, Memory, PrunePlan, SearchResult, Setting, Status, StoredMemory
 
 async def right() -> None:
     async with AsyncMemory(tenant="acme", timeout=5) as memory:
         assert_type(memory, AsyncMemory)
         assert_type(await memory.search("harbour", k=3), SearchResult)
         assert_type(await memory.for_tenant("other").get("harbour"), StoredMemory)
+        assert_type(await memory.prune.plan(max_share=0.1), PrunePlan)
         async with memory.session("chat-42") as session:
             assert_type(await session.record_access("harbour"), bool)
     with Memory() as blocking:
         assert_type(blocking.status(), Status)
+        assert_type(blocking.settings.list(), tuple[Setting, ...])
 """
 
 MISUSE = """
@@ -105,7 +134,8 @@ async def wrong(memory: AsyncMemory, blocking: Memory) -> None:
     await memory.get(1.5)
     with memory: ...
     await blocking.status()
-    memory.runner()
+    memory.prune.plan().report
+    await memory.layers.sett("diary")
 """
 
 
@@ -113,11 +143,11 @@ async def wrong(memory: AsyncMemory, blocking: Memory) -> None:
 def test_types_say_what_is_awaited(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text(USE)
     (tmp_path / "misuse.py").write_text(MISUSE)
-    # In the project's folder: its settings keep mypy out of torch, and its cache serves `make lint` too.
+    # In the project's folder: its settings keep mypy out of torch, and its cache serves `make check` too.
     mypy = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-warn-unused-configs"]
     files = [str(tmp_path / "use.py"), str(tmp_path / "misuse.py")]
     done = subprocess.run([*mypy, *files], cwd=ROOT, capture_output=True, text=True, check=False)
     complaints = [line.split(":") for line in done.stdout.splitlines() if "error:" in line]
     assert done.stderr == ""
     assert {Path(file).name for file, *_ in complaints} == {"misuse.py"}, done.stdout
-    assert {int(line) for _, line, *_ in complaints} == {5, 6, 7, 8, 9, 10}, done.stdout
+    assert {int(line) for _, line, *_ in complaints} == {5, 6, 7, 8, 9, 10, 11}, done.stdout

@@ -60,7 +60,7 @@ def fit(
     form = None if chart is None else require_drawable(chart)
     judged = read_qrels(qrels)
     with given.opened(embeds=True) as memory, Progress("searching", "queries", len(judged)) as bar:
-        done = memory.calibrate(
+        done = memory.calibration.fit(
             judged, profile, reranker=reranker, dry_run=dry_run, force=force, progress=bar.add
         )
     _report(done, dry_run, as_json)
@@ -76,7 +76,7 @@ def fit(
 def reset(given: GlobalOptions, profile: str, reranker: bool) -> None:
     """Go back to the coefficients that ship. Exit code 1 when they are in force already."""
     with given.opened() as memory:
-        changed = memory.reset_calibration(profile, reranker=reranker)
+        changed = memory.calibration.reset(profile, reranker=reranker)
     if not changed:
         notes().print("The coefficients that ship are in force already.")
         raise Exit(NOTHING_FOUND)

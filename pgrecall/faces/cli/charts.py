@@ -17,7 +17,7 @@ from pgrecall.faces.cli.options import now_option, reference_argument
 from pgrecall.faces.cli.values import clock, parse_since
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
 
 MOST_INSTANTS = 100
 _YEAR = timedelta(days=365)
@@ -48,7 +48,7 @@ def vitality(given: GlobalOptions, out: Path, dark: bool, now: datetime | None) 
     from pgrecall.faces.charts.vitality_histogram import BINS, vitality_by_layer
 
     with given.opened() as memory:
-        distribution, layers = memory.vitality_histogram(BINS, now=moment), memory.layers()
+        distribution, layers = memory.charts.vitality_histogram(BINS, now=moment), memory.layers.list()
     if not distribution:
         _nothing()
     write_chart(vitality_by_layer(distribution, layers, moment), out, form, dark=dark)
@@ -75,10 +75,10 @@ def zones(
     if begin is not None and begin >= moment:
         raise InvalidInput("--since does not lie before now.", hint="Give an earlier moment, such as 30d.")
     from pgrecall.faces.charts.zones_over_time import zones_by_layer
-    from pgrecall.models.overview import ZoneShare
+    from pgrecall.models.charts import ZoneShare
 
     with given.opened() as memory:
-        held = memory.zones_as_of(moment)
+        held = memory.history.zones(moment)
         if not held:
             _nothing()
         start = begin or _beginning(memory, moment)
@@ -86,7 +86,7 @@ def zones(
         past = [
             ZoneShare(at, layer.layer, zone, count)
             for at in moments
-            for layer in memory.zones_as_of(at)
+            for layer in memory.history.zones(at)
             for zone, count in layer.zones.items()
         ]
     write_chart(zones_by_layer(held, past, moments, moment), out, form, dark=dark)
@@ -111,17 +111,17 @@ def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now:
 
     with given.opened() as client:
         stored = client.get(memory, now=moment)
-        records = client.accesses_of(stored.id, limit=MOST_ACCESSES)
+        records = client.charts.accesses(stored.id, limit=MOST_ACCESSES)
         accesses = [access for access in records if access.at <= moment]
         born = min([stored.created_at, stored.occurred_at or stored.created_at, *(a.at for a in accesses)])
-        past = client.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
+        past = client.charts.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
         if len(past) < 2:
             raise InvalidInput(
                 f"Memory {memory!r} had hardly begun at {moment.isoformat()}.",
                 hint="Ask for a later moment.",
             )
-        future = client.vitality_curve(stored.id, future_instants(moment), now=moment)
-        bounds = {layer.name: layer.rates.zones for layer in client.layers()}[stored.layer]
+        future = client.charts.vitality_curve(stored.id, future_instants(moment), now=moment)
+        bounds = {layer.name: layer.rates.zones for layer in client.layers.list()}[stored.layer]
     write_chart(memory_chart(Life(stored, accesses, past, future, bounds, moment)), out, form, dark=dark)
 
 
@@ -137,7 +137,7 @@ def links(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: d
     from pgrecall.faces.charts.link_graph import HOPS, MOST_NODES, link_chart
 
     with given.opened() as client:
-        around = client.neighbourhood(memory, hops=HOPS, limit=MOST_NODES, now=moment)
+        around = client.charts.neighbourhood(memory, hops=HOPS, limit=MOST_NODES, now=moment)
     write_chart(link_chart(around), out, form, dark=dark)
 
 
@@ -148,7 +148,7 @@ def _moment(now: datetime | None) -> datetime:
 def _beginning(memory: Memory, moment: datetime) -> datetime:
     """A year ago, or by halves later where there was nothing yet."""
     start = moment - _YEAR
-    while moment - start > timedelta(days=1) and not memory.zones_as_of(start):
+    while moment - start > timedelta(days=1) and not memory.history.zones(start):
         start += (moment - start) / 2
     return start
 

@@ -90,7 +90,7 @@ def _maintenance(
     settings: Settings, problems: Sequence[AccessProblem]
 ) -> tuple[str | None, Iterator[Finding]]:
     """The name of the embedder of the stored embeddings, and the findings on roles, jobs and memories."""
-    from pgrecall.client import Memory
+    from pgrecall import Memory
     from pgrecall.faces.doctor import check_caller, check_jobs, check_memories, check_rights, failed
 
     now = clock()
@@ -98,7 +98,7 @@ def _maintenance(
     try:
         with Memory(settings=replace(settings, embedder="none", reranker="none")) as memory:
             roles += [
-                check_caller(memory.caller(), allowed=settings.allow_superuser),
+                check_caller(memory.service.caller(), allowed=settings.allow_superuser),
                 *check_rights(problems),
             ]
             state = memory.status(now=now)
@@ -139,8 +139,8 @@ def verify(given: GlobalOptions, all_tenants: bool, as_json: bool, now: datetime
     from pgrecall.operations.jobs import tenants
 
     with given.opened() as memory:
-        names = memory.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
-        verified = {tenant: memory.for_tenant(tenant).verify(now=now) for tenant in names}
+        names = memory.jobs.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
+        verified = {tenant: memory.for_tenant(tenant).maintenance.verify(now=now) for tenant in names}
     problems = sum(check.problems for checks in verified.values() for check in checks)
     if as_json:
         found = [{"tenant": tenant, "checks": plain(checks)} for tenant, checks in verified.items()]

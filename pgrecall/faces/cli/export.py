@@ -47,7 +47,7 @@ def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | N
         raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in it.")
     target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
     with given.opened() as memory, Progress("exporting", "lines", None) as bar:
-        made = memory.export_to(target, embeddings=embeddings, progress=bar.reached, now=now)
+        made = memory.export.write(target, embeddings=embeddings, progress=bar.reached, now=now)
     _report(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
 
 
@@ -56,7 +56,7 @@ def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None
     source: Path | BinaryIO = sys.stdin.buffer if path == STREAM else path
     with given.opened() as memory:
         with Progress("importing", "lines", None) as bar:
-            made = memory.import_from(source, embeddings=embeddings, progress=bar.reached)
+            made = memory.export.read(source, embeddings=embeddings, progress=bar.reached)
         as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
     _report(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
     if made.counts.get("memory") and not made.embeddings:

@@ -77,7 +77,7 @@ def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as
     """
     begin = parse_since(since, clock())
     with given.opened() as client:
-        found = client.feedback(limit=limit, unused=unused, since=begin)
+        found = client.feedback.report(limit=limit, unused=unused, since=begin)
     if as_json:
         print_json(found)
     elif found.ranks:
@@ -100,7 +100,7 @@ def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only
     """
     begin = parse_since(since, clock())
     with given.opened() as client:
-        searches = client.feedback_qrels(since=begin, skipped=not judged_only, limit=limit)
+        searches = client.feedback.qrels(since=begin, skipped=not judged_only, limit=limit)
     lines = (f"{qrels_line(search)}\n" for search in searches)
     if out is None:
         for line in lines:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 from click.exceptions import Exit
 
+from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import Progress, notes, output
 from pgrecall.faces.cli.export import STREAM, import_export
@@ -31,12 +32,11 @@ from pgrecall.faces.cli.rendering.memory import show_import
 from pgrecall.importers.detect import KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.importers.jsonl import read_accesses
 from pgrecall.models.access import Access
-from pgrecall.models.maintenance import ImportReport, Problem
+from pgrecall.models.imports import ImportReport, Problem
 from pgrecall.models.memories import Draft
-from pgrecall.workflows.export import is_export
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
 
 Kind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight", "export"]
 

@@ -16,7 +16,7 @@ from pgrecall.faces.cli.console import notes
 from pgrecall.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.models.service import Caller
 
@@ -50,7 +50,7 @@ class GlobalOptions:
             embeds: whether the command needs models. Only then are they loaded, or borrowed from a running
                 service that has the same ones.
         """
-        from pgrecall.client import Memory
+        from pgrecall import Memory
         from pgrecall.faces.cli.model_lending import Lent, borrowed_models
 
         settings = self.settings()

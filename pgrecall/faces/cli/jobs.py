@@ -18,7 +18,7 @@ from pgrecall.models.jobs import JobOutcome
 from pgrecall.models.maintenance import Check
 
 if TYPE_CHECKING:
-    from pgrecall.client import Memory
+    from pgrecall import Memory
 
 
 @click.group("jobs", cls=CommandGroup)
@@ -33,7 +33,7 @@ def jobs() -> None:
 def list_(given: GlobalOptions, as_json: bool, now: datetime | None) -> None:
     """List every job: what it does, how often, when it ran last, and its state."""
     with given.opened() as memory:
-        found = memory.jobs(now=now)
+        found = memory.jobs.list(now=now)
     if as_json:
         print_json(found)
     else:
@@ -62,7 +62,7 @@ def run(given: GlobalOptions, name: str, all_tenants: bool, as_json: bool, now: 
             done[tenant] = so_far
             bar.reached(sum(done.values()))
 
-        outcomes = memory.run_job(name, all_tenants=all_tenants, now=now, stop=stop, progress=reached)
+        outcomes = memory.jobs.run(name, all_tenants=all_tenants, now=now, stop=stop, progress=reached)
         found = _findings(memory, outcomes, now)
     if as_json:
         print_json([{**plain(outcome), **_findings_of(found, outcome)} for outcome in outcomes])
@@ -89,7 +89,7 @@ def runs(given: GlobalOptions, name: str | None, limit: int, as_json: bool) -> N
     if name is not None:
         job_named(name)
     with given.opened() as memory:
-        found = memory.job_runs(name, limit=limit)
+        found = memory.jobs.runs(name, limit=limit)
     if as_json:
         print_json(found)
     else:
@@ -102,7 +102,7 @@ def _findings(
     """The failed checks of a verification, by tenant: the job itself stores only their number."""
     return {
         outcome.tenant: tuple(
-            check for check in memory.for_tenant(outcome.tenant).verify(now=now) if check.problems
+            check for check in memory.for_tenant(outcome.tenant).maintenance.verify(now=now) if check.problems
         )
         for outcome in outcomes
         if outcome.job == "verify" and outcome.counts.get("problems")

@@ -11,7 +11,7 @@ from rich.table import Table
 from pgrecall.faces.cli.console import notes, output, plain, print_json, table
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
-from pgrecall.models.keys import ApiKey
+from pgrecall.models.service import ApiKey
 
 
 @click.group("keys", cls=CommandGroup)
@@ -26,7 +26,7 @@ def keys() -> None:
 def create(given: GlobalOptions, name: str, as_json: bool) -> None:
     """Create a key for the tenant of --tenant. It is shown only once: the database stores only its digest."""
     with given.opened() as memory:
-        issued = memory.create_key(name)
+        issued = memory.keys.create(name)
         if as_json:
             print_json({**plain(issued.key), "secret": issued.secret})
         else:
@@ -40,7 +40,7 @@ def create(given: GlobalOptions, name: str, as_json: bool) -> None:
 def list_(given: GlobalOptions, as_json: bool) -> None:
     """List the keys of this tenant, newest first: when each was created, last used, revoked."""
     with given.opened() as memory:
-        found = memory.api_keys()
+        found = memory.keys.list()
     if as_json:
         print_json(found)
     elif found:
@@ -55,7 +55,7 @@ def list_(given: GlobalOptions, as_json: bool) -> None:
 def revoke(given: GlobalOptions, key: int) -> None:
     """Revoke a key, now and for good."""
     with given.opened() as memory:
-        changed = memory.revoke_key(key)
+        changed = memory.keys.revoke(key)
     output().print("Revoked." if changed else "It was revoked before.")
 
 

@@ -27,7 +27,7 @@ def layers() -> None:
 def list_(given: GlobalOptions, as_json: bool) -> None:
     """List the rates of each layer, and how long one access or ten daily ones keep a memory in each zone."""
     with given.opened() as memory:
-        found = memory.layers()
+        found = memory.layers.list()
     if as_json:
         print_json(layer_documents(found))
     else:
@@ -61,7 +61,7 @@ def set_(
 ) -> None:
     """Create or change a layer of this tenant. Options that are not given stay as they are."""
     with given.opened() as memory:
-        changed = memory.set_layer(
+        changed = memory.layers.set(
             name,
             metabolic_rate=rate,
             reading=reading,
@@ -82,7 +82,7 @@ def set_(
 def preset(given: GlobalOptions, name: Preset) -> None:
     """Use the layers of a preset for this tenant; layers it does not contain stay as they are."""
     with given.opened() as memory:
-        changed = memory.use_preset(name)
+        changed = memory.layers.use_preset(name)
     output().print(f"In force: {name}. {_effect(changed)}")
 
 
@@ -92,7 +92,7 @@ def preset(given: GlobalOptions, name: Preset) -> None:
 def drop(given: GlobalOptions, name: str) -> None:
     """Drop this tenant's own layer, so that the database's applies again."""
     with given.opened() as memory:
-        dropped = memory.drop_layer(name)
+        dropped = memory.layers.drop(name)
     if not dropped:
         notes().print(f"Layer {name} is the database's; this tenant has none of its own.")
         raise Exit(NOTHING_FOUND)

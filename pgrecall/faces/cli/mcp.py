@@ -25,7 +25,7 @@ from pgrecall.faces.cli.invocation import (
 from pgrecall.faces.cli.options import allow_superuser_option
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -116,13 +116,15 @@ def _check_role(given: GlobalOptions, *, allowed: bool) -> None:
     settings = given.settings()
     if settings.database_url:
         with given.opened() as memory:
-            require_unprivileged(memory.caller(), allowed=allowed or settings.allow_superuser)
+            require_unprivileged(memory.service.caller(), allowed=allowed or settings.allow_superuser)
 
 
 async def _open_unprivileged(given: GlobalOptions, *, allowed: bool) -> AsyncMemory:
     memory = await _open(given)
     try:
-        require_unprivileged(await memory.caller(), allowed=allowed or memory.settings.allow_superuser)
+        require_unprivileged(
+            await memory.service.caller(), allowed=allowed or memory.configuration.allow_superuser
+        )
     except BaseException:
         await memory.close()
         raise
@@ -130,7 +132,7 @@ async def _open_unprivileged(given: GlobalOptions, *, allowed: bool) -> AsyncMem
 
 
 async def _open(given: GlobalOptions) -> AsyncMemory:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
     settings = given.settings()
     fresh = is_fresh(settings)

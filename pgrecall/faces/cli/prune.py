@@ -58,7 +58,7 @@ def plan(
 ) -> None:
     """Plan which memories to archive; nothing is archived yet. Exit code 1 when there are none."""
     with given.opened() as memory:
-        made = memory.plan_prune(
+        made = memory.prune.plan(
             max_count=max_count, max_share=max_share, grace_days=grace_days, layers=layers or None, now=now
         )
     _report(made, as_json, html)
@@ -73,7 +73,7 @@ def plan(
 def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) -> None:
     """Show a plan: what it archives and why, what it keeps back, and its state."""
     with given.opened() as memory:
-        found = memory.prune_plan(number)
+        found = memory.prune.get(number)
     _report(found, as_json, html)
 
 
@@ -88,8 +88,8 @@ def apply(given: GlobalOptions, number: int, as_json: bool, now: datetime | None
     Exit code 1 when nothing was archived.
     """
     with given.opened() as memory:
-        outcome = memory.apply_prune(number, now=now)
-        applied = memory.prune_plan(number)
+        outcome = memory.prune.apply(number, now=now)
+        applied = memory.prune.get(number)
     if as_json:
         print_json(outcome)
     else:
@@ -105,7 +105,7 @@ def apply(given: GlobalOptions, number: int, as_json: bool, now: datetime | None
 def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None) -> None:
     """Restore all memories that a plan archived. Exit code 1 when there was nothing to restore."""
     with given.opened() as memory:
-        undone = memory.undo_prune(number, now=now)
+        undone = memory.prune.undo(number, now=now)
     if as_json:
         print_json(undone)
     else:
@@ -120,7 +120,7 @@ def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None)
 def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
     """List the newest plans and their states. Exit code 1 when there are none."""
     with given.opened() as memory:
-        plans = memory.prune_plans(limit=limit)
+        plans = memory.prune.list(limit=limit)
     if as_json:
         print_json(plans)
     elif plans:

@@ -78,7 +78,7 @@ def serve(
 
 
 async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: LogForm) -> None:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.app import create_app
     from pgrecall.faces.http.logs import forward_library_logs, service_log
     from pgrecall.faces.http.server import listening_socket, serve
@@ -89,8 +89,8 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
     async with AsyncMemory(settings=settings) as memory:
         if fresh and memory.server is not None:
             announce(memory.server)
-        require_unprivileged(await memory.caller(), allowed=settings.allow_superuser)
-        policy = _access_policy(settings.http_host, keyless=keyless, any_key=await memory.any_key())
+        require_unprivileged(await memory.service.caller(), allowed=settings.allow_superuser)
+        policy = _access_policy(settings.http_host, keyless=keyless, any_key=await memory.keys.any())
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
             token = f"pgs_{secrets.token_urlsafe(32)}" if policy.needs_key else None

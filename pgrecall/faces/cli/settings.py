@@ -25,7 +25,7 @@ def settings() -> None:
 def list_(given: GlobalOptions, as_json: bool) -> None:
     """List every setting: its value, where that comes from, its default, bounds and meaning."""
     with given.opened() as memory:
-        found = memory.tuning()
+        found = memory.settings.list()
     if as_json:
         print_json(found)
     else:
@@ -39,7 +39,7 @@ def list_(given: GlobalOptions, as_json: bool) -> None:
 def set_(given: GlobalOptions, name: str, value: float) -> None:
     """Set a setting for this tenant."""
     with given.opened() as memory:
-        memory.configure(name, value)
+        memory.settings.set(name, value)
     output().print(f"{name} is {value:g} now.")
 
 
@@ -49,8 +49,8 @@ def set_(given: GlobalOptions, name: str, value: float) -> None:
 def reset(given: GlobalOptions, name: str) -> None:
     """Reset a setting to the database's value or the default."""
     with given.opened() as memory:
-        memory.configure(name, None)
-        value = next(setting.value for setting in memory.tuning() if setting.name == name)
+        memory.settings.reset(name)
+        value = next(setting.value for setting in memory.settings.list() if setting.name == name)
     output().print(f"{name} is {value:g} now.")
 
 
@@ -67,8 +67,8 @@ def reset(given: GlobalOptions, name: str) -> None:
 def language(given: GlobalOptions, name: str | None, as_json: bool) -> None:
     """Show or choose the language in which this tenant's memories and queries are read."""
     with given.opened() as memory:
-        changed = None if name is None else memory.set_language(name)
-        known = memory.languages()
+        changed = None if name is None else memory.settings.set_language(name)
+        known = memory.settings.languages()
     if as_json:
         print_json(known)
         return

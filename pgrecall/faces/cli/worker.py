@@ -40,8 +40,8 @@ def worker(given: GlobalOptions, once: bool, as_json: bool, allow_superuser: boo
     settings = given.settings()
     allowed = allow_superuser or settings.allow_superuser
     with stop_on_signals() as stop, given.opened() as memory, run_log(as_json):
-        require_unprivileged(memory.caller(), allowed=allowed)
-        working = Worker(memory.runner(embedder=_embedder(settings), stop=stop))
+        require_unprivileged(memory.service.caller(), allowed=allowed)
+        working = Worker(memory.jobs.runner(embedder=_embedder(settings), stop=stop))
         if once:
             failed = any(outcome.state == "failed" for outcome in working.once())
             raise Exit(FAILED if failed else DONE)

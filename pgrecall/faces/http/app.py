@@ -21,7 +21,7 @@ from pgrecall.faces.http.routes import memories, models, prune, search, settings
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.mcp.http import McpApp
 
 SUMMARY = "Agent memory in your own Postgres, ranked by what matters now."

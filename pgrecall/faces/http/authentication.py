@@ -11,8 +11,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from pgrecall.client import AsyncMemory
-from pgrecall.operations.keys import PREFIX
+from pgrecall import AsyncMemory
+from pgrecall.operations.service import PREFIX
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
@@ -62,7 +62,7 @@ async def authenticate(service: Service, headers: Headers) -> AsyncMemory:
     key = bearer_key(headers, required=service.policy.needs_key)
     if key is None:
         return service.memory
-    holder = await service.memory.key_holder(key)
+    holder = await service.memory.keys.holder(key)
     if holder is None:
         raise _unauthorized("This key is unknown or revoked.", "invalid_token")
     return service.memory.for_tenant(holder.tenant)

@@ -19,7 +19,7 @@ from pgrecall.models.search import SearchResult
 from pgrecall.models.service import Census
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -116,7 +116,7 @@ class CensusCache:
 
     async def _count(self) -> None:
         try:
-            self._census = await self._memory.census()
+            self._census = await self._memory.service.census()
         except RecallError as error:
             self._log.warning("the census failed", error=type(error).__name__)
             self._census = None

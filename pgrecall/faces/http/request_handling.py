@@ -17,7 +17,7 @@ from pgrecall.faces.http.request_limits import ClientConnection, body_too_large,
 from pgrecall.faces.http.service import Service, get_service
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
 Authenticate = Callable[[], Awaitable["AsyncMemory"]]
 

@@ -17,7 +17,7 @@ from pgrecall.schema import state as schema
 from pgrecall.search.rerank.reranker import warm_up
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.settings import Settings
 
 WARM_UP_TEXT = "a text"
@@ -66,7 +66,7 @@ class Service:
 
     @property
     def settings(self) -> Settings:
-        return self.memory.settings
+        return self.memory.configuration
 
     @property
     def models_loaded(self) -> bool:
@@ -89,7 +89,7 @@ class Service:
         problems += self._model_problems()
         try:
             async with asyncio.timeout(READINESS_TIMEOUT):
-                state = await self.memory.schema_state()
+                state = await self.memory.service.schema()
         except RecallError as error:
             return [*problems, error.message]
         except TimeoutError:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.faces.mcp.server import Request as McpRequest
 from pgrecall.faces.mcp.server import build_server
 

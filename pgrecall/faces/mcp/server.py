@@ -33,8 +33,7 @@ from mcp.types import (
 )
 from mcp.types import Tool as ListedTool
 
-from pgrecall import __version__
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory, __version__
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
 from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools
 from pgrecall.tools.read_tools import GET, STATUS

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 from mcp.server.stdio import stdio_server
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
 from pgrecall.faces.mcp.server import Request, build_server
 

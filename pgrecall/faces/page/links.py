@@ -21,7 +21,7 @@ async def links(request: PageRequest) -> Response:
     hops = int_field(request.query, "hops", HOPS, low=1, high=MAX_HOPS)
     most = int_field(request.query, "most", NODES, low=2, high=MAX_NODES)
     reference = memory_reference(request.request.path_params["memory"])
-    found = await request.memory.neighbourhood(reference, hops=hops, limit=most, now=request.now)
+    found = await request.memory.charts.neighbourhood(reference, hops=hops, limit=most, now=request.now)
     return await request.render(
         "links.html.j2",
         center=found.nodes[0],

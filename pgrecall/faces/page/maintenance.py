@@ -18,14 +18,14 @@ async def maintenance(request: PageRequest) -> Response:
 
 async def verify(request: PageRequest) -> Response:
     """The same view with the result of the checks, which change nothing."""
-    checks = await request.memory.verify(now=request.now)
+    checks = await request.memory.maintenance.verify(now=request.now)
     return await request.render("maintenance.html.j2", **await _values(request), checks=checks)
 
 
 async def _values(request: PageRequest) -> dict[str, Any]:
     return {
         "state": await request.memory.status(now=request.now),
-        "runs": await request.memory.job_runs(limit=MAX_RUNS),
+        "runs": await request.memory.jobs.runs(limit=MAX_RUNS),
         "problems": await request.service.problems(),
         "running": request.service.queue.running,
         "waiting": request.service.queue.waiting,

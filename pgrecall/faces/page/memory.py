@@ -16,7 +16,7 @@ from pgrecall.models.memories import StoredMemory
 from pgrecall.search.explanation import activation_terms
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
 
 MAX_ACCESSES, SHOWN_ACCESSES, SHOWN_LINKS = 300, 25, 60
 _GRID, _DETAILED = 48, 30
@@ -36,7 +36,7 @@ _SHOWN_ELSEWHERE = (
 async def memory(request: PageRequest) -> Response:
     reference = memory_reference(request.request.path_params["memory"])
     stored = await request.memory.get(reference, now=request.now)
-    records = await request.memory.accesses_of(stored.id, limit=MAX_ACCESSES)
+    records = await request.memory.charts.accesses(stored.id, limit=MAX_ACCESSES)
     accesses = tuple(access for access in records if access.at <= request.now)
     life = await _life(request, stored, accesses)
     return await request.render(
@@ -61,14 +61,14 @@ async def _life(
     born = min([memory.created_at, memory.occurred_at or memory.created_at, *(one.at for one in accesses)])
     used = [access for access in accesses if access.kind != "retrieval"]
     instants = past_instants(born, used, request.now, grid=_GRID, detailed=_DETAILED)
-    curve = await request.memory.vitality_curve(
+    curve = await request.memory.charts.vitality_curve(
         memory.id, [*instants, *future_instants(request.now)], now=request.now
     )
     past = tuple(point for point in curve if point.at <= request.now)
     future = tuple(point for point in curve if point.at >= request.now)
     if len(past) < 2 or len(future) < 2:
         return None
-    bounds = {layer.name: layer.rates.zones for layer in await request.memory.layers()}[memory.layer]
+    bounds = {layer.name: layer.rates.zones for layer in await request.memory.layers.list()}[memory.layer]
     return Life(memory, accesses, past, future, bounds, request.now)
 
 

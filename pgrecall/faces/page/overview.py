@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from pgrecall.client.surveying import LISTS
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.vitality_histogram import vitality_histogram
 from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
 from pgrecall.faces.page.form_fields import int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest
+from pgrecall.models.charts import Overview, OverviewList
 from pgrecall.models.layers import Layer
-from pgrecall.models.overview import Overview, OverviewList
+from pgrecall.operations.charts import OVERVIEW_LISTS
 from pgrecall.vitality.parameters import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
@@ -44,10 +44,10 @@ async def overview(request: PageRequest) -> Response:
     """Zones, the past where it is asked for or cheap, the distribution, and the head of each list."""
     layer = text_field(request.query, "layer")
     days = int_field(request.query, "days", 0, low=0, high=36_525)
-    known = await request.memory.layers()
+    known = await request.memory.layers.list()
     if layer is not None and layer not in {each.name for each in known}:
         raise HTTPException(404, f"There is no layer {layer!r:.60}.")
-    found = await request.memory.overview(layer=layer, limit=SHOWN, bins=BINS, now=request.now)
+    found = await request.memory.charts.overview(layer=layer, limit=SHOWN, bins=BINS, now=request.now)
     memories = sum(each.memories for each in found.layers)
     zones = _common_zones(found, known)
     unit = BAR_WIDTH / max((each.memories for each in found.layers), default=1)
@@ -76,12 +76,12 @@ async def overview(request: PageRequest) -> Response:
 
 async def one_list(request: PageRequest) -> Response:
     """A list, page by page; the moment it was made for stays that of its first page."""
-    name = next((known for known in LISTS if known == request.request.path_params["listed"]), None)
+    name = next((known for known in OVERVIEW_LISTS if known == request.request.path_params["listed"]), None)
     if name is None:
         raise HTTPException(404)
     layer, at = text_field(request.query, "layer"), time_field(request.query, "at") or request.now
     first = int_field(request.query, "after", 0, low=0, high=_FURTHEST)
-    found = await request.memory.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
+    found = await request.memory.charts.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
     listed = found.lists[name]
     return await request.render(
         "overview_list.html.j2",
@@ -99,11 +99,11 @@ async def one_list(request: PageRequest) -> Response:
 async def _past(request: PageRequest, layer: str | None, days: int) -> tuple[ZonesOverTime, ...]:
     """The zones at instants up to now; where the tenant is younger, from its beginning on."""
     begin = request.now - timedelta(days=days)
-    shares = await request.memory.zones_over_time(_instants(begin, request.now), sample=SAMPLE)
+    shares = await request.memory.charts.zones_over_time(_instants(begin, request.now), sample=SAMPLE)
     first = min((share.at for share in shares), default=request.now)
     step = (request.now - begin) / (INSTANTS - 1)
     if first - begin > 2 * step and request.now - first > timedelta(hours=1):
-        shares = await request.memory.zones_over_time(_instants(first - step, request.now), sample=SAMPLE)
+        shares = await request.memory.charts.zones_over_time(_instants(first - step, request.now), sample=SAMPLE)
     return zones_over_time([share for share in shares if layer in (None, share.layer)])
 
 

@@ -31,7 +31,7 @@ async def list_plans(request: PageRequest) -> Response:
 async def create_plan(request: PageRequest) -> Response:
     try:
         share = float_field(request.form, "max_share")
-        plan = await request.memory.plan_prune(
+        plan = await request.memory.prune.plan(
             max_count=int_field(request.form, "max_count", 0, low=1, high=1_000_000) or None,
             max_share=None if share is None else share / 100,
             grace_days=float_field(request.form, "grace_days"),
@@ -45,7 +45,7 @@ async def create_plan(request: PageRequest) -> Response:
 async def show_plan(request: PageRequest) -> Response:
     """A plan with the reason for each item, or its outcome."""
     try:
-        plan = await request.memory.prune_plan(_plan_id(request), limit=MAX_ITEMS)
+        plan = await request.memory.prune.get(_plan_id(request), limit=MAX_ITEMS)
     except InvalidInput as error:  # only an unknown plan can cause this
         raise HTTPException(404, error.message) from error
     first = int_field(request.query, "after", 0, low=0, high=MAX_ITEMS)
@@ -62,13 +62,13 @@ async def show_plan(request: PageRequest) -> Response:
 
 async def apply_plan(request: PageRequest) -> Response:
     plan = _confirmed_plan(request, "applied")
-    await request.memory.apply_prune(plan)
+    await request.memory.prune.apply(plan)
     return redirect(f"/prune/{plan}#outcome")
 
 
 async def undo_plan(request: PageRequest) -> Response:
     plan = _confirmed_plan(request, "undone")
-    await request.memory.undo_prune(plan)
+    await request.memory.prune.undo(plan)
     return redirect(f"/prune/{plan}#outcome")
 
 
@@ -84,9 +84,9 @@ async def _plans(request: PageRequest, problem: InvalidInput | None = None) -> R
     return await request.render(
         "prune.html.j2",
         status=200 if problem is None else problem_type(problem).status,
-        plans=await request.memory.prune_plans(limit=MAX_PLANS),
-        layers=await request.memory.layers(),
-        defaults={setting.name: setting.value for setting in await request.memory.tuning()},
+        plans=await request.memory.prune.list(limit=MAX_PLANS),
+        layers=await request.memory.layers.list(),
+        defaults={setting.name: setting.value for setting in await request.memory.settings.list()},
         fields={name: text_field(request.form, name) or "" for name in _FIELDS},
         chosen=request.form.getlist("layer"),
         problem=problem,

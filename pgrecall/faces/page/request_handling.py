@@ -26,7 +26,7 @@ from pgrecall.faces.page.sessions import SessionStore
 from pgrecall.faces.page.templating import render
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 MAX_FORM_BYTES = 64 * 1024

@@ -41,8 +41,8 @@ async def search(request: PageRequest) -> Response:
     fields = {name: request.query.get(name, "").strip() for name in _FIELDS}
     values: dict[str, Any] = {
         "fields": fields,
-        "layers": await request.memory.layers(),
-        "profiles": sorted({model.profile for model in await request.memory.relevance_models()}),
+        "layers": await request.memory.layers.list(),
+        "profiles": sorted({model.profile for model in await request.memory.calibration.relevance_models()}),
         "can_rerank": request.memory.reranker is not None,
         "hit_counts": HIT_COUNTS,
         "result": None,

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 COOKIE = "pgrecall_session"
@@ -70,7 +70,7 @@ class SessionStore:
         session = self._get(request)
         if session is None:
             raise SignInRequired
-        holder = await memory.key_holder(session.key)
+        holder = await memory.keys.holder(session.key)
         if holder is None:
             self.sign_out(request)
             raise SignInRequired("The key of this session was revoked.")
@@ -78,7 +78,7 @@ class SessionStore:
 
     async def sign_in(self, key: str) -> str | None:
         """Opens a session and returns its cookie; None when the key is unknown or revoked."""
-        if await self._service.memory.key_holder(key) is None:
+        if await self._service.memory.keys.holder(key) is None:
             return None
         cookie = secrets.token_urlsafe(32)
         while len(self._sessions) >= MAX_SESSIONS:

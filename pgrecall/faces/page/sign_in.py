@@ -16,7 +16,7 @@ from pgrecall.faces.page.sessions import SessionStore, delete_session_cookie, se
 from pgrecall.faces.page.templating import render
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
+    from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 PATH = "/sign-in"

@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 from pgrecall.importers.dates import parse_time
 from pgrecall.importers.markdown.yaml_values import Fields, Items, Node, Scalar, read_yaml
 from pgrecall.importers.text import one_line, unique
-from pgrecall.models.role import Role
+from pgrecall.models.memories import Role
 
 _OPENING = "---"
 _CLOSING = ("---", "...")

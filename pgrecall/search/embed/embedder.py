@@ -82,12 +82,13 @@ def make_embedder(settings: Settings) -> Embedder | None:
     assert_never(settings.embedder)
 
 
-def try_embed(embedder: Embedder, texts: Sequence[str]) -> Vectors | EmbedderError:
-    """Vectors of these texts, or the error; a user's own embedder may raise anything and return anything."""
-    try:
-        return check_vectors(_embedded(embedder, texts), len(texts), embedder.dimensions, embedder.name)
-    except EmbedderError as error:
-        return error
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Checked vectors of these texts; a user's own embedder may raise anything and return anything.
+
+    Raises:
+        EmbedderError: it failed, or did not return one vector of its dimensions for each text.
+    """
+    return check_vectors(_embedded(embedder, texts), len(texts), embedder.dimensions, embedder.name)
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:

@@ -19,8 +19,8 @@ from typing import Any
 
 from pgrecall.database.pool import Database
 from pgrecall.jobs.catalogue import job_named
+from pgrecall.jobs.job import JobContext
 from pgrecall.jobs.runner import Runner
-from pgrecall.jobs.steps import JobFlow, Task
 from pgrecall.search.embed.embedder import HashEmbedder
 
 PATIENCE = 200.0
@@ -31,16 +31,16 @@ def run(request: dict[str, Any], told: int) -> None:
     """Runs the job, and says so as soon as it has begun."""
     job = job_named(request["job"])
 
-    def flow(task: Task) -> JobFlow:
+    def announced(context: JobContext) -> None:
         os.write(told, b"began\n")
-        yield from job.flow(task)
+        job.run(context)
 
     embedder = HashEmbedder(64)
     embedder.name = request["embedder"]
     database = Database(request["url"], connect_timeout=PATIENCE)
     runner = Runner(database, embedder=embedder, pauses=(), batch=request["batch"])
     now = datetime.fromisoformat(request["now"])
-    [outcome] = runner.sweep(replace(job, flow=flow), [request["tenant"]], now=now)
+    [outcome] = runner.sweep(replace(job, run=announced), [request["tenant"]], now=now)
     os.write(told, json.dumps([outcome.state, outcome.error]).encode())
 
 

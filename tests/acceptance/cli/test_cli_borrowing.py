@@ -47,7 +47,7 @@ def town(server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPat
         with member(url) as memory:
             memory.remember("The harbour master signs on Friday.", key="harbour")
             memory.remember("Bread needs a warm night.", key="bread")
-            key = memory.create_key("a caller").secret
+            key = memory.keys.create("a caller").secret
         with serving(url, data_dir=str(folder), server="") as served:
             until(lambda: served.client.get("/readyz").json()["ready"], "readiness")
             yield Town(served, url, key, folder)

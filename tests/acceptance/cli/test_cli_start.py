@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.settings import Settings
 
 RUN = """
@@ -40,15 +40,15 @@ NEEDLESS = {
     "uvicorn",
     "yaml",
     "pgrecall.arguments",
-    "pgrecall.client.async_memory",
+    "pgrecall.client._async.memory",
     "pgrecall.database.async_pool",
     "pgrecall.embedded",
-    "pgrecall.workflows.context",
-    "pgrecall.workflows.memories",
-    "pgrecall.workflows.export",
+    "pgrecall.operations.layers",
+    "pgrecall.client._sync.memories",
+    "pgrecall.client.export_file",
     "pgrecall.graph",
     "pgrecall.jobs.catalogue",
-    "pgrecall.models.overview",
+    "pgrecall.models.charts",
     "pgrecall.models.prune",
     "pgrecall.search.context.selection",
     "pgrecall.search.rerank.local",

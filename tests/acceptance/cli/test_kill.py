@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.jobs.catalogue import JOBS
-from pgrecall.jobs.steps import Job
+from pgrecall.jobs.job import Job
 from tests.conftest import NOW, cloned, dropped
 from tests.waiting import until
 

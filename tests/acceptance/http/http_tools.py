@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import psycopg
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import DIMENSIONS, command_line, environment

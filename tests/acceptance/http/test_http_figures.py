@@ -61,7 +61,7 @@ def test_figures_tell_of_requests_searches_jobs_and_zones(settings: Settings) ->
             await client.post("/v1/search", json={"query": "when does the tide turn?"})
             await client.post("/v1/search", json={"query": "xylophone"})
             await client.get("/v1/memories/4711")
-            await made.memory.run_job("vitality")
+            await made.memory.jobs.run("vitality")
             while "pgrecall_memories{" not in (told := (await client.get("/metrics")).text):
                 await asyncio.sleep(0.01)  # a busy database is not waited for long
             return told

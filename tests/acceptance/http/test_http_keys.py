@@ -31,14 +31,14 @@ def url(server: EmbeddedServer, template: str) -> Iterator[str]:
 def ours(url: str) -> str:
     with member(url) as memory:
         memory.remember("Mira signs the harbour contract on Friday.", key="contract")
-        return memory.create_key("ours").secret
+        return memory.keys.create("ours").secret
 
 
 @pytest.fixture(scope="module")
 def theirs(url: str) -> str:
     with member(url, tenant="other") as memory:
         memory.remember("The other harbour has no contract.", key="theirs")
-        return memory.create_key("theirs").secret
+        return memory.keys.create("theirs").secret
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_it_listens_to_the_world_only_with_keys_or_when_told(
             == "acme"
         )
     with member(database_url) as memory:
-        memory.create_key("agent")
+        memory.keys.create("agent")
     with serving(database_url, "--host", host) as served:
         port = served.url.rpartition(":")[2]
         assert (

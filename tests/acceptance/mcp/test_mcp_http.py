@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.faces.mcp.http import McpApp
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command

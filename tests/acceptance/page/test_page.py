@@ -48,7 +48,7 @@ def fill(memory: Memory) -> None:
     )
     memory.link("ferry", "pier")
     memory.link("pier", "harbour")
-    memory.refresh_graph()
+    memory.maintenance.refresh_graph()
     memory.record_access("ferry", "used")
 
 

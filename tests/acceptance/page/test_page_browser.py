@@ -62,10 +62,10 @@ def fill(memory: Memory) -> str:
     memory.remember_many(buoys, now=OLD)
     memory.link("ferry", "pier")
     memory.link("pier", "harbour")
-    memory.refresh_graph()
+    memory.maintenance.refresh_graph()
     memory.record_access("ferry", "used")
-    memory.plan_prune(max_share=1.0, grace_days=0)
-    return memory.create_key("browser").secret
+    memory.prune.plan(max_share=1.0, grace_days=0)
+    return memory.keys.create("browser").secret
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def keys(url: str) -> dict[str, str]:
     for tenant in ("acme", "other"):
         with member(url, tenant=tenant) as memory:
             memory.remember(f"The harbour of {tenant}.", key=f"of-{tenant}")
-            made[tenant] = memory.create_key("page").secret
+            made[tenant] = memory.keys.create("page").secret
     return made
 
 
@@ -102,10 +102,10 @@ def test_signing_out_ends_every_copy_of_a_session(
 
 def test_a_revoked_key_opens_nothing_from_the_next_request_on(browser: httpx.Client, url: str) -> None:
     with member(url) as memory:
-        made = memory.create_key("short-lived")
+        made = memory.keys.create("short-lived")
         signed_in(browser, made.secret)
         assert browser.get("/prune").status_code == 200
-        memory.revoke_key(made.key.id)
+        memory.keys.revoke(made.key.id)
     answer = browser.get("/prune")
     assert answer.status_code == 401
     assert "was revoked" in Page(answer).said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.models.calibration import JudgedQuery, Judgement
 from pgrecall.models.memories import Draft
 from pgrecall.models.search import SearchRequest
@@ -32,7 +32,7 @@ def notes() -> list[tuple[str, str]]:
 
 def fill(memory: Memory) -> None:
     memory.remember_many([Draft(body, key=key) for key, body in notes()])
-    memory.refresh_statistics()
+    memory.maintenance.refresh_statistics()
 
 
 def question(topic: int) -> str:

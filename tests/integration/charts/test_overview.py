@@ -33,7 +33,7 @@ def filled(memory: Memory, now: datetime) -> Memory:
 
 
 def test_it_counts_what_is_told_of_each(filled: Memory, now: datetime) -> None:
-    found = filled.overview(bins=10, now=now)
+    found = filled.charts.overview(bins=10, now=now)
     assert [layer.layer for layer in found.layers] == ["episodic", "knowledge"]
     for layer in found.layers:
         each = [filled.get(f"{layer.layer}/{age}", now=now).vitality for age in AGES]
@@ -42,27 +42,27 @@ def test_it_counts_what_is_told_of_each(filled: Memory, now: datetime) -> None:
         bins = Counter(min(int(terms.vitality * 10), 9) for terms in each)
         assert layer.counts == tuple(bins[place] for place in range(10))
         assert layer.unused == sum(terms.accesses == 1 for terms in each)
-    assert filled.for_tenant("other").overview(now=now).layers == ()
+    assert filled.for_tenant("other").charts.overview(now=now).layers == ()
 
 
 def test_its_lists_are_in_order_and_go_page_by_page(filled: Memory, now: datetime) -> None:
-    alive = filled.overview(["alive"], limit=100, now=now).lists["alive"]
+    alive = filled.charts.overview(["alive"], limit=100, now=now).lists["alive"]
     vitalities = [filled.get(item.id, now=now).vitality.vitality for item in alive.items]
     assert alive.memories == len(alive.items) == 2 * len(AGES)
     assert vitalities == sorted(vitalities, reverse=True)
     assert [item.vitality for item in alive.items] == pytest.approx(vitalities)
     pages = [
-        filled.overview(["alive"], limit=5, offset=5 * page, now=now).lists["alive"].items
+        filled.charts.overview(["alive"], limit=5, offset=5 * page, now=now).lists["alive"].items
         for page in range(3)
     ]
     assert [item.id for page in pages for item in page] == [item.id for item in alive.items]
-    unused = filled.overview(["unused"], layer="knowledge", now=now).lists["unused"]
+    unused = filled.charts.overview(["unused"], layer="knowledge", now=now).lists["unused"]
     assert [item.key for item in unused.items] == [f"knowledge/{age}" for age in (700, 20, 5, 1, 0)]
     assert all(item.used_at is None for item in unused.items)
 
 
 def test_it_says_when_a_memory_leaves_its_zone(filled: Memory, now: datetime) -> None:
-    leaving = filled.overview(["leaving"], limit=100, now=now).lists["leaving"]
+    leaving = filled.charts.overview(["leaving"], limit=100, now=now).lists["leaving"]
     held = {item.key: item for item in leaving.items}
     assert "knowledge/700" not in held, "the protection floor keeps it where it is"
     assert held
@@ -86,29 +86,29 @@ def test_it_says_when_a_memory_leaves_its_zone(filled: Memory, now: datetime) ->
 )
 def test_what_it_cannot_list_is_refused(memory: Memory, wrong: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
-        memory.overview(**wrong)  # type: ignore[arg-type]
+        memory.charts.overview(**wrong)  # type: ignore[arg-type]
 
 
 def test_the_past_of_all_is_that_of_each_instant(filled: Memory, now: datetime) -> None:
     instants = [now - days * DAY for days in (400, 30, 0)]
-    shares = filled.zones_over_time(instants)
+    shares = filled.charts.zones_over_time(instants)
     for at in instants:
         told = {
             (layer.layer, zone): many
-            for layer in filled.zones_as_of(at)
+            for layer in filled.history.zones(at)
             for zone, many in layer.zones.items()
         }
         assert {(share.layer, share.zone): share.memories for share in shares if share.at == at} == told
     with pytest.raises(InvalidInput, match="p_sample is 99"):
-        filled.zones_over_time(instants, sample=99)
+        filled.charts.zones_over_time(instants, sample=99)
 
 
 def test_a_sample_stands_for_all(memory: Memory, now: datetime) -> None:
     memory.remember_many([Draft(f"note {n}", occurred_at=now - n * DAY) for n in range(250)], now=now)
-    shares = memory.zones_over_time([now], sample=100)
+    shares = memory.charts.zones_over_time([now], sample=100)
     assert sum(share.memories for share in shares) == pytest.approx(250)
-    assert shares == memory.zones_over_time([now], sample=100)
-    exact = {zone: many for layer in memory.zones_as_of(now) for zone, many in layer.zones.items()}
+    assert shares == memory.charts.zones_over_time([now], sample=100)
+    exact = {zone: many for layer in memory.history.zones(now) for zone, many in layer.zones.items()}
     for share in shares:
         assert share.memories == pytest.approx(exact[share.zone], abs=250 * 0.2)
 
@@ -118,9 +118,9 @@ def test_a_part_of_a_plan_counts_all_of_it(memory: Memory, now: datetime) -> Non
         [Draft(f"old {n}", layer="activity", occurred_at=now - 900 * DAY) for n in range(6)],
         now=now - 900 * DAY,
     )
-    plan = memory.plan_prune(max_share=1.0, now=now)
-    part = memory.prune_plan(plan.id, limit=2)
+    plan = memory.prune.plan(max_share=1.0, now=now)
+    part = memory.prune.get(plan.id, limit=2)
     assert (len(plan.items), len(part.items), part.report.planned) == (6, 2, 6)
     assert part.items == plan.items[:2]
     with pytest.raises(InvalidInput, match="cannot be read"):
-        memory.prune_plan(plan.id, limit=-1)
+        memory.prune.get(plan.id, limit=-1)

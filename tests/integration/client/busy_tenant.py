@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from pgrecall.workflows import refresh_graph
+from pgrecall.jobs.catalogue import refresh_graph
 from tests.conftest import NOW, Query
 from tests.integration.access.use_tools import fold_all, record
-from tests.integration.prune.prune_tools import LONG_AGO, apply, drive, note, plan, undo
+from tests.integration.prune.prune_tools import LONG_AGO, apply, job_context, note, plan, undo
 
 DAY = timedelta(days=1)
 CHECKS = (
@@ -63,7 +63,7 @@ def busy(sql: Query, *, tenant: str = "acme") -> dict[str, int]:
     [search] = ours(call, ([ids["spare"], ids["leaf2"]], NOW - 2 * DAY))
     ours("SELECT recall.rejected(%s, %s, %s)", (search["id"], [ids["leaf2"], ids["spare"]], NOW - DAY))
     fold_all(ours)
-    drive(ours, refresh_graph())
+    refresh_graph(job_context(ours))
     ours("SELECT recall.pin(%s, p_now => now())", (ids["pin"],))
     ours("SELECT recall.pin(%s, p_now => now() + interval '1 second')", (ids["new"],))
     ours("SELECT recall.pin(%s, false, p_now => now() + interval '2 seconds')", (ids["new"],))

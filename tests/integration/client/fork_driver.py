@@ -14,7 +14,7 @@ import os
 import sys
 
 from pgrecall import AsyncMemory, Memory
-from pgrecall.operations import Operation
+from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.waiting import PATIENCE
@@ -38,19 +38,19 @@ def leave(writing: int, backend: int) -> None:
 def sync(settings: Settings) -> None:
     with Memory(settings=settings, embedder=HashEmbedder(64)) as memory:
         memory.remember("before")
-        before = memory._run(BACKEND)
+        before = memory._connection.execute(BACKEND)
         reading, writing = os.pipe()
         if (child := os.fork()) == 0:
             for note in range(NOTES):
                 memory.remember(f"child {note}")
-            leave(writing, memory._run(BACKEND))
+            leave(writing, memory._connection.execute(BACKEND))
             memory.close()
             os._exit(0)
         os.close(writing)
         for note in range(NOTES):
             memory.remember(f"parent {note}")
         backend = told_by(child, reading)
-        report(before, backend, memory._run(BACKEND), memory.status().memories)
+        report(before, backend, memory._connection.execute(BACKEND), memory.status().memories)
 
 
 def asynchronous(settings: Settings) -> None:
@@ -59,12 +59,12 @@ def asynchronous(settings: Settings) -> None:
     async def begun() -> int:
         await memory.open()
         await memory.remember("before")
-        return await memory._run(BACKEND)
+        return await memory._connection.execute(BACKEND)
 
     async def noted(who: str) -> int:
         for note in range(NOTES):
             await memory.remember(f"{who} {note}")
-        return await memory._run(BACKEND)
+        return await memory._connection.execute(BACKEND)
 
     async def ended(before: int, child: int, after: int) -> None:
         report(before, child, after, (await memory.status()).memories)

@@ -7,6 +7,7 @@ import inspect
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from pgrecall import (
     AsyncMemory,
     DatabaseUnavailable,
     Draft,
+    EmbedderError,
     EmbedderMismatch,
     InvalidInput,
     Memory,
@@ -30,10 +32,10 @@ from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.in_turns
 
-NOT_AWAITED = {"for_tenant", "session", "pool_figures"}
+NOT_AWAITED = {"for_tenant", "session", "pool_figures", "jobs.runner"}
 """Answered without asking the database."""
 
-TOO_LONG = {"calibrate"}
+TOO_LONG = {"calibration.fit"}
 """Wants hundreds of judged questions; ``test_calibrate`` asks both."""
 
 
@@ -54,20 +56,24 @@ def test_every_method_gives_the_same_in_both_colours(
         found = []
         async with made(settings, url=other_url) as client:
             for call in CALLS:
-                awaited = getattr(client, call.name)(*call.positional, **call.named)
+                awaited = attrgetter(call.name)(client)(*call.positional, **call.named)
                 assert inspect.isawaitable(awaited), call.name
                 found.append(timeless(await awaited))
         return found
 
-    expected = [timeless(getattr(memory, call.name)(*call.positional, **call.named)) for call in CALLS]
+    expected = [timeless(attrgetter(call.name)(memory)(*call.positional, **call.named)) for call in CALLS]
     for call, wanted, found in zip(CALLS, expected, asyncio.run(answers()), strict=True):
         assert found == wanted or call.by_the_clock, call.name
 
 
 def test_every_method_is_among_the_calls() -> None:
+    groups = dict(inspect.getmembers(AsyncMemory, inspect.isclass))
+    del groups["__class__"]
+    named = [("", AsyncMemory), *((f"{name}.", group) for name, group in groups.items())]
     methods = {
-        name
-        for name, value in inspect.getmembers(AsyncMemory, inspect.isfunction)
+        f"{prefix}{name}"
+        for prefix, cls in named
+        for name, value in inspect.getmembers(cls, inspect.isfunction)
         if not name.startswith("_")
     }
     assert {call.name for call in CALLS} == methods - NOT_AWAITED - TOO_LONG - {"open", "close"}
@@ -86,6 +92,41 @@ def test_errors_are_those_of_memory(memory: Memory, settings: Settings) -> None:
             assert (await client.status()).memories == 0
 
     asyncio.run(errors())
+
+
+class RefusingEmbedder(HashEmbedder):
+    """Fails as an embedder may."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        raise EmbedderError(f"It takes none of these {len(texts)} texts.")
+
+
+def test_every_error_reaches_the_client_code_where_it_awaited(settings: Settings, database_url: str) -> None:
+    """Of a model, of Postgres, and of work in a thread: a search knows another way, the rest is told."""
+    refusing = RefusingEmbedder(DIMENSIONS)
+
+    def broken() -> Iterator[Draft]:
+        yield Draft("fine")
+        raise RuntimeError("the file is torn")
+
+    async def awaited() -> list[Any]:
+        async with AsyncMemory(settings=settings, embedder=refusing) as client:
+            found = await client.search("harbour")
+            errors = []
+            for call in (client.remember("The harbour"), client.import_drafts(broken(), source="notes")):
+                with pytest.raises((EmbedderError, RuntimeError)) as raised:
+                    await call
+                errors.append(raised.value)
+            return [found.skipped, *map(repr, errors)]
+
+    with Memory(settings=settings, embedder=refusing) as memory:
+        found = memory.search("harbour")
+        with pytest.raises(EmbedderError) as refused:
+            memory.remember("The harbour")
+        with pytest.raises(RuntimeError) as torn:
+            memory.import_drafts(broken(), source="notes")
+    assert found.skipped[0].startswith("meaning: It takes none")
+    assert asyncio.run(awaited()) == [found.skipped, repr(refused.value), repr(torn.value)]
 
 
 def test_what_is_not_open_says_so(settings: Settings) -> None:
@@ -201,7 +242,7 @@ def test_files_are_read_and_jobs_run_beside_the_loop(settings: Settings) -> None
             report = await client.import_drafts(reading(), source="notes")
             assert report.created == 1
             await client.search("harbour")
-            [outcome] = await client.run_job(
+            [outcome] = await client.jobs.run(
                 "fold", progress=lambda *_: threads.add(threading.current_thread().name)
             )
             assert (outcome.state, outcome.counts) == ("done", {"folded": 1})

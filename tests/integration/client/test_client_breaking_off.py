@@ -122,13 +122,13 @@ def test_a_cancelled_job_stops(settings: Settings, database_url: str, query: Que
     async def use() -> None:
         async with client(settings) as memory:
             with memories_locked(database_url):
-                running = asyncio.create_task(memory.run_job("verify"))
+                running = asyncio.create_task(memory.jobs.run("verify"))
                 await blocked(query)
                 running.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await running
                 await asyncio.to_thread(nothing_runs, query)
-            [run] = await memory.job_runs("verify")
+            [run] = await memory.jobs.runs("verify")
             assert run.state == "stopped"
 
     asyncio.run(use())

@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pgrecall import AsyncMemory, DatabaseBusy, DatabaseUnavailable, Draft, Memory, Status
 from pgrecall.database import statements
 from pgrecall.database.connections import FRESH
-from pgrecall.operations import Operation
+from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
@@ -83,10 +83,10 @@ def _quick_to_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_so_are_those_that_fell_silent(settings: Settings) -> None:
     few = replace(settings, pool_size=2, connect_timeout=PATIENCE)
     with Memory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
-        backend = memory._run(BACKEND)
+        backend = memory._connection.execute(BACKEND)
         time.sleep(FRESH)
         with silent(backend):
-            assert memory._run(BACKEND) != backend
+            assert memory._connection.execute(BACKEND) != backend
 
 
 @pytest.mark.usefixtures("_quick_to_doubt")
@@ -95,10 +95,10 @@ def test_a_task_gets_another_connection_as_well(settings: Settings) -> None:
 
     async def use() -> None:
         async with AsyncMemory(settings=few, embedder=HashEmbedder(DIMENSIONS)) as memory:
-            backend = await memory._run(BACKEND)
+            backend = await memory._connection.execute(BACKEND)
             await asyncio.sleep(FRESH)
             with silent(backend):
-                assert await memory._run(BACKEND) != backend
+                assert await memory._connection.execute(BACKEND) != backend
 
     asyncio.run(use())
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from dataclasses import replace
+from typing import Any
 
+import psycopg
 import pytest
 
 from pgrecall import Access, AsyncMemory, DatabaseUnavailable, InvalidInput, Memory, MemoryNotFound
@@ -120,3 +123,25 @@ def test_views_of_tasks(settings: Settings, query: Query) -> None:
 
     asyncio.run(use())
     assert [tuple(row.values()) for row in query(LOGGED)] == [("retrieval", "chat-42"), ("used", "chat-42")]
+
+
+def test_from_a_search_to_postgres_it_is_a_short_walk(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walks: list[list[str]] = []
+    execute = psycopg.Cursor.execute
+
+    def followed(cursor: psycopg.Cursor[Any], *arguments: Any, **named: Any) -> Any:
+        stack = traceback.extract_stack()
+        first = next((place for place, frame in enumerate(stack) if frame.name == "search"), len(stack))
+        walks.append([f"{frame.filename}:{frame.name}" for frame in stack[first:-1]])
+        return execute(cursor, *arguments, **named)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", followed)
+    memory.search("harbour")
+    ours = [[step for step in walk if "/pgrecall/" in step] for walk in walks if walk]
+    assert ours
+    for walk in ours:
+        assert walk[0].endswith("memory.py:search")
+        assert len(walk) + 1 <= 7, walk  # with execute itself
+        assert len({step.rpartition(":")[0] for step in walk}) + 1 <= 6, walk

@@ -106,7 +106,7 @@ def test_only_what_is_shown_is_logged(harbour: Memory, query: Query) -> None:
             "shown": [hit.id for hit in block.hits],
         }
     ]
-    assert harbour.fold() == 1
+    assert harbour.maintenance.fold() == 1
 
 
 def test_nothing_is_logged_of_another_moment_or_when_told(
@@ -226,7 +226,7 @@ def test_what_a_counter_raises_reaches_its_caller(harbour: Memory) -> None:
 
 
 def test_a_layer_of_ones_own_can_have_a_quota(harbour: Memory) -> None:
-    harbour.set_layer("ship log")
+    harbour.layers.set("ship log")
     harbour.remember("harbour entered at noon", layer="ship log")
     block = harbour.context("harbour", per_layer={"ship log": 1})
     assert '· "ship log" ·' not in block.text.splitlines()[0]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import uvicorn
 
-from pgrecall.client import AsyncMemory
+from pgrecall import AsyncMemory
 from pgrecall.faces.http.app import create_app
 from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log

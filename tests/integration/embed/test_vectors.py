@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.models.memories import Draft
 from tests.conftest import DIMENSIONS, Query
 from tests.waiting import PATIENCE, until
@@ -129,7 +129,7 @@ def test_the_catalogue_tells_nobody_whose_a_table_is(sql: Query) -> None:
 
 def test_the_job_leaves_small_tenants_where_they_are(memory: Memory, query: Query) -> None:
     memory.remember_many([Draft(f"note {n} about tides", key=f"n{n}") for n in range(SOME)])
-    [outcome] = memory.run_job("vectors")
+    [outcome] = memory.jobs.run("vectors")
     assert (outcome.state, outcome.counts) == ("done", {"moved": 0})
     assert table_of(query) == "vector_shared"
 

@@ -29,7 +29,7 @@ def client(url: str, tenant: str) -> Memory:
 
 def lines_of(memory: Memory, **options: Any) -> list[str]:
     file = io.BytesIO()
-    memory.export_to(file, now=NOW, **options)
+    memory.export.write(file, now=NOW, **options)
     return file.getvalue().decode().split("\n")[:-1]
 
 
@@ -59,7 +59,7 @@ def elsewhere(server: EmbeddedServer, template: str) -> Iterator[str]:
 def moved(elsewhere: str, lines: list[str]) -> Iterator[Memory]:
     """The tenant in another database, under another name."""
     with client(elsewhere, "other") as memory:
-        memory.import_from(io.BytesIO("\n".join(lines).encode()))
+        memory.export.read(io.BytesIO("\n".join(lines).encode()))
         yield memory
 
 
@@ -95,7 +95,7 @@ def test_what_comes_back_answers_as_before(
     """Searches now and as of the past, vitality to the last digit, plans, statistics; and it is in order."""
     before, after = asked(shared_url, "acme"), asked(elsewhere, "other")
     assert [name for name in before if before[name] != after[name]] == []
-    assert sum(check.problems for check in moved.verify(now=NOW)) == 0
+    assert sum(check.problems for check in moved.maintenance.verify(now=NOW)) == 0
 
 
 def test_the_export_of_what_came_back_is_the_same(moved: Memory, lines: list[str]) -> None:
@@ -109,11 +109,11 @@ def test_a_copy_in_the_same_database_is_a_tenant_of_its_own(
 ) -> None:
     """It has the same ids, and neither sees or touches the other by them."""
     with client(shared_url, "copy") as copy:
-        copy.import_from(io.BytesIO("\n".join(lines).encode()))
+        copy.export.read(io.BytesIO("\n".join(lines).encode()))
         for key in ("note-2", "note-4"):
             copy.record_access(key, "used", at=NOW, session_id="talk-1", now=NOW)
         copy.forget("note-7", hard=True, now=NOW)
-        copy.undo_prune(2, now=NOW + timedelta(days=302))
+        copy.prune.undo(2, now=NOW + timedelta(days=302))
     assert lines_of(world)[1:] == lines[1:]
 
 
@@ -160,7 +160,7 @@ def test_new_memories_get_ids_of_their_own(database_url: str, lines: list[str]) 
     kinds = [next(iter(json.loads(line))) for line in far[1:]]
     header["counts"] = {kind: kinds.count(kind) for kind in kinds}
     with client(database_url, "acme") as memory:
-        memory.import_from(io.BytesIO("\n".join([json.dumps(header), *far[1:]]).encode()))
+        memory.export.read(io.BytesIO("\n".join([json.dumps(header), *far[1:]]).encode()))
         assert memory.remember("the next one").id > 700_000_000
 
 
@@ -179,9 +179,9 @@ def test_without_embeddings_they_are_left_to_the_worker(
     assert held(bare, "access") == held(lines, "access")
     for tenant, given, embeddings in (("a", bare, True), ("b", lines, False)):
         with client(database_url, tenant) as memory:
-            made = memory.import_from(io.BytesIO("\n".join(given).encode()), embeddings=embeddings)
+            made = memory.export.read(io.BytesIO("\n".join(given).encode()), embeddings=embeddings)
             assert (made.embeddings, memory.status().awaiting_embedding) == (False, 29)
-            memory.run_job("embed")
+            memory.jobs.run("embed")
             assert memory.status().awaiting_embedding == 0
 
 
@@ -198,7 +198,7 @@ def test_an_export_is_of_one_instant(world: Memory, shared_url: str) -> None:
                 other.record_access("note-2", "used", session_id="talk-1")
 
         file = io.BytesIO()
-        world.export_to(file, now=NOW, progress=store)
+        world.export.write(file, now=NOW, progress=store)
         other.forget(stored[0], hard=True)
     assert file.getvalue().decode().split("\n")[1:-1] == before[1:]
 
@@ -207,7 +207,7 @@ def test_files_are_packed_by_their_name_and_there_when_whole(
     world: Memory, database_url: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "acme.jsonl.gz"
-    made = world.export_to(path, now=NOW)
+    made = world.export.write(path, now=NOW)
     assert gzip.decompress(path.read_bytes()).count(b"\n") == made.lines
     assert (made.tenant, made.dimensions, made.embedder, made.exported_at) == ("acme", 64, "hash-64", NOW)
 
@@ -215,18 +215,18 @@ def test_files_are_packed_by_their_name_and_there_when_whole(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        world.export_to(str(path), progress=broken)
+        world.export.write(str(path), progress=broken)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     with client(database_url, "acme") as memory:
-        assert memory.import_from(str(path)) == made
+        assert memory.export.read(str(path)) == made
 
 
 def test_tasks_of_an_event_loop_move_tenants_too(world: Memory, database_url: str, lines: list[str]) -> None:
     async def move() -> tuple[Export, Export]:
         settings = Settings(database_url=database_url, tenant="acme", embedder="hash")
         async with AsyncMemory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
-            made = await memory.import_from(io.BytesIO("\n".join(lines).encode()))
-            return made, await memory.export_to(io.BytesIO(), now=NOW)
+            made = await memory.export.read(io.BytesIO("\n".join(lines).encode()))
+            return made, await memory.export.write(io.BytesIO(), now=NOW)
 
     imported, exported = asyncio.run(move())
     assert imported.counts == exported.counts

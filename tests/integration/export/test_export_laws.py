@@ -30,7 +30,7 @@ def client(url: str, tenant: str) -> Memory:
 
 def exported(memory: Memory) -> list[str]:
     file = io.BytesIO()
-    memory.export_to(file, now=NOW)
+    memory.export.write(file, now=NOW)
     return file.getvalue().decode().split("\n")[:-1]
 
 
@@ -45,7 +45,7 @@ def test_any_life_comes_back(seed: int, shared_url: str, elsewhere: str) -> None
     with client(shared_url, tenant) as memory, client(elsewhere, tenant) as other:
         live(memory, shared_url, seed, size=14)
         lines = exported(memory)
-        other.import_from(io.BytesIO("\n".join(lines).encode()))
+        other.export.read(io.BytesIO("\n".join(lines).encode()))
         assert exported(other) == lines
     before, after = asked(shared_url, tenant), asked(elsewhere, tenant)
     assert [name for name in before if before[name] != after[name]] == []

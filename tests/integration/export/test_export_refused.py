@@ -36,9 +36,9 @@ def lines(shared_url: str) -> list[str]:
         memory.supersede("a", "b")
         memory.record_access("b", "used", idempotency_key="once")
         memory.search("harbour tide")
-        memory.configure("prune.grace_days", 2.0)
+        memory.settings.set("prune.grace_days", 2.0)
         file = io.BytesIO()
-        memory.export_to(file, now=NOW)
+        memory.export.write(file, now=NOW)
     return file.getvalue().decode().split("\n")[:-1]
 
 
@@ -65,8 +65,8 @@ def test_a_tenant_that_holds_something_is_left_as_it_is(shared_url: str, lines: 
     file = io.BytesIO()
     with client(shared_url, "source") as memory:
         with pytest.raises(InvalidInput) as caught:
-            memory.import_from(stream(lines))
-        memory.export_to(file, now=NOW)
+            memory.export.read(stream(lines))
+        memory.export.write(file, now=NOW)
     assert str(caught.value) == (
         "Tenant 'source' is not empty, it holds 2 memories, 1 logged search, 1 setting: an export is "
         "imported whole. Import it as another tenant, which may have any name."
@@ -76,9 +76,9 @@ def test_a_tenant_that_holds_something_is_left_as_it_is(shared_url: str, lines: 
 
 def test_an_export_imported_again_changes_nothing(database_url: str, lines: list[str]) -> None:
     with client(database_url, "acme") as memory:
-        memory.import_from(stream(lines))
+        memory.export.read(stream(lines))
         with pytest.raises(InvalidInput, match="holds 2 memories"):
-            memory.import_from(stream(lines))
+            memory.export.read(stream(lines))
         assert memory.status().memories == 2
 
 
@@ -86,28 +86,28 @@ def test_an_export_imported_again_changes_nothing(database_url: str, lines: list
 def test_what_a_tenant_has_set_is_not_overruled(database_url: str, lines: list[str], what: str) -> None:
     with client(database_url, "acme") as memory:
         if what == "setting":
-            memory.configure("search.log_days", 3)
+            memory.settings.set("search.log_days", 3)
         elif what == "layer":
-            memory.set_layer("diary")
+            memory.layers.set("diary")
         else:
             with psycopg.connect(database_url) as connection:
                 connection.execute("INSERT INTO recall.rerank_model VALUES ('acme', 'r', 0, 1, 1, 'x')")
         with pytest.raises(InvalidInput, match=f"it holds 1 .*{what}: "):
-            memory.import_from(stream(lines))
+            memory.export.read(stream(lines))
 
 
 def test_every_line_that_is_missing_is_missed(target: Memory, lines: list[str]) -> None:
     for place in range(1, len(lines)):
         with pytest.raises(InvalidInput, match=r"is not whole|cannot be imported"):
-            target.import_from(stream(lines[:place] + lines[place + 1 :]))
+            target.export.read(stream(lines[:place] + lines[place + 1 :]))
         with pytest.raises(InvalidInput, match="The export is not whole: its first line tells of"):
-            target.import_from(stream(lines[:place]))
+            target.export.read(stream(lines[:place]))
 
 
 def test_a_line_that_came_twice_is_noticed(target: Memory, lines: list[str]) -> None:
     for place in range(1, len(lines)):
         with pytest.raises(InvalidInput, match=r"is not whole|cannot be imported"):
-            target.import_from(stream(lines[: place + 1] + lines[place:]))
+            target.export.read(stream(lines[: place + 1] + lines[place:]))
 
 
 def test_a_file_that_was_cut_off_is_told_so(target: Memory, lines: list[str], tmp_path: Path) -> None:
@@ -115,10 +115,10 @@ def test_a_file_that_was_cut_off_is_told_so(target: Memory, lines: list[str], tm
     packed = gzip.compress(stream(lines).getvalue())
     path.write_bytes(packed[: len(packed) * 2 // 3])
     with pytest.raises(InvalidInput, match=r"cut\.jsonl\.gz cannot be read: Compressed file ended"):
-        target.import_from(path)
+        target.export.read(path)
     whole = stream(lines).getvalue()
     with pytest.raises(InvalidInput, match=f"^Line {len(lines)} of the export cannot be imported: invalid"):
-        target.import_from(io.BytesIO(whole[:-20]))
+        target.export.read(io.BytesIO(whole[:-20]))
 
 
 BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -148,7 +148,7 @@ def test_a_line_that_cannot_be_stored_is_named(target: Memory, lines: list[str],
     kind, fields, reason = BROKEN[what]
     broken, number = changed(lines, kind, fields)
     with pytest.raises(InvalidInput) as caught:
-        target.import_from(stream(broken))
+        target.export.read(stream(broken))
     assert caught.value.message.startswith(f"Line {number} of the export cannot be imported: "), caught.value
     assert reason in caught.value.message
     assert caught.value.hint.endswith("nothing of it was stored.")
@@ -159,13 +159,13 @@ def test_a_line_that_cannot_be_stored_is_named(target: Memory, lines: list[str],
 )
 def test_a_line_of_something_else_is_named(target: Memory, lines: list[str], line: str) -> None:
     with pytest.raises(InvalidInput, match=r"^Line 4 of the export cannot be imported: "):
-        target.import_from(stream([*lines[:3], line, *lines[3:]]))
+        target.export.read(stream([*lines[:3], line, *lines[3:]]))
 
 
 @pytest.mark.parametrize("line", [b"\xff\xfe", b'{"memory": "\x00"}'])
 def test_bytes_that_are_no_text_are_named(target: Memory, lines: list[str], line: bytes) -> None:
     with pytest.raises(InvalidInput, match=r"^Line 2 of the export (is not UTF-8|holds a NUL)"):
-        target.import_from(io.BytesIO(lines[0].encode() + b"\n" + line + b"\n"))
+        target.export.read(io.BytesIO(lines[0].encode() + b"\n" + line + b"\n"))
 
 
 def header(lines: list[str], **fields: Any) -> list[str]:
@@ -192,33 +192,33 @@ HEADERS: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_export_that_does_not_fit_is_refused_at_once(target: Memory, lines: list[str], what: str) -> None:
     fields, sentence = HEADERS[what]
     with pytest.raises(InvalidInput) as caught:
-        target.import_from(stream(header(lines, **fields)))
+        target.export.read(stream(header(lines, **fields)))
     assert sentence in caught.value.message
     assert caught.value.hint or what == "no language"
 
 
 def test_vectors_of_another_embedder_are_refused(target: Memory, lines: list[str]) -> None:
     with pytest.raises(EmbedderMismatch, match="holds embeddings of 'hash-64', not of 'other'"):
-        target.import_from(stream(header(lines, embedder="other")))
+        target.export.read(stream(header(lines, embedder="other")))
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b'{"body": "a memory"}\n', b"\x1f\x8b\x08"])
 def test_a_file_of_something_else_is_no_export(target: Memory, content: bytes) -> None:
     with pytest.raises(InvalidInput, match=r"^This is no export of pgrecall: its first line is another\."):
-        target.import_from(io.BytesIO(content))
+        target.export.read(io.BytesIO(content))
 
 
 def test_ids_that_nobody_could_count_on_from_are_refused(target: Memory, lines: list[str]) -> None:
     for wrong in (0, 2**62):
         with pytest.raises(InvalidInput, match=f"The export has a search_log with the id {wrong}"):
-            target.import_from(stream(changed(lines, "search_log", {"id": wrong})[0]))
+            target.export.read(stream(changed(lines, "search_log", {"id": wrong})[0]))
 
 
 def test_files_that_are_not_there_or_cannot_be_made(target: Memory, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"There is no file .*nowhere\.jsonl"):
-        target.import_from(tmp_path / "nowhere.jsonl")
+        target.export.read(tmp_path / "nowhere.jsonl")
     with pytest.raises(InvalidInput, match=r"cannot be written: No such file or directory"):
-        target.export_to(tmp_path / "no" / "folder.jsonl")
+        target.export.write(tmp_path / "no" / "folder.jsonl")
 
 
 def test_an_import_that_was_committed_halfway_is_seen(

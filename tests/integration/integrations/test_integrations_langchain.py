@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pgrecall.client import AsyncMemory, Memory
+from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.settings import Settings
 

@@ -7,7 +7,7 @@ import importlib.util
 
 import pytest
 
-from pgrecall.client import AsyncMemory, Memory
+from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall.client import AsyncMemory, Memory
+from pgrecall import AsyncMemory, Memory
 from pgrecall.integrations.tools import dispatch, dispatch_async
 from pgrecall.settings import Settings
 from tests.conftest import Query

@@ -269,7 +269,7 @@ def test_status_has_the_alarms_the_jobs_and_the_numbers(memory: Memory, query: Q
     run_job(query, "graph", "failed", NOW, error="no luck")
     state = memory.status(now=NOW + 30 * DAY)
     assert [job.state for job in state.jobs if job.name == "graph"] == ["failed"]
-    assert [job.name for job in state.jobs] == [job.name for job in memory.jobs()]
+    assert [job.name for job in state.jobs] == [job.name for job in memory.jobs.list()]
     assert "The job graph failed at 2026-06-01 12:00 UTC: no luck" in state.alarms
     assert (state.memories, state.never_used, state.accesses_waiting) == (1, 1, 0)
     assert (state.last_access_at, state.waiting_since) == (None, None)

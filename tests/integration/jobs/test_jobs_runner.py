@@ -13,13 +13,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall import Memory
+from pgrecall import InvalidInput, Memory
 from pgrecall.database.pool import Database
 from pgrecall.jobs import worker
 from pgrecall.jobs.catalogue import job_named
+from pgrecall.jobs.job import Job, JobContext
 from pgrecall.jobs.runner import Runner
-from pgrecall.jobs.steps import Job, JobFlow, Progress, Task
-from pgrecall.operations import Operation
+from pgrecall.operations.operation import Operation
 from tests.conftest import Query
 from tests.waiting import PATIENCE, blocked, until
 
@@ -157,17 +157,27 @@ def test_what_would_fail_again_is_not_tried_again(runner: Made, query: Query, qu
 def test_a_defect_in_a_job_stops_neither_the_others_nor_the_worker(
     runner: Made, query: Query, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def flow(_: Task) -> JobFlow:
-        yield Progress(1, {"good": 1})
+    def work(context: JobContext) -> None:
+        context.report(1, good=1)
         raise ZeroDivisionError("a defect")
 
-    outcomes = runner().sweep(Job("odd", "Breaks.", flow), ["acme", "globex"])
+    outcomes = runner().sweep(Job("odd", "Breaks.", work), ["acme", "globex"])
     assert [each.state for each in outcomes] == ["failed", "failed"]
     assert runs(query, "state, done, error") == [("failed", 1, "ZeroDivisionError: a defect")]
     assert [record.exc_info is not None for record in caplog.records if record.levelno == logging.ERROR] == [
         True,
         True,
     ]
+
+
+def test_a_job_may_know_another_way_when_a_step_fails(runner: Made) -> None:
+    def work(context: JobContext) -> None:
+        with pytest.raises(InvalidInput, match="division by zero"):
+            context.execute(Operation("SELECT 1 / 0 AS n", {}, list))
+        context.report(*context.execute(Operation("SELECT 7 AS n", {}, lambda rows: [rows[0]["n"]])))
+
+    [outcome] = runner().sweep(Job("odd", "Tries twice.", work), ["acme"])
+    assert (outcome.state, outcome.done) == ("done", 7)
 
 
 def test_a_stop_ends_a_run_between_two_steps(runner: Made, query: Query, queued: list[int]) -> None:
@@ -183,12 +193,12 @@ def test_a_stop_ends_a_run_between_two_steps(runner: Made, query: Query, queued:
 
 
 def test_a_long_statement_is_broken_off_once_the_worker_stops(runner: Made, query: Query) -> None:
-    def flow(_: Task) -> JobFlow:
-        yield Operation("SELECT pg_sleep(600)", {}, list)
+    def work(context: JobContext) -> None:
+        context.execute(Operation("SELECT pg_sleep(600)", {}, list))
 
     made = runner()
     ended: list[Any] = []
-    thread = threading.Thread(target=lambda: ended.extend(made.sweep(Job("long", "Sleeps.", flow), ["acme"])))
+    thread = threading.Thread(target=lambda: ended.extend(made.sweep(Job("long", "Sleeps.", work), ["acme"])))
     thread.start()
     asleep = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
     until(lambda: query(asleep), "its sleep")
@@ -289,9 +299,9 @@ def test_every_job_runs_in_a_small_database(memory: Memory, query: Query) -> Non
     memory.link("note", "gauge")
     memory.record_access("gauge", "used")
     for job in JOBS:
-        [outcome] = memory.run_job(job.name)
+        [outcome] = memory.jobs.run(job.name)
         assert (outcome.state, outcome.error) == ("done", None), job.name
-    assert {run.job: run.state for run in memory.job_runs(limit=100)} == {job.name: "done" for job in JOBS}
-    assert {job.name: job.state for job in memory.jobs()} == {
+    assert {run.job: run.state for run in memory.jobs.runs(limit=100)} == {job.name: "done" for job in JOBS}
+    assert {job.name: job.state for job in memory.jobs.list()} == {
         job.name: "manual" if job.by_hand else "waiting" for job in JOBS
     }

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from pgrecall import InvalidInput
 from pgrecall.database.pool import Database
-from pgrecall.operations import Operation
+from pgrecall.operations.operation import Operation
 from tests.conftest import Query
 from tests.waiting import until
 

@@ -50,15 +50,15 @@ def test_it_changes_nothing_and_says_when(sql: Query, ids: dict[str, int]) -> No
 
 def test_the_client_tells_each_check(memory: Memory, query: Query) -> None:
     stored = memory.remember("b", key="k")
-    assert [(check.name, check.problems, check.examples) for check in memory.verify()] == [
+    assert [(check.name, check.problems, check.examples) for check in memory.maintenance.verify()] == [
         (name, 0, ()) for name in CHECKS
     ]
     query("UPDATE recall.activation SET n = 7")
-    wrong = memory.verify()[0]
+    wrong = memory.maintenance.verify()[0]
     assert (wrong.name, wrong.problems, wrong.examples) == ("summaries", 1, (str(stored.id),))
     assert "rebuild" in wrong.about
-    assert memory.rebuild([stored.id]) == 1
-    assert memory.verify()[0].problems == 0
+    assert memory.maintenance.rebuild([stored.id]) == 1
+    assert memory.maintenance.verify()[0].problems == 0
 
 
 # Damaged

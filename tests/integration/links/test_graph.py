@@ -32,7 +32,7 @@ def protected(query: Query) -> set[str]:
 
 def test_what_joins_two_clusters_is_protected(memory: Memory, query: Query) -> None:
     remember_clusters(memory)
-    report = memory.refresh_graph()
+    report = memory.maintenance.refresh_graph()
     assert (report.memories, report.links, report.points, len(report.bridges)) == (7, 8, 3, 2)
     assert protected(query) == {"bridge"}  # each of a0 and b0 cuts off two, which is not enough
     assert memory.get("bridge").vitality.retention >= 0.5
@@ -40,22 +40,22 @@ def test_what_joins_two_clusters_is_protected(memory: Memory, query: Query) -> N
 
 def test_a_second_way_across_ends_the_protection(memory: Memory, query: Query) -> None:
     remember_clusters(memory)
-    memory.refresh_graph()
+    memory.maintenance.refresh_graph()
     memory.link("a1", "b1")
-    assert memory.refresh_graph().protected == 0
+    assert memory.maintenance.refresh_graph().protected == 0
     assert protected(query) == set()
 
 
 def test_archived_memories_hold_nothing_together(memory: Memory) -> None:
     remember_clusters(memory)
     memory.forget("bridge")
-    assert memory.refresh_graph().points == 0
+    assert memory.maintenance.refresh_graph().points == 0
 
 
 def test_order_and_containment_are_no_references(memory: Memory) -> None:
     turns = [Draft(f"turn {i}", key=f"t{i}", links=(DraftLink(f"t{i + 1}", "next"),)) for i in range(9)]
     memory.remember_many(turns)
-    assert memory.refresh_graph().links == 0
+    assert memory.maintenance.refresh_graph().links == 0
 
 
 @pytest.mark.parametrize(("first", "width"), [(1, 4), (2**31 - 3, 8)], ids=["narrow ids", "wide ids"])
@@ -64,15 +64,15 @@ def test_the_blob_is_as_wide_as_its_ids(memory: Memory, query: Query, first: int
     remember_clusters(memory)
     [row] = query("SELECT recall.link_graph() AS blob")
     assert len(row["blob"]) == (width == 4) + 8 * 2 * width
-    assert memory.refresh_graph().points == 3
+    assert memory.maintenance.refresh_graph().points == 3
     assert protected(query) == {"bridge"}
 
 
 def test_a_second_look_changes_nothing(memory: Memory, query: Query) -> None:
     remember_clusters(memory)
-    looks = [memory.refresh_graph().protected for _ in range(2)]
+    looks = [memory.maintenance.refresh_graph().protected for _ in range(2)]
     written = query("SELECT xmin::text AS by FROM recall.activation ORDER BY memory_id")
-    assert (looks, memory.refresh_graph().protected) == ([1, 1], 1)
+    assert (looks, memory.maintenance.refresh_graph().protected) == ([1, 1], 1)
     assert query("SELECT xmin::text AS by FROM recall.activation ORDER BY memory_id") == written
 
 
@@ -85,7 +85,7 @@ def test_tenants_have_graphs_of_their_own(memory: Memory, query: Query) -> None:
 def test_few_are_enough_to_cut_where_the_tenant_says_so(memory: Memory, query: Query) -> None:
     remember_clusters(memory)
     query("INSERT INTO recall.setting VALUES ('acme', 'graph.min_cut', '4')")
-    assert memory.refresh_graph().protected == 0
+    assert memory.maintenance.refresh_graph().protected == 0
 
 
 def test_every_id_needs_a_cut_size(query: Query) -> None:

@@ -68,7 +68,7 @@ def fill(memory: Memory, query: Query) -> int:
     _use(memory)
     _plan(memory)
     for job in JOBS:
-        memory.run_job(job, now=NOW)
+        memory.jobs.run(job, now=NOW)
     query(
         "SELECT recall.replace_vectors('acme', ARRAY[recall.id_of(%s)], ARRAY[%s::halfvec])",
         (KEY, json.dumps(VECTOR)),
@@ -93,10 +93,10 @@ def _use(memory: Memory) -> None:
 def _plan(memory: Memory) -> None:
     """A plan that was applied and undone, and one that is open; both with it."""
     later = NOW + timedelta(days=4000)
-    undone = memory.plan_prune(now=later, max_share=1.0, grace_days=0.0).id
-    memory.apply_prune(undone, now=later)
-    memory.undo_prune(undone, now=later)
-    memory.plan_prune(now=later, max_share=1.0, grace_days=0.0)
+    undone = memory.prune.plan(now=later, max_share=1.0, grace_days=0.0).id
+    memory.prune.apply(undone, now=later)
+    memory.prune.undo(undone, now=later)
+    memory.prune.plan(now=later, max_share=1.0, grace_days=0.0)
 
 
 def import_conversation(memory: Memory, folder: Path) -> str:
@@ -115,17 +115,17 @@ def answers(memory: Memory) -> list[str]:
         lambda: memory.search("harbour", as_of=NOW, include_superseded=True, k=100, log=False),
         lambda: memory.search("hidden stone", explain=True, k=100, log=False),
         lambda: memory.context("harbour stone", k=100, log=False),
-        lambda: memory.neighbourhood("mira"),
+        lambda: memory.charts.neighbourhood("mira"),
         lambda: memory.get("waiting"),
-        lambda: [memory.prune_plan(plan.id) for plan in memory.prune_plans()],
-        lambda: [memory.job_runs(job) for job in JOBS],
-        lambda: memory.feedback(),
-        lambda: memory.feedback_qrels(),
-        lambda: memory.overview(["alive", "unused"], limit=100),
-        lambda: memory.verify(),
+        lambda: [memory.prune.get(plan.id) for plan in memory.prune.list()],
+        lambda: [memory.jobs.runs(job) for job in JOBS],
+        lambda: memory.feedback.report(),
+        lambda: memory.feedback.qrels(),
+        lambda: memory.charts.overview(["alive", "unused"], limit=100),
+        lambda: memory.maintenance.verify(),
         lambda: memory.status(),
         lambda: memory.keys_of(f"{MARK}source"),
-        lambda: memory.zones_as_of(NOW),
+        lambda: memory.history.zones(NOW),
     ]
     return [_told(read) for read in reads]
 

@@ -279,7 +279,7 @@ def test_remembering_what_was_forgotten_brings_it_back(memory: Memory, query: Qu
     assert [row["reason"] for row in archivals(query) if row["restored_at"] is None] == []
     assert [link.other for link in memory.get(first.id).links] == [other.id]
     assert query("SELECT count(*) FROM recall.access WHERE memory_id = %s", (first.id,)) == [{"count": 3}]
-    assert [check for check in memory.verify() if check.problems] == []
+    assert [check for check in memory.maintenance.verify() if check.problems] == []
 
 
 def test_a_text_without_a_key_is_remembered_anew(memory: Memory) -> None:

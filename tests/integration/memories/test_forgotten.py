@@ -47,7 +47,7 @@ def about(query: Query, number: int) -> set[str]:
 
 
 def clean(memory: Memory) -> bool:
-    return not any(check.problems for check in memory.verify())
+    return not any(check.problems for check in memory.maintenance.verify())
 
 
 def test_nothing_is_left_of_a_memory_that_was_everywhere(
@@ -72,17 +72,17 @@ def test_nothing_is_left_of_a_memory_that_was_everywhere(
     assert about(query, number) == set()
     assert clean(memory)
     for job in JOBS:
-        assert [outcome.error for outcome in memory.run_job(job, now=NOW)] == [None]
-    assert MARK not in repr([memory.job_runs(job) for job in JOBS])
+        assert [outcome.error for outcome in memory.jobs.run(job, now=NOW)] == [None]
+    assert MARK not in repr([memory.jobs.runs(job) for job in JOBS])
 
 
 def test_words_of_an_earlier_wording_go_when_words_are_counted_again(memory: Memory, query: Query) -> None:
     memory.remember(f"the {MARK}former harbour", key=KEY)
-    memory.run_job("statistics")
+    memory.jobs.run("statistics")
     memory.remember(f"the {MARK}later harbour", key=KEY)
     memory.forget(KEY, hard=True)
     assert places(query, MARK) == {"lexeme"}
-    memory.run_job("statistics")
+    memory.jobs.run("statistics")
     assert places(query, MARK) == set()
 
 
@@ -90,7 +90,7 @@ def test_what_others_hold_as_well_stays_theirs(memory: Memory, query: Query) -> 
     """A question stays its asker's; so do links and words that others have written."""
     memory.remember("the harbour contract", key=KEY, links=[DraftLink("nobody yet")])
     memory.remember("a contract elsewhere", key="other", links=[DraftLink(KEY), DraftLink("nobody yet")])
-    memory.run_job("statistics")
+    memory.jobs.run("statistics")
     shown = memory.search(f"harbour contract {MARK}")
 
     memory.forget(KEY, hard=True)
@@ -105,8 +105,8 @@ def test_what_others_hold_as_well_stays_theirs(memory: Memory, query: Query) -> 
     assert "contract" in words
     assert "harbour" not in words
     # What was asked goes by the setting that keeps it.
-    memory.configure("search.log_days", 0)
-    memory.run_job("expire")
+    memory.settings.set("search.log_days", 0)
+    memory.jobs.run("expire")
     assert query("SELECT FROM recall.search_log") == []
     assert clean(memory)
 
@@ -115,7 +115,7 @@ def test_a_turn_is_taken_out_of_the_context_of_the_next(memory: Memory, query: Q
     key = import_conversation(memory, tmp_path)
     following = memory.get("talk/3").id
     assert MARK in memory.get(following).context
-    memory.run_job("statistics")
+    memory.jobs.run("statistics")
 
     memory.forget(key, hard=True)
 
@@ -180,12 +180,12 @@ def test_what_held_the_graph_together_can_go(memory: Memory, query: Query) -> No
     protected = (
         "SELECT m.key FROM recall.memory m JOIN recall.activation a ON a.memory_id = m.id WHERE protected"
     )
-    memory.refresh_graph()
+    memory.maintenance.refresh_graph()
     assert {"key": "middle"} in query(protected)
 
     memory.forget("middle", hard=True)
 
-    memory.refresh_graph()
+    memory.maintenance.refresh_graph()
     assert query(protected) == []
     assert clean(memory)
 
@@ -197,18 +197,18 @@ def test_an_open_plan_goes_on_without_it(memory: Memory, query: Query, undo: boo
         [Draft(f"the {MARK} note {n}", key=f"k{n}", layer="activity", occurred_at=OLD) for n in range(4)],
         now=OLD,
     )
-    plan = memory.plan_prune(now=later, max_share=1.0, grace_days=0.0)
+    plan = memory.prune.plan(now=later, max_share=1.0, grace_days=0.0)
     assert len(plan.items) == 4
     memory.forget("k1", hard=True, now=later)
-    assert len(memory.prune_plan(plan.id).items) == 3
+    assert len(memory.prune.get(plan.id).items) == 3
     assert clean(memory)
 
-    done = memory.apply_prune(plan.id, now=later)
+    done = memory.prune.apply(plan.id, now=later)
     assert len(done.archived) == 3
     memory.forget("k2", hard=True, now=later)  # archived by the plan
     assert clean(memory)
     if undo:
-        assert memory.undo_prune(plan.id, now=later).restored == 2
+        assert memory.prune.undo(plan.id, now=later).restored == 2
         assert clean(memory)
 
 

@@ -15,9 +15,9 @@ import pytest
 from psycopg.rows import dict_row
 
 from pgrecall import Draft, EmbedderError, EmbedderMismatch, InvalidInput, Memory, MemoryNotFound, Problem
+from pgrecall.client.import_batches import content_hash
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings
-from pgrecall.workflows import content_hash
 from tests.conftest import Query
 from tests.waiting import PATIENCE, blocked
 

@@ -1,19 +1,17 @@
-"""Vaults of old notes, and flows driven over a test's own connection."""
+"""Vaults of old notes, and what a job works with over a test's own connection."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import networkx as nx
 
-from pgrecall.operations import Operation
-from pgrecall.workflows import Flow, Tools
+from pgrecall.jobs.job import JobContext, Task
+from pgrecall.operations.operation import Operation
 from tests.conftest import NOW, Query
-
-T = TypeVar("T")
 
 LONG_AGO = NOW - timedelta(days=400)
 
@@ -94,19 +92,19 @@ def archived(sql: Query, *, tenant: str = "acme") -> set[int]:
     return {row["id"] for row in rows}
 
 
-def drive(sql: Query, flow: Flow[T], *, tenant: str = "acme") -> T:
-    """Performs a flow of operations over the test's connection, as a client does over its own."""
-    answer: Any = None
-    while True:
-        try:
-            step = flow.send(answer)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-        if isinstance(step, Operation):
-            answer = step.read(sql(step.sql, step.parameters, tenant=tenant))
-        else:
-            answer = Tools().answer(step)
+class OwnSession:
+    """The test's own connection, where a job has one."""
+
+    def __init__(self, sql: Query) -> None:
+        self._sql = sql
+
+    def fetch(self, call: Operation[Any], *, tenant: str) -> list[dict[str, Any]]:
+        return self._sql(call.sql, call.parameters, tenant=tenant)
+
+
+def job_context(sql: Query, *, tenant: str = "acme") -> JobContext:
+    """What a job is given to work with, over the test's own connection."""
+    return JobContext(tenant, OwnSession(sql), Task())  # type: ignore[arg-type]
 
 
 def link_graph(sql: Query, *, tenant: str = "acme") -> nx.Graph[int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.models.search import VitalityMode
 from pgrecall.search.embed.embedder import HashEmbedder

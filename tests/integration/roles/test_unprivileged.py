@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import psycopg
@@ -56,7 +57,7 @@ def log_in(database_url: str) -> Iterator[LogIn]:
 def test_a_role_may_be_kept_out_of_the_log_by_many_at_once(log_in: LogIn, database_url: str) -> None:
     """As where programs start their first clients of an embedded server together."""
     reader = log_in("reader")
-    role = reader.caller().role
+    role = reader.service.caller().role
     barrier = threading.Barrier(6)
 
     def say(_: int) -> None:
@@ -75,7 +76,7 @@ def test_a_worker_does_everything_as_a_superuser_would(
     log_in: LogIn, server: EmbeddedServer, template: str
 ) -> None:
     def answers(client: Memory) -> list[Any]:
-        return [timeless(getattr(client, call.name)(*call.positional, **call.named)) for call in CALLS]
+        return [timeless(attrgetter(call.name)(client)(*call.positional, **call.named)) for call in CALLS]
 
     worker = log_in("worker")
     for url in _database(server, template):
@@ -91,24 +92,24 @@ def test_a_worker_runs_the_jobs_of_all_tenants(log_in: LogIn) -> None:
     for tenant in ("acme", "globex"):
         worker.for_tenant(tenant).remember("The harbour opens")
     for job in ("fold", "vitality", "graph", "statistics", "expire", "prune", "verify", "embed"):
-        outcomes = worker.run_job(job, all_tenants=True)
+        outcomes = worker.jobs.run(job, all_tenants=True)
         assert [(run.tenant, run.state) for run in outcomes] == [("acme", "done"), ("globex", "done")], job
-    assert [run.state for run in worker.run_job("partitions")] == ["done"]
+    assert [run.state for run in worker.jobs.run("partitions")] == ["done"]
 
 
 def test_a_bound_worker_runs_the_jobs_of_its_tenant_alone(log_in: LogIn) -> None:
     for tenant in ("acme", "globex"):
         log_in("app").for_tenant(tenant).remember("The harbour opens")
     bound = log_in("worker", "acme")
-    assert [run.tenant for run in bound.run_job("statistics", all_tenants=True)] == ["acme"]
-    [refused] = bound.run_job("partitions")
+    assert [run.tenant for run in bound.jobs.run("statistics", all_tenants=True)] == ["acme"]
+    [refused] = bound.jobs.run("partitions")
     assert (refused.state, "that concerns all tenants" in str(refused.error)) == ("failed", True)
 
 
 def test_an_app_runs_no_jobs_and_a_reader_changes_nothing(log_in: LogIn) -> None:
     app, reader = log_in("app"), log_in("reader", "acme")
     app.remember("The harbour opens", key="harbour")
-    [refused] = app.run_job("statistics")
+    [refused] = app.jobs.run("statistics")
     assert (refused.state, "permission denied" in str(refused.error)) == ("failed", True)
     assert reader.get("harbour").body == "The harbour opens"
     assert reader.search("harbour", log=False).hits[0].key == "harbour"
@@ -116,7 +117,7 @@ def test_an_app_runs_no_jobs_and_a_reader_changes_nothing(log_in: LogIn) -> None
         lambda: reader.remember("No"),
         lambda: reader.forget("harbour"),
         lambda: reader.search("harbour"),
-        lambda: reader.configure("prune.grace_days", 1.0),
+        lambda: reader.settings.set("prune.grace_days", 1.0),
     ):
         with pytest.raises(DatabaseUnsuitable, match="permission denied"):
             change()

@@ -174,12 +174,12 @@ def test_no_column_keeps_what_pg_upgrade_refuses(query: Query) -> None:
 
 def test_the_client_tells_and_changes_the_language(memory: Memory) -> None:
     memory.remember(SONG)
-    known = memory.languages()
+    known = memory.settings.languages()
     assert isinstance(known, Languages)
     assert (known.language, known.accents_off) == ("english", True)
     assert {"english", "simple", "spanish"} <= set(known.available)
-    assert memory.set_language("spanish") == 1
-    assert memory.languages().language == "spanish"
+    assert memory.settings.set_language("spanish") == 1
+    assert memory.settings.languages().language == "spanish"
     assert (memory.status().language, memory.status().accents_off) == ("spanish", True)
     assert memory.search(SUNG).hits[0].body == SONG
 
@@ -187,5 +187,5 @@ def test_the_client_tells_and_changes_the_language(memory: Memory) -> None:
 @pytest.mark.parametrize("name", ["klingon", "", "a\0b", "\ud800"])
 def test_the_client_refuses_a_language_that_is_not_there(memory: Memory, name: str) -> None:
     with pytest.raises(InvalidInput):
-        memory.set_language(name)
-    assert memory.languages().language == "english"
+        memory.settings.set_language(name)
+    assert memory.settings.languages().language == "english"

@@ -96,7 +96,7 @@ def test_a_question_finds_the_same_memory_in_either_language(bilingual: Memory) 
 
 def test_memories_in_two_languages_are_found_by_either(bilingual: Memory) -> None:
     with bilingual as memory:
-        memory.set_language("spanish")
+        memory.settings.set_language("spanish")
         memory.remember("El capitán duerme en el faro", key="spanish")
         memory.remember("The captain sleeps at the lighthouse", key="english")
         memory.remember("La hermana repara la bomba", key="other")

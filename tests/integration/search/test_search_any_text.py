@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from tests.conftest import Query
 from tests.integration.search.search_tools import count_words, idf, keys, law, remember, search, vector

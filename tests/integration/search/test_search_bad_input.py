@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from tests.conftest import DIMENSIONS, Query

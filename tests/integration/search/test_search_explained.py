@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from pgrecall.errors import EmbedderError
 from pgrecall.search.embed.embedder import HashEmbedder, Vectors
 from pgrecall.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from tests.conftest import NOW, Query
 from tests.integration.search.search_tools import DAY, keys, remember, search, vector
 

@@ -68,10 +68,10 @@ def test_the_job_drops_them_also_where_nothing_is_remembered(memory: Memory, que
     assert memory.context("anything").hits == ()
     assert kept(query) == ["anything"]
     assert [row["t"] for row in query("SELECT t FROM recall.tenants() t")] == ["acme"]
-    [outcome] = memory.run_job("expire", all_tenants=True)
+    [outcome] = memory.jobs.run("expire", all_tenants=True)
     assert (outcome.state, dict(outcome.counts)) == ("done", {})
     query("UPDATE recall.search_log SET at = at - interval '91 days'")
-    [outcome] = memory.run_job("expire", all_tenants=True)
+    [outcome] = memory.jobs.run("expire", all_tenants=True)
     assert (outcome.state, dict(outcome.counts)) == ("done", {"searches": 1})
     assert kept(query) == []
 

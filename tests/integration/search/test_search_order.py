@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.client import Memory
+from pgrecall import Memory
 from tests.conftest import NOW, Query
 from tests.integration.search.search_tools import (
     DAY,
@@ -260,7 +260,7 @@ def test_layers_compare_once_their_medians_are_known(memory: Memory, query: Quer
         return [hit.key for hit in memory.search("harbour contract", vitality_weight=1, now=NOW).hits]
 
     assert order()[0] == "person"
-    memory.refresh_statistics(now=NOW)
+    memory.maintenance.refresh_statistics(now=NOW)
     [median] = query("SELECT base FROM recall.layer_median WHERE tenant = 'acme' AND layer = 'entity'")
     assert median["base"] == pytest.approx(memory.get("person", now=NOW).vitality.base)
     scores = {hit.key: hit.score - hit.relevance for hit in memory.search("harbour contract", now=NOW).hits}

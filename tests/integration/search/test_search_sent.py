@@ -11,7 +11,8 @@ import pytest
 
 from pgrecall import AsyncMemory, Memory, MemoryNotFound
 from pgrecall.models.search import SearchRequest
-from pgrecall.operations import Operation, find, search_and_log
+from pgrecall.operations.operation import Operation
+from pgrecall.operations.search import find, search_and_log
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query
@@ -88,7 +89,7 @@ def test_a_search_leaves_no_tenant_on_its_connection(settings: Settings) -> None
     with Memory(settings=replace(settings, pool_size=1), embedder=HashEmbedder(DIMENSIONS)) as memory:
         memory.remember("The harbour opens at six")
         assert memory.search("harbour").hits
-        assert not memory._run(left)
+        assert not memory._connection.execute(left)
 
 
 def test_tasks_of_many_tenants_share_one_connection(settings: Settings) -> None:

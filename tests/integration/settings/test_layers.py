@@ -24,7 +24,7 @@ def weights(memory: Memory) -> dict[str, float]:
     """The settings of vitality's terms in force, named as in Python."""
     return {
         setting.name.removeprefix("vitality."): setting.value
-        for setting in memory.tuning()
+        for setting in memory.settings.list()
         if setting.name.startswith("vitality.") and setting.name != "vitality.weight"
     }
 
@@ -35,10 +35,10 @@ def weights(memory: Memory) -> dict[str, float]:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_is_the_same_in_sql_and_python(memory: Memory, preset: Preset) -> None:
     expected = PRESETS[preset]
-    memory.use_preset(preset)
-    assert {layer.name: layer.rates for layer in memory.layers()} == dict(expected.layers)
+    memory.layers.use_preset(preset)
+    assert {layer.name: layer.rates for layer in memory.layers.list()} == dict(expected.layers)
     assert weights(memory) == dataclasses.asdict(expected.weights)
-    assert {layer.source for layer in memory.layers()} == {"tenant"}
+    assert {layer.source for layer in memory.layers.list()} == {"tenant"}
 
 
 def test_sql_knows_the_presets_of_python_and_no_others(sql: Query) -> None:
@@ -48,18 +48,18 @@ def test_sql_knows_the_presets_of_python_and_no_others(sql: Query) -> None:
 
 def test_what_ships_is_the_default_preset(memory: Memory) -> None:
     expected = PRESETS["default"]
-    assert {layer.name: layer.rates for layer in memory.layers()} == dict(expected.layers)
-    assert {layer.source for layer in memory.layers()} == {"database"}
+    assert {layer.name: layer.rates for layer in memory.layers.list()} == dict(expected.layers)
+    assert {layer.source for layer in memory.layers.list()} == {"database"}
     assert weights(memory) == dataclasses.asdict(expected.weights)
 
 
 def test_one_preset_leaves_nothing_of_another_behind(memory: Memory) -> None:
-    before = {layer.name: layer.rates for layer in memory.layers()}, weights(memory)
-    memory.set_layer("knowledge", active=0.9)
-    memory.use_preset("seed")
+    before = {layer.name: layer.rates for layer in memory.layers.list()}, weights(memory)
+    memory.layers.set("knowledge", active=0.9)
+    memory.layers.use_preset("seed")
     assert weights(memory)["revival_days"] == 14
-    memory.use_preset("default")
-    assert ({layer.name: layer.rates for layer in memory.layers()}, weights(memory)) == before
+    memory.layers.use_preset("default")
+    assert ({layer.name: layer.rates for layer in memory.layers.list()}, weights(memory)) == before
 
 
 def test_a_preset_retunes_memories_and_leaves_other_layers_alone(sql: Query) -> None:
@@ -74,28 +74,28 @@ def test_a_preset_retunes_memories_and_leaves_other_layers_alone(sql: Query) -> 
 
 
 def test_an_unknown_preset_changes_nothing(memory: Memory) -> None:
-    before = memory.layers(), memory.tuning()
+    before = memory.layers.list(), memory.settings.list()
     with pytest.raises(
         InvalidInput, match=r"^There is no preset 'fast'\. There are calibrated, default, seed\.$"
     ):
-        memory.use_preset("fast")  # type: ignore[arg-type]
-    assert (memory.layers(), memory.tuning()) == before
+        memory.layers.use_preset("fast")  # type: ignore[arg-type]
+    assert (memory.layers.list(), memory.settings.list()) == before
 
 
 # A layer of one's own
 
 
 def test_a_new_layer_has_the_defaults_for_what_is_not_given(memory: Memory) -> None:
-    assert memory.set_layer("code") == 0
-    [code] = [layer for layer in memory.layers() if layer.name == "code"]
+    assert memory.layers.set("code") == 0
+    [code] = [layer for layer in memory.layers.list() if layer.name == "code"]
     assert code == Layer("code", LayerRates(), "balanced", 0.0, "tenant")
     assert code.rates.zones == DEFAULT_ZONES
 
 
 def test_what_is_not_given_stays_as_it_applies(memory: Memory) -> None:
-    memory.set_layer("entity", stale=0.25)
-    memory.set_layer("entity", base_decay=0.4)
-    [entity] = [layer for layer in memory.layers() if layer.name == "entity"]
+    memory.layers.set("entity", stale=0.25)
+    memory.layers.set("entity", base_decay=0.4)
+    [entity] = [layer for layer in memory.layers.list() if layer.name == "entity"]
     assert entity.rates == LayerRates(0.1, "clock", 0.4, 2.0, ZoneThresholds(0.6, 0.25, 0.1))
     assert (entity.profile, entity.source) == ("identity", "tenant")
 
@@ -167,7 +167,7 @@ def test_thresholds_hold_at_once(sql: Query, now: datetime) -> None:
 
 
 def test_a_layer_of_ones_own_works_everywhere(memory: Memory, query: Query, now: datetime) -> None:
-    memory.set_layer("code", **OWN)
+    memory.layers.set("code", **OWN)
     born = now - timedelta(days=40)
     for place in range(3):
         memory.remember(f"the tide table, part {place}", key=f"t{place}", layer="code", occurred_at=born)
@@ -182,17 +182,17 @@ def test_a_layer_of_ones_own_works_everywhere(memory: Memory, query: Query, now:
     assert (found[0].key, found[0].layer) == ("t0", "code")
     assert {hit.key for hit in found} == {"t0", "t1", "t2"}
 
-    memory.refresh_statistics(now=now)
-    [code] = [layer for layer in memory.layers() if layer.name == "code"]
+    memory.maintenance.refresh_statistics(now=now)
+    [code] = [layer for layer in memory.layers.list() if layer.name == "code"]
     bases = sorted(memory.get(f"t{place}", now=now).vitality.base for place in range(3))
     assert code.median_base == pytest.approx(bases[1])
     [held] = [layer for layer in memory.status(now=now).layers if layer.layer == "code"]
     assert (held.memories, held.zones) == (3, {"stale": 1, "fading": 2})
-    assert [layer for layer in memory.zones_as_of(now) if layer.layer == "code"] == [held]
-    assert memory.vitality_as_of("t0", now) == told
-    before_use = memory.vitality_as_of("t0", now - timedelta(days=3))
+    assert [layer for layer in memory.history.zones(now) if layer.layer == "code"] == [held]
+    assert memory.history.vitality("t0", now) == told
+    before_use = memory.history.vitality("t0", now - timedelta(days=3))
     assert (before_use.accesses, before_use.zone) == (1, "fading")
-    assert [outcome.state for outcome in memory.run_job("vitality", now=now)] == ["done"]
+    assert [outcome.state for outcome in memory.jobs.run("vitality", now=now)] == ["done"]
     assert state(query, memory.get("t0").id)["vitality"] == pytest.approx(told.vitality)
 
 
@@ -209,12 +209,12 @@ def test_a_layer_of_ones_own_is_pruned_by_its_own_thresholds(sql: Query) -> None
 
 def test_dropping_a_layer_brings_the_databases_back(memory: Memory, query: Query) -> None:
     stored = memory.remember("a", layer="entity").id
-    memory.set_layer("entity", metabolic_rate=7, active=0.7)
+    memory.layers.set("entity", metabolic_rate=7, active=0.7)
     assert pace(query, stored) == (7, 0.5)
-    assert memory.drop_layer("entity")
+    assert memory.layers.drop("entity")
     assert pace(query, stored) == (0.1, 0.5)
-    assert {layer.name: layer.rates for layer in memory.layers()} == dict(PRESETS["default"].layers)
-    assert not memory.drop_layer("entity")
+    assert {layer.name: layer.rates for layer in memory.layers.list()} == dict(PRESETS["default"].layers)
+    assert not memory.layers.drop("entity")
 
 
 def test_a_layer_that_memories_need_cannot_be_dropped(sql: Query) -> None:

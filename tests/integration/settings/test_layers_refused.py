@@ -100,8 +100,8 @@ def test_a_wrong_layer_is_refused_whole(sql: Query, fields: dict[str, Any], sent
 def test_text_that_cannot_be_stored_is_refused_by_the_client(memory: Memory, field: dict[str, Any]) -> None:
     name = "code" if field else "co\0de"
     with pytest.raises(InvalidInput, match=r"of the layer (holds a NUL character|is not valid Unicode)"):
-        memory.set_layer(name, **field)
-    assert len(memory.layers()) == 4
+        memory.layers.set(name, **field)
+    assert len(memory.layers.list()) == 4
 
 
 NUMBERS = st.one_of(

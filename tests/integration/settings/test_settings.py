@@ -14,7 +14,7 @@ pytestmark = pytest.mark.in_turns
 
 
 def setting(memory: Memory, name: str) -> Setting:
-    return next(found for found in memory.tuning() if found.name == name)
+    return next(found for found in memory.settings.list() if found.name == name)
 
 
 def test_settings_say_what_is_in_force_and_whose_it_is(memory: Memory, query: Query) -> None:
@@ -22,9 +22,9 @@ def test_settings_say_what_is_in_force_and_whose_it_is(memory: Memory, query: Qu
     assert (setting(memory, name).value, setting(memory, name).source) == (30, "default")
     query("INSERT INTO recall.setting (tenant, name, value) VALUES ('*', %s, '20')", (name,))
     assert (setting(memory, name).value, setting(memory, name).source) == (20, "database")
-    memory.configure(name, 12.5)
+    memory.settings.set(name, 12.5)
     assert (setting(memory, name).value, setting(memory, name).source) == (12.5, "tenant")
-    memory.configure(name, None)
+    memory.settings.reset(name)
     assert (setting(memory, name).value, setting(memory, name).source) == (20, "database")
     assert (setting(memory, name).default, setting(memory, name).low, setting(memory, name).high) == (
         30,
@@ -34,7 +34,7 @@ def test_settings_say_what_is_in_force_and_whose_it_is(memory: Memory, query: Qu
 
 
 def test_every_setting_is_within_its_own_bounds_and_says_what_it_is(memory: Memory) -> None:
-    found = memory.tuning()
+    found = memory.settings.list()
     assert [each.name for each in found] == sorted(each.name for each in found)
     for each in found:
         assert each.low <= each.default <= each.high
@@ -42,7 +42,7 @@ def test_every_setting_is_within_its_own_bounds_and_says_what_it_is(memory: Memo
 
 
 def test_a_setting_is_its_tenants_alone(memory: Memory, query: Query) -> None:
-    memory.configure("graph.min_cut", 5)
+    memory.settings.set("graph.min_cut", 5)
     ask = "SELECT value FROM recall.settings() WHERE name = 'graph.min_cut'"
     assert query(ask, tenant="other") == [{"value": 3}]
     assert query(ask) == [{"value": 5}]
@@ -54,7 +54,7 @@ def test_a_weight_of_vitality_counts_at_once(memory: Memory, now: datetime) -> N
     memory.remember("b", key="b", occurred_at=old)
     memory.link("b", "a", now=now - timedelta(days=1))
     before = memory.get("a", now=now).vitality
-    memory.configure("vitality.revival_weight", 0)
+    memory.settings.set("vitality.revival_weight", 0)
     after = memory.get("a", now=now).vitality
     assert (before.revival > 0.5, after.revival) == (True, 0)
     assert after.recent == before.recent
@@ -74,8 +74,8 @@ def test_a_weight_of_vitality_counts_at_once(memory: Memory, now: datetime) -> N
     ],
 )
 def test_a_wrong_setting_changes_nothing(memory: Memory, name: str, value: float, sentence: str) -> None:
-    before = memory.tuning()
+    before = memory.settings.list()
     with pytest.raises(InvalidInput) as caught:
-        memory.configure(name, value)
+        memory.settings.set(name, value)
     assert caught.value.message == sentence
-    assert memory.tuning() == before
+    assert memory.settings.list() == before

@@ -32,10 +32,10 @@ from pgrecall.models.charts import (
     Neighbourhood,
     VitalityCounts,
     VitalityPoint,
+    ZoneShare,
 )
 from pgrecall.models.maintenance import LayerStatus
 from pgrecall.models.memories import StoredMemory
-from pgrecall.models.overview import ZoneShare
 from pgrecall.models.search import Hit
 from pgrecall.vitality.parameters import DEFAULT_ZONES, ZoneThresholds
 from tests.unit.faces.chart_tools import dots, frame, of_class, parsed, places, words

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
 from pgrecall.models.access import Access
-from pgrecall.models.maintenance import Problem
+from pgrecall.models.imports import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
 Write = Callable[..., Path]

@@ -1,8 +1,9 @@
-"""Jobs without a database: the flows of the catalogue, answered by hand, and how runs are told."""
+"""Jobs without a database: those of the catalogue, their steps answered by hand, and the line of a run."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,71 +12,81 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall import InvalidInput
-from pgrecall.jobs.catalogue import JOBS, job_named
+from pgrecall.jobs.catalogue import JOBS, job_named, state_of
+from pgrecall.jobs.job import JobContext, Stopped, Task
 from pgrecall.jobs.runner import line_of
-from pgrecall.jobs.status import state_of
-from pgrecall.jobs.steps import JobFlow, Progress, Task
 from pgrecall.jobs.worker import LONGEST_TICK, tick_of
 from pgrecall.models.jobs import JobOutcome, JobRun
-from pgrecall.operations import Operation
 from pgrecall.operations.jobs import JobRow
+from pgrecall.operations.operation import Operation
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
 
-def drive(flow: JobFlow, *answers: Any) -> tuple[list[str], Progress]:
-    """What a flow asks for when it is answered so, and the sum of its progress."""
-    left, asked = list(answers), []
-    done, counts = 0, {}
-    answer: Any = None
-    while True:
-        try:
-            step = flow.send(answer)
-        except StopIteration:
-            assert left == []
-            return asked, Progress(done, counts)
-        if isinstance(step, Progress):
-            done, answer = done + step.done, None
-            counts = {name: counts.get(name, 0) + count for name, count in step.counts.items()}
-        else:
-            assert isinstance(step, Operation)
-            asked.append(step.sql.split("recall.")[1].split("(")[0] + f" {step.parameters.get('limit', '')}")
-            answer = left.pop(0)
+class Answers:
+    """A connection that answers each step with the next of these, and remembers what it was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.left = list(answers)
+        self.asked: list[Operation[Any]] = []
+
+    def fetch(self, call: Operation[Any], *, tenant: str) -> Any:
+        assert tenant == "acme"
+        self.asked.append(call)
+        # What a step reads of its rows is one column, whatever that is called.
+        return [defaultdict(lambda: self.left.pop(0))]
+
+    @property
+    def names(self) -> list[str]:
+        """The functions that were called, with their limits."""
+        return [
+            call.sql.split("recall.")[1].split("(")[0] + f" {call.parameters.get('limit', '')}".rstrip()
+            for call in self.asked
+        ]
+
+
+def run(job: str, session: Answers, task: Task | None = None) -> JobContext:
+    """What a job has done once its steps were answered so."""
+    context = JobContext("acme", session, task or Task())  # type: ignore[arg-type]
+    job_named(job).run(context)
+    assert session.left == []
+    return context
 
 
 def test_fold_goes_on_until_nothing_is_left() -> None:
-    asked, progress = drive(job_named("fold").flow(Task()), 1000, 1000, 7, 0)
-    assert asked == ["fold_accesses 100000"] * 4
-    assert progress == Progress(2007, {"folded": 2007})
+    session = Answers(1000, 1000, 7, 0)
+    context = run("fold", session)
+    assert session.names == ["fold_accesses 100000"] * 4
+    assert (context.done, context.counts) == (2007, {"folded": 2007})
 
 
 def test_a_smaller_batch_makes_smaller_steps() -> None:
-    asked, progress = drive(job_named("expire").flow(Task(batch=5)), 5, 2, 0, 3, 0)
-    assert asked == ["expire_memories 5"] * 3 + ["expire_searches 5"] * 2
-    assert progress.done == 10
+    session = Answers(5, 2, 0, 3, 0)
+    context = run("expire", session, Task(batch=5))
+    assert session.names == ["expire_memories 5"] * 3 + ["expire_searches 5"] * 2
+    assert context.done == 10
 
 
 def test_vitality_walks_by_id_and_then_takes_the_medians() -> None:
-    flow = job_named("vitality").flow(Task(batch=10))
-    first = next(flow)
-    assert isinstance(first, Operation)
-    assert first.parameters["after"] == 0
-    assert isinstance(flow.send(40), Progress)
-    second = flow.send(None)
-    assert isinstance(second, Operation)
-    assert second.parameters["after"] == 40
-    last = flow.send(None)
-    assert isinstance(last, Operation)
-    assert "refresh_medians" in last.sql
-    with pytest.raises(StopIteration):
-        flow.send(None)
+    session = Answers(40, None)
+    run("vitality", session, Task(batch=10))
+    assert session.names == ["refresh_vitality 10", "refresh_vitality 10", "refresh_medians"]
+    assert [call.parameters["after"] for call in session.asked[:2]] == [0, 40]
 
 
 def test_the_moment_given_reaches_the_steps() -> None:
-    for name in ("vitality", "expire", "partitions"):
-        step = next(job_named(name).flow(Task(now=NOW)))
-        assert isinstance(step, Operation)
-        assert step.parameters["now"] == NOW
+    for job, answers in (("vitality", [None]), ("expire", [0, 0]), ("partitions", [1])):
+        session = Answers(*answers)
+        run(job, session, Task(now=NOW))
+        assert [call.parameters["now"] for call in session.asked] == [NOW] * len(session.asked)
+
+
+def test_no_step_begins_once_a_run_is_asked_to_stop() -> None:
+    session, task = Answers(5), Task()
+    task.stop.set()
+    with pytest.raises(Stopped):
+        run("fold", session, task)
+    assert session.asked == []
 
 
 def test_every_job_has_a_name_of_its_own_and_a_sentence() -> None:

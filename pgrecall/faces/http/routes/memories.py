@@ -140,14 +140,14 @@ async def vitality(
 ) -> VitalityTerms:
     """Return the terms of a memory's vitality, now or at a time in the past."""
     return (
-        (await memory.get(reference)).vitality if at is None else await memory.vitality_as_of(reference, at)
+        (await memory.get(reference)).vitality if at is None else await memory.history.vitality(reference, at)
     )
 
 
 @router.get("/history/zones", response_model=response_list(LayerStatus), tags=["history"])
 async def zones(memory: TenantMemory, at: Timestamp) -> tuple[LayerStatus, ...]:
     """Count the memories of each layer in each zone at a time in the past."""
-    return await memory.zones_as_of(at)
+    return await memory.history.zones(at)
 
 
 @router.put("/pins/{memory:path}", response_model=response_model(Changed), tags=["memories"])

@@ -22,7 +22,7 @@ async def plan_prune(
     memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(PruneRequest)]
 ) -> PrunePlan:
     """Plan what to archive, with the reasons and the effect on links. Nothing is archived yet."""
-    return await memory.plan_prune(**bounds)
+    return await memory.prune.plan(**bounds)
 
 
 @router.get("/plans", response_model=response_list(PlanSummary))
@@ -30,22 +30,22 @@ async def prune_plans(
     memory: TenantMemory, limit: Annotated[int, Query(ge=1, le=1000)] = 20
 ) -> tuple[PlanSummary, ...]:
     """List plans, newest first."""
-    return await memory.prune_plans(limit=limit)
+    return await memory.prune.list(limit=limit)
 
 
 @router.get("/plans/{plan}", response_model=response_model(PrunePlan))
 async def prune_plan(memory: TenantMemory, plan: PlanId) -> PrunePlan:
     """Return a plan with all its items."""
-    return await memory.prune_plan(plan)
+    return await memory.prune.get(plan)
 
 
 @router.post("/plans/{plan}/apply", response_model=response_model(PruneOutcome))
 async def apply_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PruneOutcome:
     """Archive the memories of a plan, except those accessed, linked or pinned since."""
-    return await memory.apply_prune(plan, now=now)
+    return await memory.prune.apply(plan, now=now)
 
 
 @router.post("/plans/{plan}/undo", response_model=response_model(PruneUndone))
 async def undo_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PruneUndone:
     """Restore the memories that a plan archived."""
-    return await memory.undo_prune(plan, now=now)
+    return await memory.prune.undo(plan, now=now)

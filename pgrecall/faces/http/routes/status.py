@@ -29,13 +29,13 @@ async def status(memory: TenantMemory, now: OptionalTimestamp = None) -> Status:
 @router.get("/maintenance/verify", response_model=response_list(Check), tags=["status"])
 async def verify(memory: TenantMemory, now: OptionalTimestamp = None) -> tuple[Check, ...]:
     """Check every invariant of this tenant's data; changes nothing."""
-    return await memory.verify(now=now)
+    return await memory.maintenance.verify(now=now)
 
 
 @router.get("/jobs", response_model=response_list(JobStatus), tags=["jobs"])
 async def jobs(memory: TenantMemory, now: OptionalTimestamp = None) -> tuple[JobStatus, ...]:
     """List all jobs with their interval, state and last run."""
-    return await memory.jobs(now=now)
+    return await memory.jobs.list(now=now)
 
 
 @router.get("/jobs/runs", response_model=response_list(JobRun), tags=["jobs"])
@@ -45,7 +45,7 @@ async def job_runs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> tuple[JobRun, ...]:
     """List job runs for this tenant and for the whole database, newest first."""
-    return await memory.job_runs(name, limit=limit)
+    return await memory.jobs.runs(name, limit=limit)
 
 
 @probe_router.get("/healthz", response_class=JSONResponse)

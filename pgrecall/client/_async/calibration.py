@@ -1,0 +1,114 @@
+"""From judged queries to coefficients: search for each, fit, compare, and store what predicts better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.search import search
+from pgrecall.client.calibration_subject import (
+    RERANK_SECONDS,
+    FitRequest,
+    Subject,
+    assess,
+    describe,
+    plain,
+    relevance_subject,
+    rerank_subject,
+    reranked_rows,
+)
+from pgrecall.errors import EmbedderError, InvalidInput
+from pgrecall.importers.qrels import read_qrels
+from pgrecall.models.calibration import Calibration, JudgedQuery
+from pgrecall.models.search import Hit, SearchRequest, SearchResult
+from pgrecall.operations import calibration
+from pgrecall.operations.layers import settings
+from pgrecall.operations.service import status
+from pgrecall.search.calibration.examples import JudgedCandidates
+from pgrecall.search.calibration.fitting import require_calibration
+
+
+async def fit(connection: AsyncConnection, request: FitRequest) -> Calibration:
+    """Fits what the request asks for, and stores it as the request says."""
+    if request.dry_run and request.force:
+        raise InvalidInput("A dry run stores nothing, and force stores.", hint="Give one of them.")
+    require_calibration()
+    qrels = request.qrels
+    judged = await connection.run(partial(read_qrels, qrels)) if isinstance(qrels, Path) else qrels
+    space = await _vector_space(connection)
+    subject = await _subject(connection, request)
+    done = await _fitted(connection, subject, judged, request)
+    if done.stored and request.reranker:
+        store = calibration.store_rerank_model(done.name, done.coefficients, describe(done))
+        await connection.execute(store)
+    elif done.stored:
+        store = calibration.store_relevance_model(done.name, space, done.coefficients, describe(done))
+        await connection.execute(store)
+    return done
+
+
+async def _vector_space(connection: AsyncConnection) -> str | None:
+    """The embedder of this database, which must be the one that embeds the questions."""
+    state = await connection.execute(status(None))
+    known = state.embedder
+    if known is not None and known != connection.embedder_name:
+        raise InvalidInput(
+            f"The memories are embedded with {known}, "
+            f"and questions with {connection.embedder_name or 'nothing'}.",
+            hint="Calibrate with the embedder that searches use.",
+        )
+    return known
+
+
+async def _subject(connection: AsyncConnection, request: FitRequest) -> Subject:
+    """What is fitted, with the coefficients that are in force now."""
+    if request.reranker:
+        if connection.reranker is None:
+            raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")
+        readings = await connection.execute(calibration.rerank_models())
+        return rerank_subject(connection.reranker.name, request.profile, readings)
+    models = await connection.execute(calibration.relevance_models(request.profile))
+    tuned = {setting.name: setting.value for setting in await connection.execute(settings())}
+    return relevance_subject(request.profile, models, tuned["search.author_weight"])
+
+
+async def _fitted(
+    connection: AsyncConnection, subject: Subject, judged: Sequence[JudgedQuery], request: FitRequest
+) -> Calibration:
+    """Coefficients fitted to the candidates of all questions that have words."""
+    candidates, left_out = JudgedCandidates(), 0
+    for entry in judged:
+        if entry.question.asked:
+            candidates.add(entry, await _rows(connection, subject, entry.question))
+        else:
+            left_out += 1
+        request.progress(1)
+    done = await connection.run(lambda: assess(subject, candidates.examples()))
+    stored = request.force or (done.better and not request.dry_run)
+    return replace(done, missed=candidates.missed, left_out=left_out, stored=stored)
+
+
+async def _rows(
+    connection: AsyncConnection, subject: Subject, question: SearchRequest
+) -> list[tuple[Hit, list[float]]]:
+    """The candidates of a question, each with its row of the design."""
+    request = plain(question, subject.profile)
+    result = await _answer(connection, request)
+    if subject.fitted == "relevance":
+        return [(hit, subject.row(hit.explanation["relevance"])) for hit in result.hits]
+    reread = await _answer(connection, replace(request, rerank=True, deadline=RERANK_SECONDS))
+    return reranked_rows(result, reread, question.query)
+
+
+async def _answer(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
+    """The result of a search that went by meaning, where there is an embedder."""
+    result = await search(connection, request)
+    for step in result.skipped:
+        if connection.embedder is not None and step.startswith("meaning"):
+            raise EmbedderError(
+                f"The question {request.query[:100]!r} was not embedded ({step}).", hint="Nothing was stored."
+            )
+    return result

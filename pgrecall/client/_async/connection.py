@@ -1,0 +1,150 @@
+"""A client's connection: SQL operations of one tenant, and the models, which work in threads."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Self, TypeVar
+
+from pgrecall.client.concurrency import AsyncLock, async_run, async_sleep
+from pgrecall.client.resources import Resources, require_tenant
+from pgrecall.database.async_pool import AsyncDatabase
+from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
+from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
+from pgrecall.search.rerank.reranker import Reranker, try_rerank
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
+
+T = TypeVar("T")
+
+PAUSES = (0.0, 0.1)
+"""Seconds at most before an operation is tried again, once for each; shortened at random."""
+
+
+@dataclass(slots=True)
+class _Opened:
+    """What a client has opened; its views see it too."""
+
+    database: AsyncDatabase | None = None
+    lock: AsyncLock = field(default_factory=AsyncLock)
+
+
+class AsyncConnection:
+    """What a client and its groups work with: a tenant, at most one session, and what all views share."""
+
+    def __init__(self, resources: Resources, tenant: str) -> None:
+        self.resources = resources
+        self.tenant = require_tenant(tenant)
+        self.session_id: str | None = None
+        self._opened = _Opened()
+        self._is_view = False
+
+    def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
+        """The same connection for another tenant, or within a session."""
+        view = copy(self)
+        view._is_view = True
+        view.tenant = self.tenant if tenant is None else require_tenant(tenant)
+        view.session_id = self.session_id if session_id is None else session_id
+        return view
+
+    @property
+    def embedder(self) -> Embedder | None:
+        return self.resources.embedder
+
+    @property
+    def embedder_name(self) -> str | None:
+        return self.resources.embedder.name if self.resources.embedder else None
+
+    @property
+    def reranker(self) -> Reranker | None:
+        return self.resources.reranker
+
+    @property
+    def database(self) -> AsyncDatabase:
+        """The open database.
+
+        Raises:
+            DatabaseUnavailable: the client was not opened.
+        """
+        if self._opened.database is None:
+            raise DatabaseUnavailable(
+                "This client is not open.", hint="Use `async with AsyncMemory(...)`, or await its open()."
+            )
+        return self._opened.database
+
+    def pool_figures(self) -> dict[str, int]:
+        """What the pool tells of itself; nothing before it is used."""
+        return {} if self._opened.database is None else self._opened.database.figures()
+
+    async def open(self) -> None:
+        """Finds or starts the database, once; a view opens nothing."""
+        async with self._opened.lock:
+            if not self._is_view and self._opened.database is None:
+                url = await self._found()
+                self._opened.database = AsyncDatabase(url, **self.resources.limits())
+
+    async def _found(self) -> str:
+        """The URL of the database. A server is never left half started, not even by a cancelled task."""
+        try:
+            return await async_run(self.resources.prepare, lambda: None)
+        except BaseException:
+            await async_run(self.resources.release_server)
+            raise
+
+    async def close(self) -> None:
+        """Closes connections and models; a view closes nothing."""
+        if not self._is_view:
+            if self._opened.database is not None:
+                await self._opened.database.close()
+            await async_run(self.resources.release)
+
+    async def execute(self, operation: Operation[T]) -> T:
+        """Executes an operation for the tenant in a transaction of its own.
+
+        It is tried again where the connection, a deadlock or an upgrade broke it off and repeating it does
+        no harm.
+        """
+        pauses = iter(PAUSES)
+        while True:
+            try:
+                return operation.read(await self.database.fetch(operation, tenant=self.tenant))
+            except DatabaseError as error:
+                pause = next(pauses, None) if may_repeat(error, operation) else None
+                if pause is None and was_lost(error) and not operation.repeatable:
+                    raise in_doubt(error) from error
+                if pause is None:
+                    raise
+                await async_sleep(random.uniform(0, pause))
+
+    async def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
+        """Does work that takes its time without Postgres; the event loop goes on meanwhile."""
+        return await async_run(work, give_up)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One vector a text.
+
+        Raises:
+            EmbedderError: the embedder failed, or returned something else.
+        """
+        assert self.embedder is not None  # the caller has looked
+        return await async_run(partial(embed_texts, self.embedder, texts))
+
+    async def rerank(
+        self, query: str, candidates: Sequence[RerankCandidate], deadline: float | None
+    ) -> RerankOutcome:
+        """What the reranker makes of all candidates within ``deadline`` seconds; a failure is an outcome."""
+        assert self.reranker is not None  # the caller has looked
+        top = len(candidates)
+        return await async_run(
+            partial(try_rerank, self.reranker, query, candidates, top_n=top, deadline=deadline)
+        )
+
+
+class AsyncGroup:
+    """A group of methods that share the connection of a client."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection

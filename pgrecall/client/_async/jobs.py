@@ -1,0 +1,161 @@
+"""``memory.jobs`` and ``memory.export``: what runs in a thread, over its own connections."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, BinaryIO
+
+from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client.export_file import Transfer, read_export, write_export
+from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
+from pgrecall.jobs.runner import Runner
+from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
+from pgrecall.operations import jobs
+from pgrecall.search.embed.embedder import Embedder
+
+if TYPE_CHECKING:
+    from pgrecall.models.export import Export
+
+
+class AsyncJobsGroup(AsyncGroup):
+    """Maintenance that a worker runs by itself, and that can be run by hand."""
+
+    async def run(
+        self,
+        name: str,
+        *,
+        all_tenants: bool = False,
+        now: datetime | None = None,
+        stop: Event | None = None,
+        progress: Callable[[str, int], None] = lambda *_: None,
+    ) -> builtins.list[JobOutcome]:
+        """Runs a job for this tenant, up to three times until it succeeds.
+
+        Args:
+            name: the job; :meth:`list` names them all.
+            all_tenants: run it for every tenant. Jobs of the whole database always do.
+            now: time to use instead of the database's clock for vitality and expiry.
+            stop: once set, the run ends after its current step.
+            progress: called with the tenant and how much is done, in the thread that does the work.
+
+        Returns:
+            The last outcome for each tenant it ran for.
+
+        Raises:
+            InvalidInput: there is no job of this name.
+        """
+        job = job_named(name)
+        runner = self.runner(stop=stop, progress=progress)
+        tenant = None if all_tenants else self._connection.tenant
+
+        def work() -> builtins.list[JobOutcome]:
+            return runner.sweep(job, runner.targets(job, tenant), now=now)
+
+        def give_up() -> None:
+            runner.stop.set()
+            runner.cancel()
+
+        return await self._connection.run(work, give_up)
+
+    async def list(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
+        """Lists every job with its interval, its newest run, and its state."""
+        return job_statuses(await self._connection.execute(states_of_jobs(now)))
+
+    async def runs(self, name: str | None = None, *, limit: int = 20) -> tuple[JobRun, ...]:
+        """Lists the newest runs for this tenant and for the whole database, newest first.
+
+        Args:
+            name: of this job only.
+            limit: runs at most.
+
+        Raises:
+            InvalidInput: there is no job of this name.
+        """
+        job = job_named(name).name if name is not None else None
+        return await self._connection.execute(jobs.job_runs(job, limit))
+
+    def runner(
+        self,
+        *,
+        embedder: Embedder | None = None,
+        stop: Event | None = None,
+        progress: Callable[[str, int], None] = lambda *_: None,
+    ) -> Runner:
+        """Makes what runs jobs of all tenants, as a worker needs it. It blocks, and has threads of its own.
+
+        Args:
+            embedder: embed with this one instead of the client's own.
+            stop: once set, running steps end and nothing new begins.
+            progress: called with the tenant and how much is done, in the thread that does the work.
+        """
+        return Runner(
+            self._connection.database.blocking,
+            embedder=embedder or self._connection.embedder,
+            stop=stop,
+            progress=progress,
+        )
+
+
+class AsyncExportGroup(AsyncGroup):
+    """Moves a tenant as a whole from one database to another."""
+
+    async def write(
+        self,
+        target: str | Path | BinaryIO,
+        *,
+        embeddings: bool = True,
+        progress: Callable[[int, int], None] = lambda *_: None,
+        now: datetime | None = None,
+    ) -> Export:
+        """Writes everything of this tenant as lines of JSON, as of one instant, while others go on writing.
+
+        That is all memories with their vectors, links, accesses and histories, settings, layers and models,
+        plans and feedback; not keys of the HTTP service and runs of jobs.
+
+        Args:
+            target: a file, compressed where its name ends in ``.gz``, which appears once it is complete; or
+                a binary stream.
+            embeddings: with False vectors are left out; a worker makes them again.
+            progress: called with the lines that are written and those there are, in the thread that works.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: the file cannot be written.
+        """
+        path = Path(target) if isinstance(target, str) else target
+        transfer = Transfer(self._connection.tenant, embeddings, progress)
+        database = self._connection.database.blocking
+        work = partial(write_export, database, path, transfer, now)
+        return await self._connection.run(work, transfer.stop.set)
+
+    async def read(
+        self,
+        source: str | Path | BinaryIO,
+        *,
+        embeddings: bool = True,
+        progress: Callable[[int, int], None] = lambda *_: None,
+    ) -> Export:
+        """Reads what :meth:`write` wrote into this tenant, which must be empty: all of it or nothing.
+
+        Ids stay the same, so that searches, vitality now and in the past, plans and anything that names a
+        memory by its id go on. Nothing else can be stored for this tenant meanwhile.
+
+        Args:
+            source: the file, decompressed where its name ends in ``.gz``, or a binary stream.
+            embeddings: with False vectors are left out; a worker makes them again.
+            progress: called with the lines that are stored and those there are, in the thread that works.
+
+        Raises:
+            InvalidInput: the tenant is not empty, the export is damaged or incomplete, or it does not fit
+                this database. Nothing was stored.
+            EmbedderMismatch: its vectors are of another embedder than this database's.
+        """
+        path = Path(source) if isinstance(source, str) else source
+        transfer = Transfer(self._connection.tenant, embeddings, progress)
+        database = self._connection.database.blocking
+        return await self._connection.run(partial(read_export, database, path, transfer), transfer.stop.set)

@@ -1,0 +1,112 @@
+"""``memory.layers`` and ``memory.settings``: how fast memories fade, and what else a tenant can choose."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Unpack
+
+from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.operations import layers
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import LayerFields
+    from pgrecall.models.layers import Languages, Layer, Setting
+    from pgrecall.vitality.parameters import Preset
+
+
+class AsyncLayersGroup(AsyncGroup):
+    """The layers of a tenant. Its own rates win over the database's, these over the defaults."""
+
+    async def list(self) -> tuple[Layer, ...]:
+        """Lists every layer this tenant can use, by name."""
+        return await self._connection.execute(layers.layers())
+
+    async def set(self, name: str, *, now: datetime | None = None, **fields: Unpack[LayerFields]) -> int:
+        """Creates or changes this tenant's own layer. A field that is not given keeps its value.
+
+        Its memories age by the new rates from the moment they were stored. A new birth weight counts for
+        memories stored from now on.
+
+        Args:
+            name: the layer.
+            now: time to use instead of the database's clock.
+            fields: those of :class:`LayerFields`.
+
+        Returns:
+            How many memories now age differently.
+
+        Raises:
+            InvalidInput: the name, a rate or a threshold is invalid. Nothing was changed.
+        """
+        return await self._connection.execute(layers.set_layer(name, {**fields}, now))
+
+    async def drop(self, name: str, *, now: datetime | None = None) -> bool:
+        """Removes this tenant's own layer, so that the database's applies again.
+
+        Args:
+            name: the layer.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether the tenant had a layer of its own.
+
+        Raises:
+            InvalidInput: there is no such layer; or it holds memories and the database has none of that name.
+        """
+        return await self._connection.execute(layers.drop_layer(name, now))
+
+    async def use_preset(self, name: Preset, *, now: datetime | None = None) -> int:
+        """Gives this tenant the layers of a preset, and the settings that go with them.
+
+        Args:
+            name: one of ``pgrecall.vitality.parameters.PRESETS``.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many memories now age differently.
+
+        Raises:
+            InvalidInput: there is no such preset.
+        """
+        return await self._connection.execute(layers.use_preset(name, now))
+
+
+class AsyncSettingsGroup(AsyncGroup):
+    """The numbers a tenant can tune, and its language. What the client was made with is ``configuration``."""
+
+    async def list(self) -> tuple[Setting, ...]:
+        """Lists every setting with the value in force for this tenant, by name."""
+        return await self._connection.execute(layers.settings())
+
+    async def set(self, name: str, value: float) -> None:
+        """Sets a value for this tenant.
+
+        Raises:
+            InvalidInput: there is no such setting, or the value is out of its bounds.
+        """
+        await self._connection.execute(layers.set_setting(name, value))
+
+    async def reset(self, name: str) -> None:
+        """Removes this tenant's own value, so that the database's or the default applies again.
+
+        Raises:
+            InvalidInput: there is no such setting.
+        """
+        await self._connection.execute(layers.set_setting(name, None))
+
+    async def languages(self) -> Languages:
+        """Returns the language of this tenant's memories and questions, and those it could be."""
+        return await self._connection.execute(layers.languages())
+
+    async def set_language(self, name: str) -> int:
+        """Sets the tenant's language; its memories are parsed again and its words counted again.
+
+        Nothing else can be stored for this tenant meanwhile.
+
+        Returns:
+            How many memories were parsed again.
+
+        Raises:
+            InvalidInput: the server has no such language; the error names those it has.
+        """
+        return await self._connection.execute(layers.set_language(name))

@@ -1,0 +1,120 @@
+"""Drafts into memories: what is new or changed is embedded, then a batch is stored at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import cast
+
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.maintenance import refresh_graph
+from pgrecall.client.import_batches import (
+    Portions,
+    Stored,
+    add_batch,
+    keys_of_others,
+    needs_embedding,
+    refuse_problems,
+)
+from pgrecall.encoding import Vector
+from pgrecall.errors import InvalidInput
+from pgrecall.models.imports import ImportReport, Problem
+from pgrecall.models.memories import Draft, Remembered
+from pgrecall.operations import maintenance, memories
+from pgrecall.operations.memories import KnownContent
+from pgrecall.search.embed.embedder import embedding_text
+
+
+async def remember(
+    connection: AsyncConnection, drafts: Iterable[Draft], *, now: datetime | None = None
+) -> list[Remembered]:
+    """Stores drafts, all or none; without any, the database is not asked."""
+    batch = list(drafts)
+    for place, draft in enumerate(cast("list[object]", batch), 1):
+        if not isinstance(draft, Draft):
+            kind = type(draft).__name__
+            raise InvalidInput(f"Draft {place} is a {kind}; make it with pgrecall.Draft(...).")
+    if not batch:
+        return []
+    known = await _known_content(connection, batch)
+    stored = await _store(connection, batch, known, now=now)
+    return list(stored.remembered)
+
+
+async def import_drafts(
+    connection: AsyncConnection,
+    items: Iterable[Draft | Problem],
+    *,
+    source: str,
+    strict: bool,
+    progress: Callable[[int], None],
+) -> ImportReport:
+    """Stores what an importer reads, batch by batch; then updates statistics, vectors and the graph."""
+    report = ImportReport()
+    seen: set[str] = set()
+    portions = Portions(items, embedded=connection.embedder is not None)
+    while batch := await connection.run(portions.next):  # an importer reads files
+        problems = [item for item in batch if isinstance(item, Problem)]
+        drafts = [item for item in batch if isinstance(item, Draft)]
+        if strict:
+            refuse_problems(problems)
+        stored = await _import_batch(connection, drafts) if drafts else Stored()
+        if strict:
+            refuse_problems(stored.problems)
+        seen.update(draft.key for draft in drafts if draft.key is not None)
+        report = add_batch(report, stored, problems)
+        progress(len(batch))
+    await connection.execute(maintenance.refresh_statistics(None))
+    await connection.execute(maintenance.move_vectors_to_own_table())
+    await refresh_graph(connection)
+    there = await connection.execute(memories.keys_of_source(source))
+    pending = await connection.execute(memories.count_pending_links())
+    removed = tuple(key for key in there if key not in seen)
+    return replace(report, removed=removed, links_pending=pending)
+
+
+async def _import_batch(connection: AsyncConnection, drafts: Sequence[Draft]) -> Stored:
+    """Stores a batch that came from a source; a key that another source owns is left alone, and so is what
+    was forgotten or pruned, as long as the source has nothing new to say of it."""
+    known = await _known_content(connection, drafts)
+    foreign = keys_of_others(drafts, known)
+    taken = {problem.where for problem in foreign}
+    ours = [draft for draft in drafts if draft.key not in taken]
+    stored = await _store(connection, ours, known, strict=False, revive=False)
+    return replace(stored, problems=(*foreign, *stored.problems))
+
+
+async def _known_content(connection: AsyncConnection, drafts: Sequence[Draft]) -> dict[str, KnownContent]:
+    """What is stored under the keys of these drafts."""
+    keys = [draft.key for draft in drafts if draft.key is not None]
+    return await connection.execute(memories.content_hashes(keys)) if keys else {}
+
+
+async def _store(
+    connection: AsyncConnection,
+    drafts: Sequence[Draft],
+    known: dict[str, KnownContent],
+    *,
+    strict: bool = True,
+    revive: bool = True,
+    now: datetime | None = None,
+) -> Stored:
+    """Embeds those drafts whose text is not ``known`` and embedded, then stores all in one call.
+
+    With ``strict`` one draft that cannot be stored refuses the batch; otherwise it becomes a problem and the
+    rest is stored. What is archived and not changed comes back with ``revive`` alone.
+    """
+    vectors: list[Vector | None] = [None] * len(drafts)
+    if connection.embedder is not None:
+        changed = [place for place, draft in enumerate(drafts) if needs_embedding(draft, known)]
+        texts = [embedding_text(drafts[place].title, drafts[place].body) for place in changed]
+        made = await connection.embed(texts) if texts else []
+        for place, vector in zip(changed, made, strict=True):
+            vectors[place] = vector
+    rows = await connection.execute(
+        memories.remember_many(
+            drafts, vectors, connection.embedder_name, skip_rejected=not strict, revive=revive, now=now
+        )
+    )
+    return Stored.of(rows, drafts)

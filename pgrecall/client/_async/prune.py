@@ -1,0 +1,116 @@
+"""``memory.prune``: plans of what to archive, made, reviewed, applied and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.models.prune import PruneUndone
+from pgrecall.operations import prune
+
+if TYPE_CHECKING:
+    from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan
+
+
+class AsyncPruneGroup(AsyncGroup):
+    """Takes memories that are no longer used out of default search. Nothing is deleted.
+
+    >>> plan = await memory.prune.plan(max_share=0.05)             # doctest: +SKIP
+    >>> print(plan.report.planned, "of", plan.report.eligible)     # doctest: +SKIP
+    >>> await memory.prune.apply(plan.id)                          # doctest: +SKIP
+    >>> await memory.prune.undo(plan.id)                           # doctest: +SKIP
+    """
+
+    async def plan(
+        self,
+        *,
+        max_count: int | None = None,
+        max_share: float | None = None,
+        grace_days: float | None = None,
+        layers: Sequence[str] | None = None,
+        now: datetime | None = None,
+    ) -> PrunePlan:
+        """Plans which memories to archive, with reasons and the effect on the link graph. Archives nothing.
+
+        The plan is stored, so that it can be reviewed and applied.
+
+        Args:
+            max_count: archive this many memories at most; None: setting ``prune.max_count`` (1,000).
+            max_share: archive at most this share of the live memories, in (0, 1]; None: setting
+                ``prune.max_share`` (0.1).
+            grace_days: days a memory is safe after it was stored or last used; None: setting
+                ``prune.grace_days`` (30).
+            layers: plan only memories of these layers.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: a number is out of its bounds, or a layer is unknown.
+        """
+        request = prune.PruneRequest(max_count, max_share, grace_days, layers, now)
+        return await self.get(await self._connection.execute(prune.plan_prune(request)))
+
+    async def get(self, plan: int, *, limit: int | None = None) -> PrunePlan:
+        """Reads a stored plan.
+
+        Args:
+            plan: the id of the plan.
+            limit: read this many items at most, the least lively first; None for all.
+
+        Raises:
+            InvalidInput: this tenant has no such plan, or the limit is negative.
+        """
+        read = await self._connection.execute(prune.prune_plan(plan, 0, _page(limit, 0)))
+        offset = prune.PAGE
+        while offset < (read.report.planned if limit is None else min(read.report.planned, limit)):
+            page = await self._connection.execute(prune.prune_plan(plan, offset, _page(limit, offset)))
+            read = replace(read, items=read.items + page.items)
+            offset += prune.PAGE
+        return read
+
+    async def list(self, *, limit: int = 20) -> tuple[PlanSummary, ...]:
+        """Lists the newest plans, newest first.
+
+        Args:
+            limit: plans at most, 1 to 10,000.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(prune.prune_plans(limit))
+
+    async def apply(self, plan: int, *, now: datetime | None = None) -> PruneOutcome:
+        """Archives the memories of a plan in one transaction.
+
+        Each memory is checked again. One that was used, linked or pinned since, or that something now
+        depends on, is skipped with a note.
+
+        Args:
+            plan: the id of the plan.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: there is no such plan, it was applied before or is stale, or it would now take more
+                than its share of the live memories. Nothing was archived.
+        """
+        return await self._connection.execute(prune.apply_prune(plan, now))
+
+    async def undo(self, plan: int, *, now: datetime | None = None) -> PruneUndone:
+        """Restores what a plan archived, except for what has come back since.
+
+        Args:
+            plan: the id of the plan.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: there is no such plan, or it is not applied.
+        """
+        restored = await self._connection.execute(prune.undo_prune(plan, now))
+        [summary] = await self._connection.execute(prune.prune_plans(1, plan))
+        return PruneUndone(plan, restored, summary.archived - restored)
+
+
+def _page(limit: int | None, offset: int) -> int:
+    return prune.PAGE if limit is None else min(prune.PAGE, limit - offset)

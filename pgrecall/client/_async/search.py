@@ -1,0 +1,185 @@
+"""Search: from a question to its hits, and to a block of context for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client.search_progress import UNLOGGED, Progress
+from pgrecall.encoding import Vector, require_searchable
+from pgrecall.errors import DatabaseError, EmbedderError
+from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
+from pgrecall.operations.context import log_shown, similarities, successors
+from pgrecall.operations.search import find, questions_without_names, search_and_log
+from pgrecall.search.rerank.blending import blended, most_relevant, text_to_read
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
+
+if TYPE_CHECKING:
+    from pgrecall.models.context import ContextBlock, ContextRequest
+
+
+async def search(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
+    """Embeds the questions without the names in them, finds and scores candidates, and reranks on request.
+
+    Words answer when meaning cannot, and the fused order stands when the reranker fails.
+    """
+    require_searchable(request)
+    progress = Progress()
+    vectors = await _question_vectors(connection, request, progress)
+    if request.rerank and connection.reranker is not None:
+        return await _reranked(connection, request, vectors, progress)
+    if request.rerank:
+        progress.skipped.append("reranking: no reranker is configured")
+    with progress.timed("database"):
+        found = await _found(connection, request, vectors, progress)
+    return progress.result(found, found.hits)
+
+
+async def _question_vectors(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress
+) -> list[Vector] | None:
+    """One vector for each question, of what it asks without the names in it; None where words have to do."""
+    if not request.asked:
+        return None
+    if connection.embedder is None:
+        progress.skipped.append("meaning: no embedder is configured")
+        return None
+    with progress.timed("names"):
+        questions = await connection.execute(questions_without_names(request.asked))
+    progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
+    try:
+        with progress.timed("embedding"):
+            return list(await connection.embed([question for question, _ in questions]))
+    except EmbedderError as error:
+        progress.skipped.append(f"meaning: {error}")
+        return None
+
+
+async def _found(
+    connection: AsyncConnection,
+    request: SearchRequest,
+    vectors: Sequence[Vector] | None,
+    progress: Progress,
+) -> Found:
+    """What was found, logged as shown where the request asks for it and the database can be written to."""
+    if not request.logged:
+        return await connection.execute(find(request, vectors))
+    try:
+        return await connection.execute(search_and_log(request, vectors))
+    except DatabaseError as error:
+        if error.sqlstate not in UNLOGGED:
+            raise
+        progress.skipped.append(UNLOGGED[error.sqlstate])
+    return await connection.execute(find(request, vectors))
+
+
+async def _reranked(
+    connection: AsyncConnection,
+    request: SearchRequest,
+    vectors: Sequence[Vector] | None,
+    progress: Progress,
+) -> SearchResult:
+    """The best candidates reread, blended, weighed, cut to k and only then logged as shown."""
+    assert connection.reranker is not None
+    reranker, pairs = connection.reranker.name, connection.resources.settings.reranker_pairs
+    with progress.timed("database"):
+        gathered = replace(request, min_relevance=0.0)
+        found = await connection.execute(find(gathered, vectors, pool=pairs, reranker=reranker))
+    with progress.timed("reranking"):
+        outcome = await _reread(connection, request, found, pairs)
+    if outcome.reason:
+        progress.skipped.append(f"reranking: {outcome.reason}")
+    assert found.weighing is not None, "find always tells how it weighs"
+    hits = blended(
+        found.candidates,
+        outcome,
+        found.weighing,
+        k=request.k,
+        min_relevance=request.min_relevance,
+        reranker=reranker,
+    )
+    if request.logged:
+        found = replace(found, search_id=await _log(connection, request, hits, progress.skipped))
+    return progress.result(found, hits, reranked=bool(outcome.scores))
+
+
+async def _reread(
+    connection: AsyncConnection, request: SearchRequest, found: Found, pairs: int
+) -> RerankOutcome:
+    """What the reranker makes of the most relevant candidates."""
+    question = request.query if request.query.strip() else "; ".join(request.queries or ())
+    read = most_relevant(found.candidates, pairs)
+    if not question or not read:
+        return RerankOutcome()
+    candidates = tuple(RerankCandidate(one.hit.id, text_to_read(one.hit)) for one in read)
+    usual = connection.resources.settings.reranker_deadline
+    return await connection.rerank(
+        question, candidates, usual if request.deadline is None else request.deadline
+    )
+
+
+async def _log(
+    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], skipped: list[str]
+) -> int | None:
+    """The id of the search, logged with what it showed; None where nothing can be written."""
+    shown = log_shown(
+        [hit.id for hit in hits],
+        request.session_id,
+        request.query,
+        queries=request.queries,
+        profile=request.profile,
+    )
+    try:
+        return await connection.execute(shown)
+    except DatabaseError as error:
+        if error.sqlstate not in UNLOGGED:
+            raise
+        skipped.append(UNLOGGED[error.sqlstate])
+        return None
+
+
+async def build_context(
+    connection: AsyncConnection, question: SearchRequest, request: ContextRequest
+) -> ContextBlock:
+    """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
+    from pgrecall.operations.layers import layers
+    from pgrecall.search.context.selection import require_layers, require_valid_request
+
+    require_valid_request(request, question.k)
+    if request.per_layer:
+        known = await connection.execute(layers())
+        require_layers(request, frozenset(layer.name for layer in known))
+    result = await search(connection, replace(question, log=False))
+    block = await _chosen(connection, result, question, request)
+    if not question.logged:
+        return block
+    skipped = list(block.skipped)
+    search_id = await _log(connection, question, block.hits, skipped)
+    return replace(block, skipped=tuple(skipped), search_id=search_id)
+
+
+async def _chosen(
+    connection: AsyncConnection, result: SearchResult, question: SearchRequest, request: ContextRequest
+) -> ContextBlock:
+    """The block these hits make, once it is known how alike they are and which replace which."""
+    from pgrecall.search.context.selection import select_memories
+    from pgrecall.search.context.similarity import fill_missing_similarities
+
+    ids = [hit.id for hit in result.hits]
+    pairs = await connection.execute(similarities(ids)) if len(ids) > 1 else {}
+    chains = await connection.execute(successors(ids)) if ids and question.include_superseded else {}
+    # Of some memories the likeness has to be judged by their letters.
+    known, lettered = await connection.run(partial(fill_missing_similarities, pairs, result.hits))
+    block = await connection.run(
+        partial(select_memories, result.hits, request, similarities=known, successors=chains)
+    )
+    skipped = [*result.skipped, *block.skipped]
+    if lettered:
+        skipped.append(
+            f"likeness in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
+            "near-duplicates are told by their letters"
+        )
+    return replace(block, skipped=tuple(skipped))

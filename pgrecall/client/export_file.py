@@ -1,0 +1,178 @@
+"""A tenant written to a file and read from one: one transaction, and never much of it in memory."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from threading import Event
+from typing import BinaryIO, cast
+
+from pgrecall import __version__
+from pgrecall.database.pool import Database
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.files import READ_FAULTS, open_bytes, reason, require_file, show, unreadable
+from pgrecall.models.export import Export
+from pgrecall.operations import export
+
+Progress = Callable[[int, int], None]
+
+FETCHED = 100
+"""Lines fetched at a time: the longest has some megabytes."""
+
+PORTION_LINES, PORTION_BYTES = 1000, 2_000_000
+"""Lines stored at a time, fewer where they are long."""
+
+LONGEST_LINE = 256_000_000
+"""Bytes; Postgres holds no JSON document beyond."""
+
+SIGN = re.compile(rb'"pgrecall"\s*:\s*"export"')
+"""What the first line of every export holds."""
+
+
+class BrokenOff(Exception):
+    """The caller of a transfer has gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What every transfer needs: the tenant, whether vectors are included, a callback, and a way to stop.
+
+    ``progress`` is called with the lines that are done and those there are in all.
+    """
+
+    tenant: str
+    embeddings: bool
+    progress: Progress
+    stop: Event = field(default_factory=Event)
+
+    def reached(self, line: int, of: int) -> None:
+        """So many lines are done; raises BrokenOff where no more are wanted."""
+        if self.stop.is_set():
+            raise BrokenOff
+        self.progress(line, of)
+
+
+def write_export(
+    database: Database, target: Path | BinaryIO, transfer: Transfer, now: datetime | None
+) -> Export:
+    """Writes the tenant's lines; a file is there when it is whole and not before."""
+    with database.conversation(transfer.tenant) as conversation, _written(target) as file:
+        wanted = export.export_lines(transfer.embeddings, f"pgrecall {__version__}", now)
+        header: Export | None = None
+        line = 0
+        for rows in conversation.portions(wanted.sql, wanted.parameters, FETCHED):
+            lines = wanted.read(rows)
+            header = header or export.header_of(lines[0])
+            file.write("".join(f"{each}\n" for each in lines).encode())
+            line += len(lines)
+            transfer.reached(line, header.lines)
+        assert header is not None  # it is the first line
+        return header
+
+
+def read_export(database: Database, source: Path | BinaryIO, transfer: Transfer) -> Export:
+    """Stores the lines of an export as the tenant, which has to be empty: all of them or none.
+
+    Raises:
+        InvalidInput: it is no whole export, or cannot be stored here; the line is named.
+    """
+    with _read(source) as file, database.conversation(transfer.tenant) as conversation:
+        begun = export.begin_import(_first_line(file), transfer.embeddings)
+        header = begun.read(conversation.fetch(begun.sql, begun.parameters))
+        for lines in _portions(file):
+            stored = export.import_lines(lines)
+            line = stored.read(conversation.fetch(stored.sql, stored.parameters))
+            transfer.reached(line, header.lines)
+        ended = export.end_import()
+        counts = ended.read(conversation.fetch(ended.sql, ended.parameters))
+        return replace(header, counts=counts, embeddings=header.embeddings and transfer.embeddings)
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file that can be read begins as an export does."""
+    try:
+        with open_bytes(path) as file:
+            return SIGN.search(file.readline(10_000)) is not None
+    except READ_FAULTS:
+        return False
+
+
+def _first_line(file: BinaryIO) -> str:
+    line = file.readline(1_000_000)
+    if SIGN.search(line) is None:
+        raise InvalidInput(
+            "This is no export of pgrecall: its first line is another.",
+            hint="Give what `pgrecall export` or export_to has written, from its beginning.",
+        )
+    return _text(line, 1)
+
+
+def _portions(file: BinaryIO) -> Iterator[list[str]]:
+    """The lines after the first, without their ends, in portions."""
+    lines: list[str] = []
+    size, number = 0, 1
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(f"Line {number} of the export is longer than {LONGEST_LINE:,} bytes.")
+        lines.append(_text(line, number))
+        size += len(line)
+        if len(lines) == PORTION_LINES or size >= PORTION_BYTES:
+            yield lines
+            lines, size = [], 0
+    if lines:
+        yield lines
+
+
+def _text(line: bytes, number: int) -> str:
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"Line {number} of the export is not UTF-8 (byte {error.start}).",
+            hint="The file is damaged; nothing of it was stored.",
+        ) from error
+    if "\0" in text:
+        raise InvalidInput(f"Line {number} of the export holds a NUL character.", hint="The file is damaged.")
+    return text
+
+
+@contextmanager
+def _written(target: Path | BinaryIO) -> Iterator[BinaryIO]:
+    """Where to write; a path gets its file once all is in it, packed where its name ends in ``.gz``."""
+    if not isinstance(target, Path):
+        yield target
+        return
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with _created(part, packed=target.suffix == ".gz") as file:
+            yield file
+        part.replace(target)
+    except OSError as error:
+        raise InvalidInput(
+            f"{show(target)} cannot be written: {reason(error)}.", hint="Name a file in a folder of yours."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _created(path: Path, *, packed: bool) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "wb", compresslevel=6)) if packed else path.open("wb")
+
+
+@contextmanager
+def _read(source: Path | BinaryIO) -> Iterator[BinaryIO]:
+    if not isinstance(source, Path):
+        yield source
+        return
+    require_file(source)
+    try:
+        with open_bytes(source) as file:
+            yield file
+    except READ_FAULTS as error:
+        raise unreadable(source, error) from error

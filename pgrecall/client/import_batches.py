@@ -1,0 +1,118 @@
+"""Batches of an import: what an importer reads cut into portions, sorted, and counted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models.imports import ImportReport, Problem
+from pgrecall.models.memories import Draft, Remembered
+from pgrecall.operations.memories import KnownContent, Rejected
+
+EMBEDDED_BATCH = 64
+"""Drafts an import embeds and commits at a time."""
+
+PLAIN_BATCH, PLAIN_CHARACTERS = 500, 2_000_000
+"""Drafts that need no embedding: so many at a time, fewer where they are long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of one batch of drafts."""
+
+    remembered: tuple[Remembered, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Iterable[Remembered | Rejected], drafts: Sequence[Draft]) -> Stored:
+        """From what ``recall.remember_many`` returned for these drafts."""
+        rows = list(rows)
+        return cls(
+            tuple(row for row in rows if isinstance(row, Remembered)),
+            tuple(_problem_of(row, drafts) for row in rows if isinstance(row, Rejected)),
+        )
+
+
+class Portions:
+    """What an importer reads, so many at a time; fewer where they are long, and where a key comes again:
+    what a source says later replaces what it said before.
+    """
+
+    def __init__(self, items: Iterable[Draft | Problem], *, embedded: bool) -> None:
+        self._unread = iter(items)
+        self._most = EMBEDDED_BATCH if embedded else PLAIN_BATCH
+        self._held: Draft | None = None
+
+    def next(self) -> list[Draft | Problem]:
+        """The next portion; empty at the end."""
+        portion: list[Draft | Problem] = []
+        keys: set[str] = set()
+        characters = 0
+        while len(portion) < self._most and characters < PLAIN_CHARACTERS:
+            item = self._held or next(self._unread, None)
+            self._held = None
+            if item is None:
+                break
+            if isinstance(item, Draft):
+                if item.key in keys:
+                    self._held = item
+                    break
+                if item.key is not None:
+                    keys.add(item.key)
+                characters += len(item.body)
+            portion.append(item)
+        return portion
+
+
+def needs_embedding(draft: Draft, known: dict[str, KnownContent]) -> bool:
+    """Whether the text of a draft is new, changed, or has no vector yet."""
+    there = known.get(draft.key) if draft.key is not None else None
+    return there is None or not there.embedded or there.content_hash != content_hash(draft)
+
+
+def content_hash(draft: Draft) -> str:
+    """The same digest that the generated column ``content_hash`` holds."""
+    return hashlib.md5(f"{draft.title}\x1f{draft.body}".encode(), usedforsecurity=False).hexdigest()
+
+
+def keys_of_others(drafts: Iterable[Draft], known: dict[str, KnownContent]) -> list[Problem]:
+    """A problem for each draft whose key belongs to another source; it is left alone."""
+    return [
+        Problem(
+            str(draft.key),
+            f"this key belongs to {known[draft.key].source or 'a memory made by hand'}; "
+            "import with --prefix to keep both, or with --source to continue that one",
+        )
+        for draft in drafts
+        if draft.key in known and known[draft.key].source != draft.source
+    ]
+
+
+def add_batch(report: ImportReport, stored: Stored, problems: Sequence[Problem]) -> ImportReport:
+    """The report with one more batch counted."""
+    outcomes = [row.outcome for row in stored.remembered]
+    return replace(
+        report,
+        created=report.created + outcomes.count("created"),
+        updated=report.updated + outcomes.count("updated") + outcomes.count("revived"),
+        unchanged=report.unchanged + outcomes.count("unchanged"),
+        problems=(*report.problems, *problems, *stored.problems),
+    )
+
+
+def refuse_problems(problems: Sequence[Problem]) -> None:
+    """Stops a strict import at its first problem.
+
+    Raises:
+        InvalidInput: there is one.
+    """
+    if problems:
+        raise InvalidInput(f"{problems[0].where}: {problems[0].reason.rstrip('.')}.")
+
+
+def _problem_of(rejected: Rejected, drafts: Sequence[Draft]) -> Problem:
+    """A rejected draft as a problem that names it."""
+    draft = drafts[rejected.position]
+    return Problem(draft.key or draft.title or f"draft {rejected.position + 1}", rejected.reason)

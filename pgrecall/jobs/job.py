@@ -1,0 +1,130 @@
+"""What a job is, and what it is given to work with: bounded steps, each one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Event
+from typing import TypeVar
+
+from pgrecall.database.connections import Session
+from pgrecall.errors import InvalidInput
+from pgrecall.operations.operation import Operation
+from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
+
+T = TypeVar("T")
+
+Recorder = Callable[[int, Mapping[str, int]], Operation[None]]
+"""Makes the operation that records progress: how much is done, and the same by name."""
+
+
+class Stopped(Exception):
+    """The run was asked to stop; raised in a job before its next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every run of a sweep shares.
+
+    Attributes:
+        embedder: for jobs that embed; None without one.
+        now: time to use instead of the database's clock.
+        batch: rows a step takes at most; None leaves it to each job.
+        stop: once set, runs stop before their next step.
+        progress: called with the tenant and how much of its run is done.
+    """
+
+    embedder: Embedder | None = None
+    now: datetime | None = None
+    batch: int | None = None
+    stop: Event = field(default_factory=Event)
+    progress: Callable[[str, int], None] = lambda *_: None
+
+
+@dataclass(slots=True)
+class JobContext:
+    """What a job works with, for one tenant: one connection, the task, and the progress it reports.
+
+    Every error of a step is raised in the job. ``recorder`` records progress in the run.
+    """
+
+    tenant: str
+    session: Session
+    task: Task
+    recorder: Recorder | None = None
+    done: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def now(self) -> datetime | None:
+        """Time to use instead of the database's clock."""
+        return self.task.now
+
+    def rows(self, usual: int) -> int:
+        """How many rows a step takes at most."""
+        return usual if self.task.batch is None else self.task.batch
+
+    def execute(self, operation: Operation[T]) -> T:
+        """Executes an operation for the tenant in a transaction of its own: one step.
+
+        Raises:
+            Stopped: the run was asked to stop.
+        """
+        if self.task.stop.is_set():
+            raise Stopped
+        return self.fetch(operation)
+
+    def fetch(self, operation: Operation[T]) -> T:
+        """The same whether or not the run was asked to stop."""
+        return operation.read(self.session.fetch(operation, tenant=self.tenant))
+
+    def report(self, done: int, **counts: int) -> None:
+        """Adds to what is done, in all and by name, and records it, even when asked to stop."""
+        self.done += done
+        self.counts.update(counts)
+        if self.recorder is not None:
+            self.fetch(self.recorder(self.done, self.counts))
+        self.task.progress(self.tenant, self.done)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder.
+
+        Raises:
+            InvalidInput: there is none.
+        """
+        if self.task.embedder is None:
+            raise InvalidInput(
+                "There is no embedder to embed with.", hint="Configure one: PGRECALL_EMBEDDER."
+            )
+        return self.task.embedder
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One vector a text.
+
+        Raises:
+            EmbedderError: there are none, or not the promised ones.
+            Stopped: the run was asked to stop.
+        """
+        if self.task.stop.is_set():
+            raise Stopped
+        return embed_texts(self.embedder, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job: its name, what it does in a sentence, and the function that does it for one tenant.
+
+    ``whole``: it serves the whole database at once. ``joint``: it makes sense for all tenants only.
+    ``by_hand``: it has no schedule. ``embeds``: it needs an embedder.
+    """
+
+    name: str
+    about: str
+    run: Callable[[JobContext], None]
+    whole: bool = False
+    joint: bool = False
+    by_hand: bool = False
+    embeds: bool = False
