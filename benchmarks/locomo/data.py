@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.client import Memory
-from pgrecall.importers.chat.transcript import read_transcript
+from pgrecall.importers.chat import read_transcript
 from pgrecall.search.embed.embedder import Embedder
 from pgrecall.settings import Settings
 

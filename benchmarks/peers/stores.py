@@ -252,7 +252,7 @@ class PgrecallTurns(Pgrecall):
 
     def load(self, rows: Rows) -> None:
         others = [self._drafted(row) for row in rows if row["key"].startswith(BACKGROUND)]
-        read_transcript = import_module("pgrecall.importers").read_transcript
+        read_transcript = import_module("pgrecall.importers.chat").read_transcript
         turns = read_transcript(self._conversations, source="bench")
         self._memory.import_drafts([*turns, *others], source="bench", strict=True)
         self._memory.refresh_statistics()

@@ -32,7 +32,7 @@ PROGRAMS = {
 # A command of ours that reading the page does not run, by its first words, and why.
 COMMANDS = {
     "pgrecall mcp": "serves until it is stopped; test_mcp_stdio, test_mcp_http",
-    "pgrecall model export-onnx": "needs a model; test_reranking_graph",
+    "pgrecall models export-onnx": "needs a model; test_reranking_graph",
     "pgrecall serve": "serves until it is stopped; test_docs serves the pages that ask it",
     "pgrecall worker": "works until it is stopped; test_worker",
     "curl -s 'localhost:8888": "asks a Hindsight; its answers are made by test_docs",

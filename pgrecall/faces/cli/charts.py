@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.charts.plots_style import drawing, require_drawable, theme_of, write
+from pgrecall.faces.charts.chart_files import require_drawable, write_chart
 from pgrecall.faces.cli.console import notes
 from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import now_option, reference_argument
@@ -45,15 +45,13 @@ def charts() -> None:
 def vitality(given: GlobalOptions, out: Path, dark: bool, now: datetime | None) -> None:
     """Draw the distribution of vitality in each layer, with the bounds of its zones."""
     form, moment = require_drawable(out), _moment(now)
-    from pgrecall.faces.charts.plots_zones import BINS, vitality_figure
+    from pgrecall.faces.charts.vitality_histogram import BINS, vitality_by_layer
 
     with given.opened() as memory:
         distribution, layers = memory.vitality_histogram(BINS, now=moment), memory.layers()
     if not distribution:
         _nothing()
-    theme = theme_of(dark=dark)
-    with drawing(theme):
-        write(vitality_figure(distribution, layers, theme, moment), out, form)
+    write_chart(vitality_by_layer(distribution, layers, moment), out, form, dark=dark)
 
 
 @charts.command("zones")
@@ -76,7 +74,8 @@ def zones(
     begin = parse_since(since, moment)
     if begin is not None and begin >= moment:
         raise InvalidInput("--since does not lie before now.", hint="Give an earlier moment, such as 30d.")
-    from pgrecall.faces.charts.plots_zones import zones_figure
+    from pgrecall.faces.charts.zones_over_time import zones_by_layer
+    from pgrecall.models.overview import ZoneShare
 
     with given.opened() as memory:
         held = memory.zones_as_of(moment)
@@ -84,10 +83,13 @@ def zones(
             _nothing()
         start = begin or _beginning(memory, moment)
         moments = [start + (moment - start) * step / (instants - 1) for step in range(instants)]
-        before = [(at, memory.zones_as_of(at)) for at in moments]
-    theme = theme_of(dark=dark)
-    with drawing(theme):
-        write(zones_figure(held, before, theme, moment), out, form)
+        past = [
+            ZoneShare(at, layer.layer, zone, count)
+            for at in moments
+            for layer in memory.zones_as_of(at)
+            for zone, count in layer.zones.items()
+        ]
+    write_chart(zones_by_layer(held, past, moments, moment), out, form, dark=dark)
 
 
 @charts.command("memory")
@@ -99,17 +101,17 @@ def zones(
 def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
     """Draw a memory's accesses, its vitality until now, and when it leaves each zone without access."""
     form, moment = require_drawable(out), _moment(now)
-    from pgrecall.faces.charts.plots_memory import (
-        MOST_TICKS,
+    from pgrecall.faces.charts.memory_chart import (
+        MOST_ACCESSES,
         Life,
         future_instants,
-        memory_figure,
+        memory_chart,
         past_instants,
     )
 
     with given.opened() as client:
         stored = client.get(memory, now=moment)
-        records = client.accesses_of(stored.id, limit=MOST_TICKS)
+        records = client.accesses_of(stored.id, limit=MOST_ACCESSES)
         accesses = [access for access in records if access.at <= moment]
         born = min([stored.created_at, stored.occurred_at or stored.created_at, *(a.at for a in accesses)])
         past = client.vitality_curve(stored.id, past_instants(born, accesses, moment), now=moment)
@@ -120,27 +122,23 @@ def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now:
             )
         future = client.vitality_curve(stored.id, future_instants(moment), now=moment)
         bounds = {layer.name: layer.rates.zones for layer in client.layers()}[stored.layer]
-    theme = theme_of(dark=dark)
-    with drawing(theme):
-        write(memory_figure(Life(stored, accesses, past, future, bounds, moment), theme), out, form)
+    write_chart(memory_chart(Life(stored, accesses, past, future, bounds, moment)), out, form, dark=dark)
 
 
-@charts.command("graph")
+@charts.command("links")
 @reference_argument
 @out_option
 @dark_option
 @now_option
 @pass_globals
-def graph(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
+def links(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
     """Draw the links around a memory: up to two links away and at most 60 memories."""
     form, moment = require_drawable(out), _moment(now)
-    from pgrecall.faces.charts.plots_graph import HOPS, MOST_NODES, graph_figure
+    from pgrecall.faces.charts.link_graph import HOPS, MOST_NODES, link_chart
 
     with given.opened() as client:
         around = client.neighbourhood(memory, hops=HOPS, limit=MOST_NODES, now=moment)
-    theme = theme_of(dark=dark)
-    with drawing(theme):
-        write(graph_figure(around, theme), out, form)
+    write_chart(link_chart(around), out, form, dark=dark)
 
 
 def _moment(now: datetime | None) -> datetime:

@@ -1,4 +1,4 @@
-"""Where the nodes and the labels of the report's graph stand, in the units of its picture."""
+"""Graphs, and where their nodes stand in a chart."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import hypot, sqrt
-from typing import NamedTuple
 
-from pgrecall.faces.charts.report_graph import Edge, Node, Subgraph
+from pgrecall.faces.charts.svg import Point
 
 WIDTH = 960.0
 _EDGE, _NEAREST, _APART = 58.0, 30.0, 23.0
@@ -21,11 +20,49 @@ _SEED = 7
 _ROUNDS = 400
 
 
-class Point(NamedTuple):
-    """A place in the picture: x to the right, y down."""
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A memory in a graph.
 
-    x: float
-    y: float
+    Args:
+        kind: CSS class of its colour; ``shape`` is one of ``graph_chart.SHAPES``.
+        about: what a pointer that rests on it reads after its name.
+        strong: whether its name is written in full ink.
+    """
+
+    id: int
+    name: str
+    kind: str
+    about: str
+    shape: str = "circle"
+    strong: bool = False
+    ringed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link, or where ``holds`` a memory that its ``source`` alone keeps connected."""
+
+    source: int
+    target: int
+    about: str
+    holds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What is drawn: pieces of nodes that links connect, and how many nodes are not drawn; ``unlinked`` of
+    those have no link."""
+
+    pieces: tuple[tuple[Node, ...], ...]
+    edges: tuple[Edge, ...]
+    left_out: int = 0
+    unlinked: int = 0
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes that are drawn."""
+        return tuple(node for piece in self.pieces for node in piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +76,15 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where each node stands, and how high the picture is; its width is ``WIDTH``."""
+    """Where each node stands, and how high the chart is; its width is ``WIDTH``."""
 
     places: Mapping[int, Point]
     height: float
 
 
-def lay_out(graph: Subgraph) -> Layout:
-    """Every piece by itself, then the pieces in rows as words in lines. The same graph is laid out alike."""
+def lay_out(graph: Graph) -> Layout:
+    """Every piece by itself, then the pieces in rows as words in lines. The same graph always gives
+    the same layout."""
     boxes = [_box(piece, _inside(piece, graph.edges)) for piece in graph.pieces]
     places: dict[int, Point] = {}
     left, top, row, crowd = _MARGIN, _MARGIN, 0.0, False

@@ -1,13 +1,15 @@
-"""The part of the link graph that a prune plan touches, small enough to be drawn."""
+"""The part of the link graph that a prune plan touches, small enough to be drawn, and its chart."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
-from pgrecall.faces.charts.report_words import amount, held_words, named, relation_words
+from pgrecall.faces.charts.graph_chart import graph_chart, node_sample, wire_sample
+from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
+from pgrecall.faces.charts.svg import Chart
+from pgrecall.faces.charts.wording import amount, counted, held_words, named, relation_words
 from pgrecall.models.prune import PlanItem, PlanNeighbour, PrunePlan
 
 Kind = Literal["planned", "skipped", "kept", "protected", "other"]
@@ -23,46 +25,55 @@ _OF_PLANNED = {
     "applied": "archived",
     "undone": "archived, then restored",
 }
-_ORDER: Mapping[Kind, int] = {"kept": 0, "planned": 1, "skipped": 2, "protected": 3, "other": 4}
+_ORDER: tuple[Kind, ...] = ("kept", "planned", "skipped", "protected", "other")
+_SHAPES: Mapping[Kind, str] = {
+    "planned": "diamond", "skipped": "diamond", "kept": "square", "protected": "hexagon", "other": "circle"
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A memory in the picture; ``about`` is what a pointer resting on it is told."""
-
-    id: int
-    name: str
-    kind: Kind
-    about: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A reference that would end, or where ``holds`` a memory that its ``source`` alone keeps connected."""
-
-    source: int
-    target: int
-    about: str
-    holds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Subgraph:
-    """What is drawn: pieces of nodes that links connect, and how many nodes are not drawn; ``unlinked``
-    of those are planned memories without a link."""
-
-    pieces: tuple[tuple[Node, ...], ...]
-    edges: tuple[Edge, ...]
-    left_out: int
-    unlinked: int
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """All nodes that are drawn."""
-        return tuple(node for piece in self.pieces for node in piece)
+def plan_chart(plan: PrunePlan) -> Chart | None:
+    """The memories and links that a prune plan touches; None where it touches nothing."""
+    graph = affected(plan)
+    if not graph.nodes:
+        return None
+    words, drawn = kind_words(plan), Counter(node.kind for node in graph.nodes)
+    kinds = [kind for kind in _SHAPES if drawn[kind]]
+    entries = [(node_sample(kind, _SHAPES[kind]), words[kind]) for kind in kinds]
+    if any(not edge.holds for edge in graph.edges):
+        ends = "link that would end" if plan.state == "planned" else "link that the plan ends"
+        entries.append((wire_sample(holds=False), ends))
+    if any(edge.holds for edge in graph.edges):
+        entries.append((wire_sample(holds=True), "keeps connected"))
+    ends_of = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
+    told = [f"{counted(drawn[kind], 'memory', 'memories')}: {words[kind]}" for kind in kinds]
+    return graph_chart(
+        graph,
+        sorted(graph.nodes, key=lambda node: (_rank(node), -ends_of[node.id], node.id)),
+        entries,
+        name="graph",
+        title="The affected part of the link graph",
+        about=f"{'; '.join(told)}; {counted(len(graph.edges), 'link')}. The links are listed beneath.",
+        caption=not_drawn(plan, graph),
+    )
 
 
-def affected(plan: PrunePlan, most: int = MOST_NODES) -> Subgraph:
+def not_drawn(plan: PrunePlan, graph: Graph) -> str:
+    """What the chart does not show, in sentences; empty when it shows everything."""
+    parts = []
+    if graph.unlinked:
+        many = counted(graph.unlinked, "planned memory", "planned memories")
+        parts.append(f"Not drawn: {many} without any link.")
+    if rest := graph.left_out - graph.unlinked:
+        parts.append(f"Not drawn for want of room: {counted(rest, 'linked memory', 'linked memories')}.")
+    nodes = known_nodes(plan)
+    if unnamed := sum(not {link.source, link.target} <= nodes.keys() for link in plan.report.links):
+        parts.append(f"Not drawn: {counted(unnamed, 'link')} of memories that this report does not list.")
+    if (listed := len(plan.report.links)) < plan.report.links_ending:
+        parts.append(f"The plan lists {listed:,} of {plan.report.links_ending:,} links that end.")
+    return " ".join(parts)
+
+
+def affected(plan: PrunePlan, most: int = MOST_NODES) -> Graph:
     """Planned and kept-back memories with what they are linked to: at most ``most`` of them, whole pieces
     first where they hold a kept-back memory, then larger before smaller ones."""
     nodes = known_nodes(plan)
@@ -82,7 +93,7 @@ def affected(plan: PrunePlan, most: int = MOST_NODES) -> Subgraph:
             pieces.append(drawn)
     shown = {node.id for piece in pieces for node in piece}
     edges = [edge for pair, edge in links.items() if shown.issuperset(pair)]
-    return Subgraph(tuple(pieces), tuple(edges), known - len(shown), unlinked)
+    return Graph(tuple(pieces), tuple(edges), known - len(shown), unlinked)
 
 
 def kind_words(plan: PrunePlan) -> Mapping[Kind, str]:
@@ -103,12 +114,18 @@ def _links(plan: PrunePlan, nodes: Mapping[int, Node]) -> dict[Pair, Edge]:
     for link in plan.report.links:
         if link.source in nodes and link.target in nodes:
             relations.setdefault((link.source, link.target), []).append(relation_words(link.relation))
-    edges = {pair: Edge(*pair, ", ".join(dict.fromkeys(said)), False) for pair, said in relations.items()}
+
+    def words(pair: Pair, about: str) -> str:
+        return f"{nodes[pair[0]].name} → {nodes[pair[1]].name}: {about}"
+
+    edges = {
+        pair: Edge(*pair, words(pair, ", ".join(dict.fromkeys(found)))) for pair, found in relations.items()
+    }
     for kept in plan.report.kept_back:
         for example in kept.examples[:_MOST_HELD]:
             pair = (kept.id, example.id)
             if pair not in edges and pair[::-1] not in edges:
-                edges[pair] = Edge(*pair, "keeps connected", True)
+                edges[pair] = Edge(*pair, words(pair, "keeps connected"), holds=True)
     return edges
 
 
@@ -118,7 +135,7 @@ def known_nodes(plan: PrunePlan) -> dict[int, Node]:
     for kept in plan.report.kept_back:
         for example in kept.examples:
             name = named(example.title, None, example.id, _NAME)
-            nodes[example.id] = Node(example.id, name, "other", words["other"])
+            nodes[example.id] = _drawn(example.id, name, "other", words["other"])
     for neighbour in plan.report.neighbours:
         kind: Kind = "protected" if neighbour.protected else "other"
         nodes[neighbour.id] = _node(neighbour, kind, f"{words[kind]}, {neighbour.zone}")
@@ -127,13 +144,21 @@ def known_nodes(plan: PrunePlan) -> dict[int, Node]:
         nodes[item.id] = _node(item, kind, words[kind])
     for kept in plan.report.kept_back:
         about = f"{words['kept']}: {held_words(kept)}"
-        nodes[kept.id] = Node(kept.id, named(kept.title, kept.key, kept.id, _NAME), "kept", about)
+        nodes[kept.id] = _drawn(kept.id, named(kept.title, kept.key, kept.id, _NAME), "kept", about)
     return nodes
 
 
 def _node(memory: PlanItem | PlanNeighbour, kind: Kind, about: str) -> Node:
     name = named(memory.title, memory.key, memory.id, _NAME)
-    return Node(memory.id, name, kind, f"{about}, vitality {amount(memory.vitality)}")
+    return _drawn(memory.id, name, kind, f"{about}, vitality {amount(memory.vitality)}")
+
+
+def _drawn(number: int, name: str, kind: Kind, about: str) -> Node:
+    return Node(number, name, kind, about, _SHAPES[kind], strong=kind in ("planned", "kept"))
+
+
+def _rank(node: Node) -> int:
+    return _ORDER.index(cast(Kind, node.kind))
 
 
 def _around(links: Mapping[Pair, Edge]) -> dict[int, list[int]]:
@@ -168,7 +193,7 @@ def _reached(
         node = queue.popleft() if queue else later.popleft()
         yield node
         fresh = [other for other in dict.fromkeys(around.get(node, ())) if other not in seen]
-        fresh.sort(key=lambda other: (_ORDER[nodes[other].kind], -len(around[other]), other))
+        fresh.sort(key=lambda other: (_rank(nodes[other]), -len(around[other]), other))
         seen.update(fresh)
         queue.extend(fresh[:_MOST_AROUND])
         later.extend(fresh[_MOST_AROUND:])

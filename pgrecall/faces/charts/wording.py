@@ -1,14 +1,18 @@
-"""What the report of a prune plan says: names made short, counts and sentences."""
+"""Words of charts and reports: short names, numbers and times, and the sentences of a prune plan."""
 
 from __future__ import annotations
 
 import unicodedata
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pgrecall.faces.cli.rendering.snippets import printable
 from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
 from pgrecall.vitality.parameters import DEFAULT_ZONES
 
+_SPANS = (
+    ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
+    ("hour", 3600.0), ("minute", 60.0),
+)  # fmt: skip
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 
@@ -54,13 +58,24 @@ def moment(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def duration_words(length: timedelta) -> str:
+    """A length of time in its largest unit: ``3 days``, ``2.5 years``."""
+    seconds = abs(length.total_seconds())
+    for unit, size in _SPANS:
+        if seconds >= size:
+            digits = 1 if unit in ("year", "month") and seconds < 9.95 * size else 0
+            many = f"{seconds / size:.{digits}f}".removesuffix(".0")
+            return f"{many} {unit if many == '1' else unit + 's'}"
+    return "a moment"
+
+
 def relation_words(relation: str) -> str:
     """``part_of`` as ``part of``."""
     return shortened(relation.replace("_", " "), 40)
 
 
 def state_words(plan: PrunePlan) -> str:
-    """What the plan's state means for the one who reads it."""
+    """What the plan's state means."""
     if plan.state == "planned":
         return "Nothing has been changed yet."
     applied = f"Applied on {moment(plan.applied_at)}" if plan.applied_at else "Applied"
@@ -104,33 +119,33 @@ def summary(plan: PrunePlan) -> str:
 def remarks(plan: PrunePlan) -> tuple[str, ...]:
     """What else is worth a sentence: what became of the plan, what was left out, what would have been cut."""
     report = plan.report
-    said = [] if plan.state == "planned" else [outcome_words(plan)]
+    parts = [] if plan.state == "planned" else [outcome_words(plan)]
     if report.capped:
         verb = "was" if report.capped == 1 else "were"
-        said.append(
+        parts.append(
             f"{counted(report.eligible, 'memory', 'memories')} may go by vitality and age; "
             f"{report.capped:,} of them {verb} left out by a cap."
         )
     if report.would_cut_off:
-        said.append(
+        parts.append(
             f"Had nothing been kept back, {counted(report.would_cut_off, 'live memory', 'live memories')} "
             "would have been cut off from the others."
         )
     if len(plan.items) < report.planned:
-        said.append(f"This report lists {len(plan.items):,} of the {report.planned:,} planned memories.")
-    return tuple(said)
+        parts.append(f"This report lists {len(plan.items):,} of the {report.planned:,} planned memories.")
+    return tuple(parts)
 
 
 def outcome_words(plan: PrunePlan) -> str:
     """What applying did, and whether it was undone."""
     archived = sum(item.outcome == "archived" for item in plan.items)
     skipped = sum(item.outcome == "skipped" for item in plan.items)
-    said = f"{counted(archived, 'memory was', 'memories were')} archived"
+    words = f"{counted(archived, 'memory was', 'memories were')} archived"
     if skipped:
-        said += (
+        words += (
             f", and {counted(skipped, 'memory was', 'memories were')} skipped because of what happened since"
         )
-    return f"{said}{'; undoing the plan restored them' if plan.state == 'undone' else ''}."
+    return f"{words}{'; undoing the plan restored them' if plan.state == 'undone' else ''}."
 
 
 def kept_count(report: PlanReport) -> int:

@@ -1,4 +1,4 @@
-"""pgrecall plot: pictures as files, and what is refused before anything is drawn."""
+"""pgrecall charts: files, and what is refused before anything is drawn."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pgrecall.faces.charts.plots_memory import days_until, future_instants
-from pgrecall.faces.charts.plots_style import DARK, LIGHT, Theme
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.chart_files import colours
+from pgrecall.faces.charts.memory_chart import days_until, future_instants
 from pgrecall.models.charts import VitalityPoint
 from tests.acceptance.cli.command_tools import Command
 
 pytestmark = pytest.mark.in_turns
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("resvg_py")
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-KINDS = (("vitality",), ("zones", "--instants", "3"), ("memory", "harbour"), ("graph", "harbour"))
+KINDS = (("vitality",), ("zones", "--instants", "3"), ("memory", "harbour"), ("links", "harbour"))
 
 
 @pytest.fixture
@@ -39,21 +40,21 @@ def test_every_kind_is_drawn_as_png_and_as_svg(
 ) -> None:
     later = (datetime.now(UTC) + timedelta(days=40)).isoformat()
     for name, flags in (("p.png", ()), ("p.svg", ()), ("dark.svg", ("--dark",))):
-        done = filled("plot", *kind, "--out", name, "--now", later, *flags)
+        done = filled("charts", *kind, "--out", name, "--now", later, *flags)
         assert (done.code, done.out) == (0, ""), done.err
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert ElementTree.parse(tmp_path / "p.svg").getroot().tag.endswith("}svg")
     light, dark = (tmp_path / "p.svg").read_text(), (tmp_path / "dark.svg").read_text()
-    assert LIGHT.page in light
-    assert DARK.page not in light
-    assert DARK.page in dark
+    pages = colours(dark=False)["page"], colours(dark=True)["page"]
+    assert [page in light for page in pages] == [True, False]
+    assert [page in dark for page in pages] == [False, True]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("vitality", "--out", "p.bmp"), "names no kind of picture. Let its name end in .png or in .svg."),
-        (("graph", "harbour", "--out", "no/p.png"), "There is no folder 'no'."),
+        (("vitality", "--out", "p.bmp"), "names no kind of chart file. Let its name end in .png or in .svg."),
+        (("links", "harbour", "--out", "no/p.png"), "There is no folder 'no'."),
         (("memory", "nobody", "--out", "p.png"), "There is no memory with key 'nobody'"),
         (("zones", "--out", "p.png", "--instants", "1"), "--instants is 1; it must lie between 2 and 100."),
         (("zones", "--out", "p.png", "--since", "2030-01-01"), "--since"),
@@ -63,7 +64,7 @@ def test_every_kind_is_drawn_as_png_and_as_svg(
 def test_what_cannot_be_drawn_is_refused(
     filled: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = filled("plot", *arguments)
+    done = filled("charts", *arguments)
     assert done.code == 2
     assert said in done.err
     assert not (tmp_path / "p.png").exists()
@@ -71,7 +72,7 @@ def test_what_cannot_be_drawn_is_refused(
 
 def test_nothing_is_drawn_of_nothing(pgrecall: Command, tmp_path: Path) -> None:
     for kind in ("vitality", "zones"):
-        done = pgrecall("plot", kind, "--out", "p.png")
+        done = pgrecall("charts", kind, "--out", "p.png")
         assert (done.code, "no live memories" in done.err) == (1, True)
     assert not (tmp_path / "p.png").exists()
 
@@ -126,8 +127,9 @@ def lab(colour: str, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, floa
 
 
 @pytest.mark.parametrize("vision", BLINDNESS)
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_zones_are_told_apart_with_any_colour_vision(theme: Theme, vision: str) -> None:
-    seen = [lab(colour, BLINDNESS[vision]) for colour in (*theme.zones.values(), theme.page)]
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_zones_are_told_apart_with_any_colour_vision(dark: bool, vision: str) -> None:
+    values = colours(dark=dark)
+    seen = [lab(values[name], BLINDNESS[vision]) for name in (*ZONES, "page")]
     for place, one in enumerate(seen):
         assert all(math.dist(one, other) > 15 for other in seen[:place])

@@ -1,25 +1,23 @@
-"""Which labels of the report's graph find room, and where."""
+"""Which labels of a graph find room, and where."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pgrecall.faces.charts.report_graph import Node
-from pgrecall.faces.charts.report_layout import WIDTH, Point
-from pgrecall.faces.charts.report_words import shortened
+from pgrecall.faces.charts.graph_layout import WIDTH, Node
+from pgrecall.faces.charts.svg import Point, text_width
+from pgrecall.faces.charts.wording import shortened
 
 Anchor = Literal["start", "middle", "end"]
 
-_LETTER, _WIDE_LETTER, _LINE = 5.9, 11.5, 13.0
-_LONGEST = 24
+_LONGEST, _WIDEST = 24, 142.0
 _CLEAR = 8.0
 
 
 class Area(NamedTuple):
-    """A rectangle in the picture."""
+    """A rectangle in a chart."""
 
     left: float
     top: float
@@ -81,12 +79,6 @@ def place_labels(
     return labels
 
 
-def text_width(text: str) -> float:
-    """About how wide a label is drawn."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return _WIDE_LETTER * wide + _LETTER * (len(text) - wide)
-
-
 def reach(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
     """From where to where nodes and labels reach, from side to side."""
     ends = [at.x for at in places.values()]
@@ -99,7 +91,7 @@ def reach(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[flo
 
 def _fitted(name: str) -> str:
     text = shortened(name, _LONGEST)
-    while len(text) > 2 and text_width(text) > _LONGEST * _LETTER:
+    while len(text) > 2 and text_width(text) > _WIDEST:
         text = shortened(text, len(text) - 1)
     return text
 

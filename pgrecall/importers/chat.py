@@ -1,30 +1,56 @@
-"""Chat transcripts: LoCoMo's JSON with dated sessions, and plain lists of role and content."""
+"""Chat transcripts, as LoCoMo's JSON or a list of role and content: one draft for each turn."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.turns import Session, Turn, drafts
-from pgrecall.importers.dates import parse_spoken
+from pgrecall.importers.dates import in_words, parse_spoken
 from pgrecall.importers.draft_checks import bad_character, checked
 from pgrecall.importers.files import require_file, show
-from pgrecall.importers.json_values import load_json
+from pgrecall.importers.json_records import load_json
 from pgrecall.models.maintenance import Problem
-from pgrecall.models.memories import Draft
+from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.models.role import Role
 
 _HINT = "A transcript is one JSON value; for one record a line name the file .jsonl."
 _SESSION = re.compile(r"session_([0-9]{1,9})")
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance. ``index`` counts the turns of its session from 0, ``place`` names it in a Problem."""
+
+    id: str
+    speaker: str
+    text: str
+    index: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Turns spoken in one go. ``number`` is None for a conversation that has no sessions."""
+
+    sample: str
+    number: int | None
+    began_at: datetime | None
+    turns: Sequence[Turn]
+
+    @property
+    def id(self) -> str:
+        return self.sample if self.number is None else f"{self.sample}/session_{self.number}"
+
+
 def read_transcript(
     path: Path, *, source: str, prefix: str = "", layer: str = "episodic"
 ) -> Iterator[Draft | Problem]:
-    """Each turn as a draft; the file is one JSON value, read whole, ``.gz`` unpacked.
+    """Read each turn as a draft; the file is one JSON value, read whole, ``.gz`` unpacked.
 
     LoCoMo's form: one sample or a list of them, ``{"sample_id": …, "conversation": {"session_1":
     [{"speaker", "dia_id", "text", "blip_caption"?}, …], "session_1_date_time": "1:56 pm on 8 May,
@@ -48,7 +74,7 @@ def _read(
         if isinstance(session, Problem):
             yield session
             continue
-        for place, draft in drafts(session, source=source, prefix=prefix, layer=layer):
+        for place, draft in _drafts(session, source=source, prefix=prefix, layer=layer):
             if draft.key in seen:
                 yield Problem(show(path), f"{place}: key {draft.key!r} was already given.")
             else:
@@ -160,3 +186,54 @@ def _message(value: Any) -> tuple[str, str]:
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "\n".join(part for part in parts if isinstance(part, str))
     return _text(value.get("role"), "role"), _text(content, "content")
+
+
+def _drafts(session: Session, *, source: str, prefix: str, layer: str) -> Iterator[tuple[str, Draft]]:
+    """Each turn's place and draft. A turn's ``next`` link leads to the turn after it in the session.
+
+    Turns are one second apart, so that time keeps their order. The context holds the date in words
+    and the turn before.
+    """
+    keys = [f"{prefix}{session.sample}/{turn.id}" for turn in session.turns]
+    for position, turn in enumerate(session.turns):
+        before = session.turns[position - 1] if position else None
+        yield (
+            turn.place,
+            Draft(
+                body=turn.text,
+                key=keys[position],
+                layer=layer,
+                role=role_of(turn.speaker),
+                author=turn.speaker,
+                context=_context(session.began_at, before),
+                source=source,
+                session_id=session.id,
+                metadata=_metadata(session, turn),
+                occurred_at=_occurred_at(session.began_at, turn.index),
+                links=tuple(DraftLink(key, "next") for key in keys[position + 1 : position + 2]),
+            ),
+        )
+
+
+def role_of(speaker: str) -> Role | None:
+    """The role a speaker is named by, as in ``assistant`` or ``User``; None for a person's name."""
+    name = speaker.strip().casefold()
+    return cast(Role, name) if name in get_args(Role) else None
+
+
+def _context(began_at: datetime | None, before: Turn | None) -> str:
+    lines = [in_words(began_at)] if began_at else []
+    return "\n".join([*lines, f"{before.speaker}: {before.text}"] if before else lines)
+
+
+def _occurred_at(began_at: datetime | None, index: int) -> datetime | None:
+    try:
+        return began_at and began_at + timedelta(seconds=index)
+    except OverflowError:
+        return began_at
+
+
+def _metadata(session: Session, turn: Turn) -> dict[str, str | int]:
+    if session.number is None:
+        return {}
+    return {"sample_id": session.sample, "dia_id": turn.id, "session": session.number}
