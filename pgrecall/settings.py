@@ -234,11 +234,6 @@ def login_shell() -> str:
     return Path(os.environ.get("SHELL", "")).name
 
 
-def terminal_variables() -> dict[str, str]:
-    """The environment variables that describe the terminal, those that are set."""
-    return {name: os.environ[name] for name in _TERMINAL_VARIABLES if name in os.environ}
-
-
 def load_settings(**overrides: object) -> Settings:
     """Settings from the environment; ``overrides`` that are not None take precedence.
 

@@ -13,7 +13,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time, parse_until
 from pgrecall.importers.draft_checks import INDEXED_BYTES, bad_character
 from pgrecall.importers.files import require_file, show
-from pgrecall.importers.json_lines import STRICT, Moment, validated_lines
+from pgrecall.importers.json_records import STRICT, Moment, validated_lines
 from pgrecall.models.calibration import JudgedQuery, Judgement
 from pgrecall.models.imports import Problem
 from pgrecall.models.memories import Role

@@ -189,7 +189,7 @@ def test_a_command_cannot_either(
     url = make_conninfo(with_globex.url, user=logins["app"])
     for command in (
         ("search", UNKNOWN), ("show", KEY), ("show", str(with_globex.ids["memory"])), ("context", UNKNOWN),
-        ("prune", "show", str(with_globex.ids["plan"])), ("key", "list"), ("feedback", "export"),
+        ("prune", "show", str(with_globex.ids["plan"])), ("keys", "list"), ("feedback", "qrels"),
     ):  # fmt: skip
         done = bare_pgrecall("--tenant", "globex", *command, database_url=url)
         shown = (done.out + done.err).replace(f"'{UNKNOWN}'", "")

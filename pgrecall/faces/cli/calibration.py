@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.exceptions import Exit
 
-from pgrecall.faces.charts.plots_style import LIGHT, drawing, require_drawable, write
+from pgrecall.faces.charts.chart_files import require_drawable, write_chart
 from pgrecall.faces.cli.console import Progress, notes, output, plain, print_json
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
@@ -36,7 +36,7 @@ def calibration() -> None:
 @click.option("--dry-run", is_flag=True, help="Fit and compare, but store nothing.")
 @click.option("--force", is_flag=True, help="Store the result even if it does not predict better.")
 @click.option(
-    "--plot",
+    "--chart",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Also draw predicted against observed relevance: .png or .svg.",
@@ -50,22 +50,22 @@ def fit(
     reranker: bool,
     dry_run: bool,
     force: bool,
-    plot: Path | None,
+    chart: Path | None,
     as_json: bool,
 ) -> None:
     """Fit relevance to judged queries, so that it is a probability. Stores the result if it is better.
 
     Better means a lower log loss on held-out queries. Exit code 1 when the result is not better.
     """
-    form = None if plot is None else require_drawable(plot)
+    form = None if chart is None else require_drawable(chart)
     judged = read_qrels(qrels)
     with given.opened(embeds=True) as memory, Progress("searching", "queries", len(judged)) as bar:
         done = memory.calibration.fit(
             judged, profile, reranker=reranker, dry_run=dry_run, force=force, progress=bar.add
         )
     _report(done, dry_run, as_json)
-    if plot is not None and form is not None:
-        _draw(done, plot, form)
+    if chart is not None and form is not None:
+        _draw(done, chart, form)
     raise Exit(DONE if done.stored or done.better else NOTHING_FOUND)
 
 
@@ -97,8 +97,7 @@ def _report(done: Calibration, dry_run: bool, as_json: bool) -> None:
 
 
 def _draw(done: Calibration, file: Path, form: str) -> None:
-    from pgrecall.faces.charts.plots_reliability import reliability_figure
+    from pgrecall.faces.charts.reliability import reliability_chart
 
-    with drawing(LIGHT):
-        write(reliability_figure(done, LIGHT), file, form)
-    notes().print(f"The picture is in {file}.")
+    write_chart(reliability_chart(done), file, form)
+    notes().print(f"The chart is in {file}.")

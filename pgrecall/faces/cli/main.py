@@ -46,7 +46,7 @@ COMMANDS: Mapping[str, str] = {
     "calibration": "calibration:calibration",
     "language": "settings:language",
     "prune": "prune:prune",
-    "charts": "plot:charts",
+    "charts": "charts:charts",
     "worker": "worker:worker",
     "jobs": "jobs:jobs",
     "models": "models:models",

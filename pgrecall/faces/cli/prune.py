@@ -146,11 +146,11 @@ def _report(plan: PrunePlan, as_json: bool, html: Path | None) -> None:
     else:
         show_plan(output(), plan)
     if html is not None:
-        notes().print(f"The report with pictures is in {html}.")
+        notes().print(f"The report with charts is in {html}.")
 
 
 def _write_page(plan: PrunePlan, file: Path) -> None:
-    from pgrecall.faces.charts.report_html import plan_page
+    from pgrecall.faces.charts.plan_report import plan_page
 
     try:
         file.write_text(plan_page(plan), encoding="utf-8")

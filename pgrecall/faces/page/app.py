@@ -41,6 +41,9 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_STATIC_FILES = StaticFiles(
+    directory=Path(__file__).parent / "static", packages=[("pgrecall.faces.charts", "styles")]
+)
 _DETAILS = {404: "There is nothing at this address.", 405: "This address does not accept such a request."}
 """For statuses that the framework raises without a detail."""
 
@@ -64,7 +67,7 @@ def create_page(service: Service) -> ASGIApp:
         get("/maintenance", maintenance.maintenance),
         post("/maintenance/verify", maintenance.verify),
         *sign_in.routes(service, sessions),
-        Mount(STATIC_PATH, StaticFiles(directory=Path(__file__).parent / "static"), name="static"),
+        Mount(STATIC_PATH, _STATIC_FILES, name="static"),
     )
     return Starlette(
         routes=routes,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
 from pgrecall.encoding import memory_reference
-from pgrecall.faces.charts.plots_memory import future_instants, past_instants
-from pgrecall.faces.page.memory_chart import Life, lifeline
+from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.models.charts import AccessRecord
 from pgrecall.models.memories import StoredMemory
@@ -39,6 +38,7 @@ async def memory(request: PageRequest) -> Response:
     stored = await request.memory.get(reference, now=request.now)
     records = await request.memory.charts.accesses(stored.id, limit=MAX_ACCESSES)
     accesses = tuple(access for access in records if access.at <= request.now)
+    life = await _life(request, stored, accesses)
     return await request.render(
         "memory.html.j2",
         memory=stored,
@@ -49,11 +49,14 @@ async def memory(request: PageRequest) -> Response:
         shown=SHOWN_ACCESSES,
         most=MAX_ACCESSES,
         links=stored.links[:SHOWN_LINKS],
-        line=await _chart(request, stored, accesses),
+        life=life,
+        chart=None if life is None else memory_chart(life),
     )
 
 
-async def _chart(request: PageRequest, memory: StoredMemory, accesses: tuple[AccessRecord, ...]) -> Any:
+async def _life(
+    request: PageRequest, memory: StoredMemory, accesses: tuple[AccessRecord, ...]
+) -> Life | None:
     """The vitality curve, past and future; None for a memory that was only just stored."""
     born = min([memory.created_at, memory.occurred_at or memory.created_at, *(one.at for one in accesses)])
     used = [access for access in accesses if access.kind != "retrieval"]
@@ -66,7 +69,7 @@ async def _chart(request: PageRequest, memory: StoredMemory, accesses: tuple[Acc
     if len(past) < 2 or len(future) < 2:
         return None
     bounds = {layer.name: layer.rates.zones for layer in await request.memory.layers.list()}[memory.layer]
-    return lifeline(Life(memory, accesses, past, future, bounds, request.now))
+    return Life(memory, accesses, past, future, bounds, request.now)
 
 
 async def _successor(client: AsyncMemory, memory: StoredMemory) -> StoredMemory | None:

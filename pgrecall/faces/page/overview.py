@@ -5,20 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from pgrecall.faces.page.charts import columns, over_time, zone_bars
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.vitality_histogram import vitality_histogram
+from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
 from pgrecall.faces.page.form_fields import int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest
-from pgrecall.models.charts import Overview, OverviewList, ZoneShare
+from pgrecall.models.charts import Overview, OverviewList
 from pgrecall.models.layers import Layer
 from pgrecall.operations.charts import OVERVIEW_LISTS
 from pgrecall.vitality.parameters import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
+BAR_WIDTH = 320.0
 BINS, INSTANTS, SAMPLE = 25, 13, 500
 DRAWN_AT_ONCE = 2000
 """Live memories up to which the past is drawn without being asked for."""
@@ -47,6 +49,9 @@ async def overview(request: PageRequest) -> Response:
         raise HTTPException(404, f"There is no layer {layer!r:.60}.")
     found = await request.memory.charts.overview(layer=layer, limit=SHOWN, bins=BINS, now=request.now)
     memories = sum(each.memories for each in found.layers)
+    zones = _common_zones(found, known)
+    unit = BAR_WIDTH / max((each.memories for each in found.layers), default=1)
+    counts = [sum(each) for each in zip(*(each.counts for each in found.layers), strict=True)]
     past = None
     if memories and (days or memories <= DRAWN_AT_ONCE):
         past = await _past(request, layer, days or _DEFAULT_DAYS)
@@ -56,8 +61,10 @@ async def overview(request: PageRequest) -> Response:
         found=found,
         memories=memories,
         totals=_totals(found),
-        zone_bars=zone_bars(found.layers),
-        distribution=columns(found.layers, _common_zones(found, known)),
+        zone_bars=[zone_bar(each.zones, unit) for each in found.layers],
+        histogram=vitality_histogram(counts, zones),
+        bins=[(place / BINS, (place + 1) / BINS, count) for place, count in enumerate(counts)],
+        zones=zones,
         past=past,
         past_days=PAST_DAYS,
         days=days or _DEFAULT_DAYS,
@@ -91,7 +98,7 @@ async def one_list(request: PageRequest) -> Response:
     )
 
 
-async def _past(request: PageRequest, layer: str | None, days: int) -> Any:
+async def _past(request: PageRequest, layer: str | None, days: int) -> tuple[ZonesOverTime, ...]:
     """The zones at instants up to now; where the tenant is younger, from its beginning on."""
     begin = request.now - timedelta(days=days)
     shares = await request.memory.charts.zones_over_time(_instants(begin, request.now), sample=SAMPLE)
@@ -101,11 +108,7 @@ async def _past(request: PageRequest, layer: str | None, days: int) -> Any:
         shares = await request.memory.charts.zones_over_time(
             _instants(first - step, request.now), sample=SAMPLE
         )
-    return over_time(_of_layer(shares, layer), request.now)
-
-
-def _of_layer(shares: Sequence[ZoneShare], layer: str | None) -> list[ZoneShare]:
-    return [share for share in shares if layer in (None, share.layer)]
+    return zones_over_time([share for share in shares if layer in (None, share.layer)])
 
 
 def _instants(begin: datetime, end: datetime) -> list[datetime]:
@@ -113,10 +116,7 @@ def _instants(begin: datetime, end: datetime) -> list[datetime]:
 
 
 def _totals(found: Overview) -> dict[str, int]:
-    return {
-        zone: sum(layer.zones.get(zone, 0) for layer in found.layers)
-        for zone in ("active", "stale", "fading", "archived")
-    }
+    return {zone: sum(layer.zones.get(zone, 0) for layer in found.layers) for zone in ZONES}
 
 
 def _common_zones(found: Overview, known: Sequence[Layer]) -> ZoneThresholds | None:

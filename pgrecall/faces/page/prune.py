@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.charts.report_html import plan_values
+from pgrecall.faces.charts.plan_report import plan_values
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import checkbox, float_field, int_field, path_id, text_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect

@@ -10,38 +10,18 @@ from urllib.parse import urlencode
 
 from starlette.responses import HTMLResponse
 
-from pgrecall.faces.charts.plots_style import ZONES
-from pgrecall.faces.charts.report_html import FILTERS
-from pgrecall.faces.charts.report_svg import SHAPES
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.plan_report import FILTERS
+from pgrecall.faces.charts.wording import duration_words
 from pgrecall.faces.cli.rendering.snippets import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_SPANS = (
-    ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
-    ("hour", 3600.0), ("minute", 60.0),
-)  # fmt: skip
-
 
 def render(template: str, values: Mapping[str, Any], *, status: int = 200) -> HTMLResponse:
     """Renders a template as a response."""
     return HTMLResponse(_environment().get_template(template).render(values), status)
-
-
-def duration_words(length: timedelta) -> str:
-    """A duration in its largest unit: ``3 days``, ``2.5 years``."""
-    seconds = abs(length.total_seconds())
-    for unit, size in _SPANS:
-        if seconds >= size:
-            many = seconds / size
-            digits = (
-                f"{many:.0f}"
-                if many >= 9.95 or unit not in ("year", "month")
-                else f"{many:.1f}".removesuffix(".0")
-            )
-            return f"{digits} {unit if digits == '1' else unit + 's'}"
-    return "a moment"
 
 
 def relative_time(time: datetime, now: datetime) -> str:
@@ -77,7 +57,7 @@ def _environment() -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        # The charts of a prune plan's report are drawn by the same templates here.
+        # The report of a prune plan shows its charts and tables with the same templates.
         loader=ChoiceLoader([PackageLoader("pgrecall.faces.page"), PackageLoader("pgrecall.faces.charts")]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -86,5 +66,5 @@ def _environment() -> Environment:
     )
     environment.filters.update(FILTERS)
     environment.filters.update(_FILTERS)
-    environment.globals.update(zone_names=ZONES, shapes=SHAPES, url=url)
+    environment.globals.update(zone_names=ZONES, url=url)
     return environment

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Literal
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
@@ -67,7 +68,7 @@ class _State(StateBlock):
 def _parser() -> MarkdownIt:
     options: Any = {"maxNesting": _DEEPEST, "inline_definitions": True}
     parser = MarkdownIt("commonmark", options).enable("table").use(footnote_plugin)
-    ends = {"alt": ["paragraph", "reference", "blockquote"]}
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     parser.block.ruler.before("reference", "comment", _read_comment, ends)
     parser.block.ruler.before("reference", "math", _read_math, ends)
     return parser
@@ -140,7 +141,7 @@ def _push(state: StateBlock, kind: str, start_line: int, end_line: int) -> None:
 
 
 def _read_lines(rows: Sequence[str], tokens: Sequence[Token], references: References) -> list[Line]:
-    """A line for each row: code as it is, all other text with its links, and with its tags but in headings."""
+    """A line for each row: code as it is, other text with its links and tags, headings without tags."""
     lines: list[Line | None] = [None] * len(rows)
     for token in tokens:
         if token.map is None or token.type not in _VERBATIM | _TEXTS:

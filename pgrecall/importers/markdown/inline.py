@@ -1,4 +1,4 @@
-"""The text of one block: wikilinks become their shown words; links and tags are collected; code is left alone."""
+"""The text of one block: wikilinks become the words they show, links and tags are collected, code stays."""
 
 from __future__ import annotations
 
@@ -145,9 +145,7 @@ def note_name(name: str) -> str:
     return _NOTE_SUFFIX.sub("", name.strip())
 
 
-def _read_link(
-    match: re.Match[str], text: str, references: References
-) -> tuple[str, RawLink | None] | None:
+def _read_link(match: re.Match[str], text: str, references: References) -> tuple[str, RawLink | None] | None:
     """The words that stay in the text, and the link if it leads to a note; None for what is no link."""
 
     def written(group: str | int) -> str:

@@ -162,7 +162,6 @@ class _Vault:
                         key=key,
                         title=title if number == 1 else f"{title} (part {number})",
                         body=piece.text,
-                        context=" / ".join((*_folders(note), note.title, *section.trail)),
                         aliases=(),
                         links=(DraftLink(named.key, "part_of"), *links),
                     )
@@ -171,7 +170,8 @@ class _Vault:
         """The pieces of the note's own text; the outline of the note stands below it when it is short."""
         if not own.is_short:
             return pieces
-        text = "\n\n".join([*(piece.text for piece in pieces), outline(note.blocks, self._split_at - own.size - 2)])
+        headings = outline(note.blocks, self._split_at - own.length)
+        text = "\n\n".join([*(piece.text for piece in pieces), headings])
         links = (link for block in own.blocks for line in block.lines for link in line.links)
         return [Piece(text.strip("\n") or note.title, tuple(links))]
 

@@ -47,7 +47,7 @@ class Section:
 
     @property
     def blocks(self) -> list[Block]:
-        """What is stored. Its title holds its heading, so of that only the links; its words if there is no text."""
+        """What is stored: the body with the links of its heading, whose words are in the title."""
         links = tuple(link for block in self.opening for line in block.lines for link in line.links)
         return [Block([Line("" if self.size or not self.trail else self.trail[-1], links)]), *self.body]
 
@@ -148,7 +148,8 @@ def _merge_short(node: _Node, limit: int, slugs: Slugs) -> list[Section]:
     """The sections of a node and of those below it, short ones merged."""
     own = node.section if node.kept else None
     found = [own] if own else []
-    joins = True  # whether what follows stands right below the last section found
+    depth = len(node.section.trail) + 1
+    joins = True  # whether the last section found is the node's own or a child's, with nothing below it
     for child in node.children:
         below = _merge_short(child, limit, slugs)
         last = found[-1] if found else None
@@ -161,7 +162,7 @@ def _merge_short(node: _Node, limit: int, slugs: Slugs) -> list[Section]:
         if last and fits and last.is_short and last.trail:
             below[0].prepend(found.pop())
         found += below
-        joins = len(below) == 1
+        joins = len(below) == 1 and len(below[0].trail) == depth
     if own and len(found) > 2 and found[-1].is_short and own.length + found[-1].length <= limit:
         own.append(found.pop())
     if own is None:

@@ -214,8 +214,8 @@ def test_articulation_points_are_told_by_shape_and_in_words(served: Served) -> N
     page = shown(served, "/links/ferry")
     squares = [
         e
-        for e in page.all("rect")
-        if (e.attributes.get("class") or "").startswith("point ") and "a" in e.path
+        for e in page.all("path")
+        if (e.attributes.get("class") or "").startswith("point square") and "a" in e.path
     ]
     assert len(squares) == 1
     labels = [

@@ -200,7 +200,7 @@ def test_the_curve_of_a_memory_is_read_off(page: Page) -> None:
 
 def test_from_node_to_node(page: Page) -> None:
     page.goto("/links/ferry")
-    page.locator("a.dot", has=page.locator("rect.point")).focus()
+    page.locator("a.dot", has=page.locator("path.point.square")).focus()
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Links of The pier").wait_for()
 

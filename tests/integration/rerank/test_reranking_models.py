@@ -90,7 +90,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def exporting(folder: Path) -> subprocess.CompletedProcess[str]:
     """The command that made what the tests of ONNX read."""
-    return command("model", "export-onnx", folder, folder.parent / "tiny-onnx")
+    return command("models", "export-onnx", folder, folder.parent / "tiny-onnx")
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +325,7 @@ def test_broken_onnx_folders_are_named(exported: Path, tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"nonsense")
     with pytest.raises(RerankerError, match=r"holds no tokenizer\.json") as caught:
         OnnxReranker(tmp_path)
-    assert "pgrecall model export-onnx" in caught.value.hint
+    assert "pgrecall models export-onnx" in caught.value.hint
     shutil.copy(exported / "tokenizer.json", tmp_path / "tokenizer.json")
     with pytest.raises(RerankerError, match="could not be loaded") as caught:
         OnnxReranker(tmp_path).rerank(QUERY, candidates(), top_n=3)
@@ -386,7 +386,7 @@ def test_the_command_refuses_in_one_sentence(folder: Path, tmp_path: Path) -> No
         (tmp_path, tmp_path / "out", "holds no cross-encoder"),
         (tmp_path / "absent", tmp_path / "out", "holds no cross-encoder"),
     ]:
-        done = command("model", "export-onnx", given, out)
+        done = command("models", "export-onnx", given, out)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert fault in done.stderr.replace("\n", " ")
         assert "Traceback" not in done.stderr

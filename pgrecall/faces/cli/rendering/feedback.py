@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from pgrecall.faces.charts import report_words as words
+from pgrecall.faces.charts import wording as words
 from pgrecall.faces.cli.console import SafeConsole, table
 from pgrecall.models.calibration import Calibration
 from pgrecall.models.feedback import Feedback, MemoryFeedback, RankFeedback

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from pgrecall.faces.charts import report_words as words
+from pgrecall.faces.charts import wording as words
 from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.faces.cli.rendering.search import ZONE_STYLES
 from pgrecall.models.prune import (

@@ -52,27 +52,27 @@ for (const form of document.querySelectorAll("form.stack")) {
   form.addEventListener("submit", () => form.setAttribute("aria-busy", "true"));
 }
 
-function readable(picture) {
-  const status = picture.closest("figure").querySelector(".reading");
-  const points = picture.dataset.curve.split(";").map((point) => {
+function readable(chart) {
+  const status = chart.closest("figure").querySelector(".reading");
+  const points = chart.dataset.curve.split(";").map((point) => {
     const [x, y, ...words] = point.split(" ");
     return { x: Number(x), y: Number(y), words: words.join(" ") };
   });
   const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
   dot.setAttribute("class", "cursor");
   dot.setAttribute("r", "5");
-  picture.append(dot);
-  picture.addEventListener("pointermove", (event) => {
-    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+  chart.append(dot);
+  chart.addEventListener("pointermove", (event) => {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(chart.getScreenCTM().inverse());
     const near = points.reduce((best, point) => (Math.abs(point.x - at.x) < Math.abs(best.x - at.x) ? point : best));
     dot.setAttribute("cx", near.x);
     dot.setAttribute("cy", near.y);
-    picture.classList.add("read");
+    chart.classList.add("read");
     status.textContent = near.words;
   });
-  picture.addEventListener("pointerleave", () => {
-    picture.classList.remove("read");
+  chart.addEventListener("pointerleave", () => {
+    chart.classList.remove("read");
     status.textContent = "";
   });
 }
-for (const picture of document.querySelectorAll("svg[data-curve]")) readable(picture);
+for (const chart of document.querySelectorAll("svg[data-curve]")) readable(chart);
