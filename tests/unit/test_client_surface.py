@@ -29,7 +29,8 @@ def public(cls: type) -> dict[str, Any]:
 
 def shown(method: Any) -> str:
     """The signature of a method; functions that are defaults are not told apart."""
-    return re.sub(r"<function .*? at \w+>", "...", re.sub(r"\bAsync(?=[A-Z])", "", str(inspect.signature(method))))
+    text = re.sub(r"\bAsync(?=[A-Z])", "", str(inspect.signature(method)))
+    return re.sub(r"<function .*? at \w+>", "...", text)
 
 
 def groups(cls: type) -> dict[str, type]:

@@ -81,7 +81,9 @@ async def one_list(request: PageRequest) -> Response:
         raise HTTPException(404)
     layer, at = text_field(request.query, "layer"), time_field(request.query, "at") or request.now
     first = int_field(request.query, "after", 0, low=0, high=_FURTHEST)
-    found = await request.memory.charts.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
+    found = await request.memory.charts.overview(
+        [name], layer=layer, limit=PAGE, offset=first, bins=2, now=at
+    )
     listed = found.lists[name]
     return await request.render(
         "overview_list.html.j2",
@@ -103,7 +105,9 @@ async def _past(request: PageRequest, layer: str | None, days: int) -> tuple[Zon
     first = min((share.at for share in shares), default=request.now)
     step = (request.now - begin) / (INSTANTS - 1)
     if first - begin > 2 * step and request.now - first > timedelta(hours=1):
-        shares = await request.memory.charts.zones_over_time(_instants(first - step, request.now), sample=SAMPLE)
+        shares = await request.memory.charts.zones_over_time(
+            _instants(first - step, request.now), sample=SAMPLE
+        )
     return zones_over_time([share for share in shares if layer in (None, share.layer)])
 
 

@@ -23,7 +23,7 @@ from tests.conftest import DIMENSIONS, _database
 from tests.integration.client.client_calls import CALLS, timeless
 from tests.waiting import PATIENCE
 
-NOT_ALIKE = {"caller", "overview"}
+NOT_ALIKE = {"service.caller", "charts.overview"}
 """Tells who asks; and when memories leave their zone, to the microsecond, after uses by the clock."""
 
 LogIn = Callable[..., Memory]
@@ -80,7 +80,7 @@ def test_a_worker_does_everything_as_a_superuser_would(
 
     worker = log_in("worker")
     for url in _database(server, template):
-        settings = replace(worker.settings, database_url=None)
+        settings = replace(worker.configuration, database_url=None)
         with Memory(url, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as superuser:
             expected = answers(superuser)
     for call, wanted, found in zip(CALLS, expected, answers(worker), strict=True):
