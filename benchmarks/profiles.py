@@ -1,4 +1,4 @@
-"""The named profiles that ship, derived from the fitted one, as rows for ``99_defaults.sql``.
+"""The named profiles that ship, derived from the fitted one, as rows for ``16_defaults/01_defaults.sql``.
 
 A derived profile takes some coefficients of `balanced` times a factor; its constants are fitted anew, so that
 its relevance is right on the whole. The factors are chosen, not fitted: there is no judged set for each kind
@@ -44,7 +44,7 @@ FORMULAS = """\
 
 
 def rows(examples: Examples, terms: Terms, balanced: Mapping[str, float], fitted_on: str) -> str:
-    """VALUES of all profiles in the order of 99_defaults.sql."""
+    """VALUES of all profiles in the order of 16_defaults/01_defaults.sql."""
     lines = []
     for name, profile in PROFILES.items():
         values = balanced if name == "balanced" else _recentred(examples, terms, balanced, profile)

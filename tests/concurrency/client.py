@@ -196,7 +196,7 @@ class Client:
             case 3:
                 call(self.connection, "expire_memories(5, %s)", self.now())
             case 4:
-                call(self.connection, "settle_links()")
+                call(self.connection, "resolve_pending_links()")
             case 5:
                 rate = self.chance.choice([2.0, 3.0])
                 call(self.connection, "set_layer('activity', %s, p_now => %s)", rate, self.now())

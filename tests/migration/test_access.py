@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Query
 
 WHOLE_DATABASE = {
-    "any_key", "begin_reembedding", "caller", "census", "due_tenants", "holder_of_key",
+    "begin_reembedding", "caller", "census", "due_tenants", "has_active_key", "key_holder",
     "installation", "job_pace", "presets", "schema_state", "tenants",
 }  # fmt: skip
 """Callable functions that ask for no tenant: what each tells to whom is tested in tests/attack."""

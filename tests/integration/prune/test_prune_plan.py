@@ -234,14 +234,14 @@ def test_a_page_that_cannot_be_read(sql: Query, limit: int | None, offset: int |
         sql("SELECT recall.get_prune_plan(%s, %s, %s)", (number, limit, offset))
 
 
-@pytest.mark.parametrize("call", ["prune_plan_of(%s)", "apply_prune(%s)", "undo_prune(%s)"])
+@pytest.mark.parametrize("call", ["get_prune_plan(%s)", "apply_prune(%s)", "undo_prune(%s)"])
 def test_an_unknown_plan(sql: Query, call: str) -> None:
     for unknown in (4711, None):
         with pytest.raises(psycopg.errors.InvalidParameterValue, match="There is no prune plan"):
             sql(f"SELECT recall.{call}", (unknown,))
 
 
-@pytest.mark.parametrize("call", ["prune_plan_of(%s)", "apply_prune(%s)", "undo_prune(%s)"])
+@pytest.mark.parametrize("call", ["get_prune_plan(%s)", "apply_prune(%s)", "undo_prune(%s)"])
 def test_another_tenants_plan(sql: Query, call: str) -> None:
     note(sql, "theirs", tenant="other")
     number = plan(sql, tenant="other")

@@ -1,6 +1,7 @@
 -- Connectedness: which of a whole set of memories may go together, so that none that stays is cut off from
 -- those it was connected with. Nodes are live memories, numbered from 1 by id; links are references only.
 -- Nested loops are off where arrays are joined: the planner takes an array of any length for ten elements.
+
 -- spanning_forest: a forest that keeps together what the links connect, grown by falling worth of a link's lesser
 -- end: kept memories (worth 2) first, then those asked to be kept back (1 + vitality), then other candidates
 -- (vitality). `piece` says which kept memories hold together by themselves, `component` which hold together at
