@@ -27,7 +27,7 @@ NOBODY = 65534
 
 USER = """
 import os, sys, pathlib
-from pgrecall.embedded import EmbeddedServer
+from pgrecall.embedded.shared_server import EmbeddedServer
 if len(sys.argv) > 2:
     os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
 with EmbeddedServer.start(pathlib.Path(sys.argv[1]), fast=True) as server:
@@ -387,7 +387,7 @@ def test_a_big_log_is_put_aside_at_the_next_start(home: Path, monkeypatch: pytes
 
 def test_a_process_that_exits_without_release_stops_it(home: Path) -> None:
     code = (
-        f"import pathlib; from pgrecall.embedded import *; EmbeddedServer.start(pathlib.Path({str(home)!r}))"
+        f"import pathlib; from pgrecall.embedded.shared_server import EmbeddedServer; EmbeddedServer.start(pathlib.Path({str(home)!r}))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
     assert "fast shutdown" in (home / "postgres.log").read_text().rsplit("ready to accept", 1)[1]
