@@ -6,8 +6,8 @@ What `pgrecall calibrate` does for a tenant, done for what ships: over three cor
 chats), with a prior of zero where a tenant's is what ships, and with two weights chosen. The corpora
 are our own (CC0): nothing is fitted on LoCoMo, which `benchmarks.locomo` tests with. Given a cross-encoder,
 how a reranker's score is read is fitted in place of relevance, beside the relevance in force. Prints the
-coefficients for ``schema/functions/16_defaults/01_defaults.sql`` and how they do on what they have not seen: queries held
-out, and whole corpora held out.
+coefficients for ``schema/functions/16_defaults/01_defaults.sql`` and how they do on what they have not seen:
+queries held out, and whole corpora held out.
 """
 
 from __future__ import annotations

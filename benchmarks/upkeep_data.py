@@ -41,7 +41,8 @@ FROM wanted ORDER BY src, dst
 _LOG = """
 INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
 SELECT m.tenant, m.id, 'write', l.birth_weight, m.created_at, m.created_at
-FROM recall.memory m JOIN recall.effective_layers(%(tenant)s) l ON l.name = m.layer WHERE m.tenant = %(tenant)s
+FROM recall.memory m JOIN recall.effective_layers(%(tenant)s) l ON l.name = m.layer
+WHERE m.tenant = %(tenant)s
 UNION ALL
 SELECT m.tenant, m.id, 'read', 1, e.at, e.at
 FROM recall.memory m

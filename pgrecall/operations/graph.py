@@ -11,7 +11,10 @@ from pgrecall.operations.operation import NOW, Operation
 def settle_links() -> Operation[int]:
     """Draws links that wait for memories that are there; the result counts the memories that gained one."""
     return Operation(
-        "SELECT recall.resolve_pending_links() AS linked", {}, lambda rows: int(rows[0]["linked"]), repeatable=True
+        "SELECT recall.resolve_pending_links() AS linked",
+        {},
+        lambda rows: int(rows[0]["linked"]),
+        repeatable=True,
     )
 
 

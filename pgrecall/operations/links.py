@@ -33,5 +33,8 @@ def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation
 def pending_count() -> Operation[int]:
     """How many links wait for their target."""
     return Operation(
-        "SELECT recall.count_pending_links() AS pending", {}, lambda rows: int(rows[0]["pending"]), repeatable=True
+        "SELECT recall.count_pending_links() AS pending",
+        {},
+        lambda rows: int(rows[0]["pending"]),
+        repeatable=True,
     )

@@ -63,6 +63,10 @@ class Filters(Arguments):
     )
     tags: Names | None = Field(None, description="Only memories with all of these tags.")
     authors: Names | None = Field(None, description="Only memories by one of these authors.")
+    sources: Names | None = Field(None, description="Only memories from one of these sources.")
+    metadata: Annotated[dict[str, Any], BeforeValidator(_from_json)] | None = Field(
+        None, description='Only memories whose metadata hold all of this: {"project": "atlas"}.'
+    )
     since: str | None = Field(
         None,
         max_length=100,
@@ -169,7 +173,7 @@ class RememberArguments(Arguments):
         None, description="What it is linked to."
     )
     metadata: Annotated[dict[str, Any], BeforeValidator(_from_json)] | None = Field(
-        None, description="Anything else to keep with it; it is not searched."
+        None, description="Anything else to keep with it, to filter by later; its words are not searched."
     )
     pinned: bool = Field(False, description="Never archive it when memories are pruned.")
 

@@ -24,6 +24,8 @@ def _filters(given: Filters, now: datetime) -> SearchOptions:
         "layers": _tuple(given.layers),
         "tags": _tuple(given.tags),
         "authors": _tuple(given.authors),
+        "sources": _tuple(given.sources),
+        "metadata": given.metadata,
         "since": moment(given.since, "since", now),
         "until": end(given.until, "until", now),
         "include_superseded": given.include_superseded,

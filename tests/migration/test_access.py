@@ -12,7 +12,7 @@ from tests.conftest import Query
 
 WHOLE_DATABASE = {
     "begin_reembedding", "caller", "census", "due_tenants", "has_active_key", "key_holder",
-    "installation", "job_pace", "presets", "schema_state", "tenants",
+    "installation", "shortest_job_interval", "presets", "schema_state", "tenants",
 }  # fmt: skip
 """Callable functions that ask for no tenant: what each tells to whom is tested in tests/attack."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from pgrecall.encoding import memory_reference
 from pgrecall.errors import InvalidInput
@@ -63,6 +65,39 @@ def text(given: str, what: str) -> str:
 def texts(given: list[str] | None, what: str) -> tuple[str, ...] | None:
     """The values of a repeated option; None when it was not given."""
     return tuple(text(value, what) for value in given) if given else None
+
+
+def parse_metadata(given: list[str] | None) -> dict[str, Any] | None:
+    """Metadata to filter by, from ``KEY=VALUE`` texts and JSON objects; a value that is no JSON is a text.
+
+    Raises:
+        InvalidInput: one is neither.
+    """
+    if not given:
+        return None
+    metadata: dict[str, Any] = {}
+    for one in given:
+        key, equals, value = text(one, "The metadata filter").partition("=")
+        if one.lstrip().startswith("{"):
+            read = _json_of(one)
+            if isinstance(read, dict):
+                metadata |= read
+                continue
+        elif equals and key.strip():
+            metadata[key.strip()] = _json_of(value)
+            continue
+        raise InvalidInput(
+            f"The metadata filter {one!r:.100} cannot be read.",
+            hint='Write project=atlas, or a JSON object: {"project": "atlas"}.',
+        )
+    return metadata
+
+
+def _json_of(given: str) -> Any:
+    try:
+        return json.loads(given)
+    except ValueError:
+        return given
 
 
 def question(given: str) -> str:

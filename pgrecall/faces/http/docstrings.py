@@ -18,8 +18,11 @@ def summary_of(shape: type) -> str:
 @cache
 def attributes_of(shape: type) -> Mapping[str, str]:
     """What the docstring's ``Attributes`` say of each field that they name."""
-    told = _ATTRIBUTE.findall(_documented(shape)[1])
-    return {name.strip(): _sentence(text) for names, text in told for name in names.split(",")}
+    described: dict[str, str] = {}
+    for part in reversed(shape.__mro__):
+        for names, text in _ATTRIBUTE.findall(_documented(part)[1]):
+            described |= {name.strip(): _sentence(text) for name in names.split(",")}
+    return described
 
 
 def _documented(shape: type) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.rendering.snippets import snippet
+from pgrecall.faces.cli.values import parse_metadata
 from pgrecall.faces.http.problems import kind_of
 from pgrecall.faces.page.form_fields import LARGEST_ID, Fields, moment, ticked, whole, word
 from pgrecall.faces.page.request_handling import Visit, elsewhere
@@ -20,7 +21,7 @@ from pgrecall.faces.page.templating import address
 from pgrecall.models.search import Hit, SearchResult
 
 PLACES = (10, 20, 50)
-_ASKED = ("q", "layer", "as_of", "archived", "superseded", "profile", "rerank", "k")
+_ASKED = ("q", "layer", "source", "metadata", "as_of", "archived", "superseded", "profile", "rerank", "k")
 _VERDICTS = ("used", "rejected")
 _MOST_VERDICTS = 60
 _LETTERS = 280
@@ -83,11 +84,13 @@ async def _asked(visit: Visit) -> tuple[SearchResult, int | None]:
     """The answers, and the logged search that showed them: an earlier one, where its answers are judged."""
     query = visit.query
     earlier = whole(query, "search", 0, low=0, high=LARGEST_ID)
-    layer = word(query, "layer")
+    layer, source, metadata = word(query, "layer"), word(query, "source"), word(query, "metadata")
     result = await visit.memory.search(
         word(query, "q") or "",
         k=whole(query, "k", PLACES[0], low=1, high=100),
         layers=None if layer is None else (layer,),
+        sources=None if source is None else (source,),
+        metadata=parse_metadata([metadata] if metadata else None),
         include_archived=ticked(query, "archived"),
         include_superseded=ticked(query, "superseded"),
         profile=word(query, "profile"),

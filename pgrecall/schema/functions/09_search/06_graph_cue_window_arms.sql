@@ -79,24 +79,26 @@ BEGIN
     ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
 END $$;
 
--- cue_ids: the memories that cue this search: those given, and the eight used last in the session within a day; an
--- error for one that is not there.
+-- cue_ids: the memories that cue a search: those of p_cues, a JSON array of ids and keys, and the eight used last in
+-- the session within a day. Raises for one that is not there.
 CREATE OR REPLACE FUNCTION recall.cue_ids(
-    p_tenant text, p_cues bigint[], p_session_id text, p_now timestamptz
+    p_tenant text, p_cues jsonb, p_session_id text, p_now timestamptz
 ) RETURNS bigint[]
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cues bigint[];
 BEGIN
-    IF cardinality(p_cues) > 32 THEN
-        PERFORM recall.raise_invalid(format('There are %s cues; 32 is the most.', cardinality(p_cues)),
+    IF jsonb_typeof(p_cues) = 'array' AND jsonb_array_length(p_cues) > 32 THEN
+        PERFORM recall.raise_invalid(format('There are %s cues; 32 is the most.', jsonb_array_length(p_cues)),
             'Give the memories that were used last.');
     END IF;
-    PERFORM recall.require_memory(c) FROM unnest(p_cues) c;
+    v_cues := coalesce(recall.ids_of(p_cues), '{}');
     IF p_session_id IS NULL THEN
-        RETURN coalesce(p_cues, '{}');
+        RETURN v_cues;
     END IF;
     RETURN ARRAY(
-        SELECT unnest(p_cues)
+        SELECT unnest(v_cues)
         UNION
         SELECT u.memory_id FROM (
             SELECT a.memory_id FROM recall.access a
@@ -137,16 +139,13 @@ END $$;
 
 -- window_arm: the memories of a window of time, the newest first, at most 5,000.
 CREATE OR REPLACE FUNCTION recall.window_arm(
-    p_tenant text, p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
-    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery,
-    p_now timestamptz
+    p_tenant text, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.id FROM recall.memory m
     WHERE m.tenant = p_tenant
-      AND m.happened_at >= coalesce(p_since, '-infinity') AND m.happened_at <= coalesce(p_until, 'infinity')
-      AND recall.passes_filter(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
-                        p_invalid, p_must, p_now)
+      AND m.happened_at >= coalesce(p_filter.since, '-infinity') AND m.happened_at <= coalesce(p_filter.until, 'infinity')
+      AND recall.passes_filter(m, p_filter)
     ORDER BY m.happened_at DESC, m.id LIMIT 5000
 $$;
