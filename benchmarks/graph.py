@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 
 Links = list[tuple[int, int]]
 ORACLE = "networkx"

@@ -32,8 +32,7 @@ import psycopg
 from psycopg.rows import dict_row
 from rich.console import Console
 
-from benchmarks.database import fresh_database
-from benchmarks.measure import Goal, Row, interleaved, show, surroundings
+from benchmarks.harness import Goal, Row, fresh_database, interleaved, show, surroundings
 from pgrecall.client import AsyncMemory, Memory
 from pgrecall.models.memories import Draft
 from pgrecall.models.search import SearchRequest

@@ -2,35 +2,31 @@
 
     python -m benchmarks.relevance [--reranker FOLDER]
 
-What `pgrecall calibrate` does for a tenant, done for what ships: over three corpora at once (notes and two
-chats), with a prior of zero where a tenant's is what ships, and with two weights chosen. The corpora
-are our own (CC0): nothing is fitted on LoCoMo, which `benchmarks.locomo` tests with. Given a cross-encoder,
-how a reranker's score is read is fitted in place of relevance, beside the relevance in force. Prints the
-coefficients for ``schema/functions/16_defaults/01_defaults.sql`` and how they do on what they have not seen:
-queries held out, and whole corpora held out.
+It works like `pgrecall calibration fit`, but over three corpora at once (notes and two chats), with a prior
+of zero and with two weights chosen. The corpora are our own (CC0); nothing is fitted on LoCoMo, which
+`benchmarks.locomo` tests with. With a cross-encoder it fits the coefficients of the reranked probability
+instead, for the relevance in force. It prints the coefficients for the defaults of the schema, and how they
+do on held-out queries and on held-out corpora.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from benchmarks.database import fresh_database
-from benchmarks.judged import CORPORA, NOW, Judged, fill, read_judged
-from benchmarks.profiles import rows
+from benchmarks.examples.judged import CORPORA, NOW, Judged, fill, read_judged
+from benchmarks.harness import fresh_database
 from pgrecall.client import Memory, SearchOptions
 from pgrecall.models.calibration import FEATURES, JudgedQuery, Judgement
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
-from pgrecall.search.calibration.examples import JudgedCandidates
+from pgrecall.search.calibration.examples import Examples, Floats, JudgedCandidates
 from pgrecall.search.calibration.fitting import (
-    Examples,
     Fitter,
-    Floats,
     Terms,
     fit,
     fit_relevance,
@@ -58,6 +54,65 @@ purpose reads better than the small one at hand."""
 FITTED_ON = "all-MiniLM-L6-v2 over the judged queries of examples/: benchmarks/relevance.py"
 CANDIDATES = 50
 DEADLINE = 600.0
+
+# The named profiles that ship are derived from the fitted one: a derived profile multiplies some coefficients
+# of `balanced` by a factor, and its constants are fitted again, so that its relevance is right on average.
+# The factors are chosen, not fitted: there is no judged set for each kind of query. `seed` and `rrf` are formulas
+# whose columns are weights; see docs/howto/calibrate.md.
+COLUMNS = ("intercept", "similarity", "no_similarity", *FEATURES[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Changes of `balanced`; a ``vitality_weight`` of None keeps the setting."""
+
+    factors: Mapping[str, float] = field(default_factory=dict)
+    vitality_weight: float | None = None
+
+
+PROFILES = {
+    "balanced": Derived(),
+    # Who or what it is about decides, and a person does not become less so with time.
+    "identity": Derived({"name": 1.5, "author": 1.5}, vitality_weight=0.25),
+    # What was written down holds until it is replaced; what it links to belongs to the answer.
+    "knowledge": Derived({"graph": 1.5, "phrase": 1.5}, vitality_weight=0.25),
+    # What happened is remembered by what happened with it.
+    "episodic": Derived({"cue": 1.5, "graph": 1.5}),
+    # What is being worked on now is what is meant: the liveliest.
+    "activity": Derived({"cue": 1.5}, vitality_weight=1.0),
+}
+
+FORMULAS = """\
+    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0.3, 0, 0.2, 0, 0, 0, 0, NULL, 'multiply',
+     'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),
+    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, NULL, NULL,
+     'reciprocal ranks of meaning, words and names, k = 60')"""
+
+
+def rows(examples: Examples, terms: Terms, balanced: Mapping[str, float], fitted_on: str) -> str:
+    """VALUES of all profiles in the order of 99_defaults.sql."""
+    lines = []
+    for name, profile in PROFILES.items():
+        values = balanced if name == "balanced" else _recentred(examples, terms, balanced, profile)
+        numbers = ", ".join(f"{values[column]:.2f}" for column in COLUMNS)
+        weight = "NULL" if profile.vitality_weight is None else f"{profile.vitality_weight:g}"
+        origin = fitted_on if name == "balanced" else f"balanced with {_told(profile.factors)}"
+        lines.append(f"    ('*', '*', '{name}', 'logistic', {numbers}, {weight}, NULL,\n     '{origin}')")
+    return ",\n".join((*lines, FORMULAS))
+
+
+def _recentred(
+    examples: Examples, terms: Terms, balanced: Mapping[str, float], profile: Derived
+) -> dict[str, float]:
+    """The profile's coefficients with an intercept and a no_similarity that fit the judged candidates."""
+    changed = {name: value * profile.factors.get(name, 1.0) for name, value in balanced.items()}
+    features = {name: changed[name] for name in FEATURES}
+    # A feature whose coefficient grows must not make every memory more likely.
+    return terms.named(fit_relevance(examples, terms.fixed(features)))
+
+
+def _told(factors: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} times {factor:g}" for name, factor in factors.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from pgrecall.models.memories import DraftLink
 from pgrecall.models.role import Role
 from pgrecall.models.search import VitalityMode
-from pgrecall.vitality.rates import Reading
+from pgrecall.vitality.parameters import Reading
 
 
 class DraftFields(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/explanation from the real mathematics, as small SVG files.
+"""Draws the charts of docs/explanation from the real mathematics, as small SVG files.
 
 python -m scripts.figures            writes them
 python -m scripts.figures --check    exits with 1 where one is not what it should be
@@ -14,14 +14,11 @@ from pathlib import Path
 from statistics import linear_regression
 
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.removal import trim
-from pgrecall.vitality.activation import optimized_base_level
-from pgrecall.vitality.rates import PRESETS, LayerRates
+from pgrecall.graph.link_graph import LinkGraph
+from pgrecall.vitality.activation import AccessSummary, optimized_base_level
+from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates
 from pgrecall.vitality.score import activation_terms, vitality_of
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.zones import DEFAULT_ZONES
-from scripts.svg import Chart, Drawing
+from scripts.svg import Drawing, LineChart
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "figures"
 DAY = 86_400.0
@@ -44,7 +41,9 @@ def vitality(uses: Sequence[float], rates: LayerRates, day: float) -> float:
 
 def layers() -> str:
     """How one use fades in each layer."""
-    chart = Chart("Time since the only use", "vitality", (10 * MINUTE, 3650), logarithmic=True, ticks=LONG)
+    chart = LineChart(
+        "Time since the only use", "vitality", (10 * MINUTE, 3650), logarithmic=True, ticks=LONG
+    )
     chart.bands(ZONES)
     days = _spaced(10 * MINUTE, 3650)
     for number, (name, rates) in enumerate(PRESETS["default"].layers.items()):
@@ -62,7 +61,7 @@ def life() -> str:
     uses = [0.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 120]
     days = sorted({*(n / 4 for n in range(1, 160 * 4 + 1)), *(use + 0.01 for use in uses)})
     ticks = [(float(day), f"day {day}") for day in range(0, 161, 20)]
-    chart = Chart("Ten daily uses, a pause, one more use on day 120", "vitality", (0, 160), ticks=ticks)
+    chart = LineChart("Ten daily uses, a pause, one more use on day 120", "vitality", (0, 160), ticks=ticks)
     chart.bands(ZONES, named="end")
     chart.line("every use counts", [(day, vitality(uses, rates, day)) for day in days], 0)
     chart.line("closed form", [(day, _closed(uses, rates, day)) for day in days], 3, dashed=True)
@@ -81,7 +80,7 @@ def _closed(uses: Sequence[float], rates: LayerRates, day: float) -> float:
 def weighing() -> str:
     """What the liveliness of a memory does to its score."""
     ticks = [(0.01, "1/100"), (0.1, "1/10"), (1.0, "as its layer"), (10.0, "10"), (100.0, "100")]
-    chart = Chart("S over the median S of its layer", "score", (0.01, 100), logarithmic=True, ticks=ticks)
+    chart = LineChart("S over the median S of its layer", "score", (0.01, 100), logarithmic=True, ticks=ticks)
     for number, relevance in enumerate((0.9, 0.5, 0.2, 0.05)):
         points = [(ratio, _scored(relevance, ratio)) for ratio in _spaced(0.01, 100)]
         chart.line(f"relevance {relevance:g}", points, number)
@@ -118,18 +117,18 @@ LINKS = [
 PLACES = {1: (50, 60), 2: (50, 180), 3: (140, 120), 4: (240, 120), 5: (340, 75), 6: (445, 85), 7: (400, 140),
           8: (420, 25), 9: (250, 200), 10: (340, 215), 11: (430, 215)}  # fmt: skip
 FADED = [4, 7, 9, 10, 11]
+KEPT = [4]
 
 
 def protection() -> str:
     """A graph of eleven memories: which of them hold it together, and which faded ones may go."""
     graph = LinkGraph.of(LINKS)
     cuts = articulate(graph).points()
-    kept = {each.id for each in trim(graph, FADED).kept_back}
     drawing = Drawing(480, 250)
     for source, target in LINKS:
-        drawing.stroke(PLACES[source], PLACES[target])
+        drawing.path([PLACES[source], PLACES[target]])
     for node, place in PLACES.items():
-        fate = "kept" if node in kept else "goes" if node in FADED else "stays"
+        fate = "kept" if node in KEPT else "goes" if node in FADED else "stays"
         drawing.node(place, str(cuts.get(node, "")), fate)
     return drawing.svg(
         "A graph of eleven memories. Articulation points carry how many others they would cut off. "
@@ -142,7 +141,7 @@ def growth() -> str:
     measured = _measured()
     sizes = sorted(measured)
     ticks = [(float(size), f"{size:,}") for size in sizes]
-    chart = Chart(
+    chart = LineChart(
         "memories", "share of what it is at the largest", (sizes[0], sizes[-1]), logarithmic=True, ticks=ticks
     )
     for number, name in enumerate(measured[sizes[0]]):
@@ -171,7 +170,7 @@ def outlook() -> str:
     on = _spaced(sizes[-1], 1e8)
     most = expected(on[-1]) + beside[-1]
     ticks = [(5e4, "50,000"), (1e6, "a million"), (1e7, "10 million"), (1e8, "100 million")]
-    chart = Chart("memories", f"of {most:,.0f} blocks", (sizes[0], 1e8), logarithmic=True, ticks=ticks)
+    chart = LineChart("memories", f"of {most:,.0f} blocks", (sizes[0], 1e8), logarithmic=True, ticks=ticks)
     for number, (name, more) in enumerate({"a search": beside, "the bare look": [0.0] * len(sizes)}.items()):
         known = [
             (float(size), (one + other) / most) for size, one, other in zip(sizes, look, more, strict=True)

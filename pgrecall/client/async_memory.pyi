@@ -26,7 +26,7 @@ from pgrecall.models.service import Caller, Census, SchemaStamp
 from pgrecall.search.embed.embedder import Embedder
 from pgrecall.search.rerank.reranker import Reranker
 from pgrecall.settings import Settings
-from pgrecall.vitality.rates import Preset
+from pgrecall.vitality.parameters import Preset
 
 class AsyncMemory:
     tenant: str

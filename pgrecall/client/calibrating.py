@@ -35,7 +35,7 @@ class Calibrating(Driver):
         searched here is logged.
 
         Args:
-            qrels: judged queries, or a JSONL file of them (:func:`pgrecall.importers.read_qrels`).
+            qrels: judged queries, or a JSONL file of them (:func:`pgrecall.importers.qrels.read_qrels`).
             profile: whose coefficients; with ``reranker`` only what its scores are read beside.
             reranker: fit how the configured reranker's score is read instead.
             dry_run: store nothing.

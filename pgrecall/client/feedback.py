@@ -72,7 +72,7 @@ class Judging(Driver):
     ) -> tuple[JudgedSearch, ...]:
         """The newest questions with a verdict, oldest first, with what is known of what they showed.
 
-        What ``pgrecall calibrate`` learns from. Each judgement has the propensity of its rank, so that
+        What ``pgrecall calibration fit`` learns from. Each judgement has the propensity of its rank, so that
         weighing it by ``1 / propensity`` (at most 10) makes up for lower ranks being looked at less.
 
         Args:

@@ -11,7 +11,7 @@ from pgrecall.client.driver import Driver
 if TYPE_CHECKING:
     from pgrecall.arguments import LayerFields
     from pgrecall.models.layers import Languages, Layer, Setting
-    from pgrecall.vitality.rates import Preset
+    from pgrecall.vitality.parameters import Preset
 
 
 class Tuning(Driver):

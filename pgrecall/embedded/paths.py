@@ -1,9 +1,9 @@
-"""Where the embedded Postgres lives and which system account it runs as.
+"""The directories of the embedded Postgres, and the system account it runs as.
 
     <data_dir>/postgres/      the cluster, owned by that account
                run/           the socket, 0700 (in /tmp where this path is too long or has a comma)
-               postgres.log   and postgres.log.1, the one before it
-               *.lock         who starts, who uses, and whether any server process lives
+               postgres.log   and postgres.log.1, the previous one
+               *.lock         who starts it, who uses it, and whether any of its processes lives
 
 Postgres refuses to run as root. For root the server runs as the owner of an existing cluster or data
 directory, else as the system account ``pgrecall`` (made with useradd; where that is impossible as
@@ -36,11 +36,13 @@ if sys.platform != "win32":
 
 logger = logging.getLogger("pgrecall.embedded")
 
-WAY_OUT = "Set PGRECALL_DATA_DIR to another directory, or PGRECALL_DATABASE_URL to a Postgres of your own."
+DIRECTORY_HINT = (
+    "Set PGRECALL_DATA_DIR to another directory, or PGRECALL_DATABASE_URL to a Postgres of your own."
+)
 _ROOT_DATA_DIR = Path("/var/lib/pgrecall")
 _SOCKET_PATH_BYTES = 103  # sun_path on macOS; Linux has four more
 _PROGRAM_SECONDS = 600
-_MAKERS = (
+_ACCOUNT_COMMANDS = (
     "useradd --system --user-group --no-create-home --shell /usr/sbin/nologin pgrecall",
     "adduser -S -D -H -s /sbin/nologin pgrecall",  # busybox
 )
@@ -62,8 +64,8 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One embedded server's directories; the same for every process that asks for the same data."""
+class ServerPaths:
+    """The directories of one embedded server; the same in every process that uses the same data."""
 
     data_dir: Path
     account: Account
@@ -86,19 +88,23 @@ class Place:
 
 
 @contextlib.contextmanager
-def plain_errors(data_dir: Path) -> Iterator[None]:
-    """The operating system's errors as one sentence with the way out."""
+def translated_os_errors(data_dir: Path) -> Iterator[None]:
+    """Turn the operating system's errors into errors of pgrecall with a hint."""
     try:
         yield
     except (NotADirectoryError, FileExistsError) as error:
-        raise InvalidInput(f"{error.filename or data_dir} is not a directory.", hint=WAY_OUT) from error
-    except NotImplementedError as error:  # filelock's word for a file system without flock
-        raise DatabaseUnavailable(f"The file system of {data_dir} has no locks.", hint=WAY_OUT) from error
+        raise InvalidInput(
+            f"{error.filename or data_dir} is not a directory.", hint=DIRECTORY_HINT
+        ) from error
+    except NotImplementedError as error:  # filelock raises it for a file system without flock
+        raise DatabaseUnavailable(
+            f"The file system of {data_dir} has no locks.", hint=DIRECTORY_HINT
+        ) from error
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise DatabaseUnavailable(
             f"The embedded Postgres cannot use {data_dir}: {reason} ({error.filename or 'no file'}).",
-            hint=WAY_OUT,
+            hint=DIRECTORY_HINT,
         ) from error
 
 
@@ -110,7 +116,7 @@ def run_as(
     pass_fds: Sequence[int] = (),
     environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program as the account, out of reach of the caller's terminal, variables and directory."""
+    """Run a program as the account, without the caller's terminal, environment and directory."""
     switch = os.geteuid() == 0 and account.uid != 0
     try:
         return subprocess.run(
@@ -133,7 +139,7 @@ def run_as(
         )
     except subprocess.TimeoutExpired as error:
         raise DatabaseUnavailable(
-            f"{command[0]} did not finish in {_PROGRAM_SECONDS} s.", hint=WAY_OUT
+            f"{command[0]} did not finish in {_PROGRAM_SECONDS} s.", hint=DIRECTORY_HINT
         ) from error
     except OSError as error:
         if not switch or error.errno not in (errno.EPERM, errno.EINVAL):
@@ -144,29 +150,31 @@ def run_as(
         ) from error
 
 
-def locate(wanted: Path) -> Place:
-    """Where the data for this directory lives; creates nothing but, for root, account and signpost."""
+def resolve_paths(wanted: Path) -> ServerPaths:
+    """The paths for this data directory; creates nothing but, for root, an account and a symbolic link."""
     data_dir = wanted.expanduser().resolve()
     if (data_dir / "PG_VERSION").exists():
-        raise InvalidInput(f"{data_dir} is a Postgres cluster itself, not a place for one.", hint=WAY_OUT)
+        raise InvalidInput(
+            f"{data_dir} is a Postgres cluster itself, not a directory for one.", hint=DIRECTORY_HINT
+        )
     if os.geteuid() != 0:
-        return Place(data_dir, Account(os.geteuid(), os.getegid()))
-    place = Place(data_dir, _account_for(data_dir))
-    if place.cluster.exists():
-        return place
+        return ServerPaths(data_dir, Account(os.geteuid(), os.getegid()))
+    paths = ServerPaths(data_dir, _account_for(data_dir))
+    if paths.cluster.exists():
+        return paths
     try:
-        require_passable(place)
+        require_reachable(paths)
     except DatabaseUnavailable as error:
         is_default = wanted == Path(platformdirs.user_data_dir("pgrecall"))
-        if not is_default or data_dir.is_mount():  # a volume mounted there is a wish, not a default
+        if not is_default or data_dir.is_mount():  # a volume mounted there was chosen by the user
             raise
         logger.warning("%s The data is in %s instead.", error.message, _ROOT_DATA_DIR)
     else:
-        return place
-    with contextlib.suppress(OSError):  # only a signpost: the rule above leads to the same place
+        return paths
+    with contextlib.suppress(OSError):  # the link only informs: the rule above gives the same directory
         data_dir.parent.mkdir(parents=True, exist_ok=True)
         data_dir.symlink_to(_ROOT_DATA_DIR)
-    return Place(_ROOT_DATA_DIR, _account_for(_ROOT_DATA_DIR))
+    return ServerPaths(_ROOT_DATA_DIR, _account_for(_ROOT_DATA_DIR))
 
 
 def _account_for(data_dir: Path) -> Account:
@@ -175,7 +183,7 @@ def _account_for(data_dir: Path) -> Account:
             return Account(status.st_uid, status.st_gid)
     if (account := _account_named("pgrecall")) is not None:
         return account
-    for maker in _MAKERS:
+    for maker in _ACCOUNT_COMMANDS:
         with contextlib.suppress(OSError):
             run_as(Account(0, 0), maker.split())
         if (account := _account_named("pgrecall")) is not None:
@@ -197,46 +205,46 @@ def _account_named(name: str) -> Account | None:
     return None
 
 
-def require_passable(place: Place) -> None:
-    """Refuse, as root, a data directory that the server's account cannot reach; names what is closed."""
+def require_reachable(paths: ServerPaths) -> None:
+    """Refuse, as root, a data directory that the server's account cannot reach; names the closed one."""
 
-    def passes(directory: Path) -> bool:
-        return run_as(place.account, ["/bin/sh", "-c", 'cd "$1"', "sh", directory]).returncode == 0
+    def can_enter(directory: Path) -> bool:
+        return run_as(paths.account, ["/bin/sh", "-c", 'cd "$1"', "sh", directory]).returncode == 0
 
-    existing = [path for path in (place.data_dir, *place.data_dir.parents) if path.is_dir()]
-    if os.geteuid() == 0 and not passes(existing[0]):
-        closed = next((path for path in reversed(existing) if not passes(path)), existing[0])
+    existing = [path for path in (paths.data_dir, *paths.data_dir.parents) if path.is_dir()]
+    if os.geteuid() == 0 and not can_enter(existing[0]):
+        closed = next((path for path in reversed(existing) if not can_enter(path)), existing[0])
         raise DatabaseUnavailable(
-            f"Postgres does not run as root, and its account {place.account.name} may not pass {closed}.",
+            f"Postgres does not run as root, and its account {paths.account.name} may not pass {closed}.",
             hint=f"Set PGRECALL_DATA_DIR to a directory it can reach, such as {_ROOT_DATA_DIR}.",
         )
 
 
-def make_data_dir(place: Place) -> None:
+def make_data_dir(paths: ServerPaths) -> None:
     """Create the data directory: private, or passable where root's server runs as another account."""
-    wanted = (place.data_dir, *place.data_dir.parents)
+    wanted = (paths.data_dir, *paths.data_dir.parents)
     for path in reversed([path for path in wanted if not path.exists()]):
         path.mkdir(exist_ok=True)
         if os.geteuid() == 0:
             path.chmod(0o755)
-        elif path == place.data_dir:
+        elif path == paths.data_dir:
             path.chmod(0o700)
-    if not place.data_dir.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place.data_dir))
+    if not paths.data_dir.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(paths.data_dir))
 
 
-def open_beside(place: Place, name: str, flags: int = 0) -> int:
+def open_in_data_dir(paths: ServerPaths, name: str, flags: int = 0) -> int:
     """Open a private file in the data directory; where root makes it, it goes to the directory's owner."""
-    path = place.data_dir / name
+    path = paths.data_dir / name
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o600)
     if os.geteuid() == 0:
-        owner = place.data_dir.stat()
+        owner = paths.data_dir.stat()
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
     return descriptor
 
 
 def try_lock(descriptor: int, kind: int) -> bool:
-    """Take a lock unless somebody holds one against it."""
+    """Take a lock unless a conflicting one is held."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,8 +1,8 @@
-"""Who uses the embedded server: whoever comes first starts it, whoever leaves last stops it.
+"""The embedded server shared by processes: the first user starts it, the last one stops it.
 
-Every process that uses a server holds a shared lock on ``users.lock``, which the kernel drops even after a
-``kill -9``, so no list of users can go stale. A process killed outright stops nothing: the server then
-stays until the next user leaves.
+Every process that uses a server holds a shared lock on ``users.lock``, which the kernel releases even after
+``kill -9``, so no list of users can go stale. A killed process stops nothing: the server then runs until the
+next user leaves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 
 from pgrecall.embedded import cluster, postmaster
-from pgrecall.embedded.paths import Place, locate, make_data_dir, open_beside, plain_errors, try_lock
+from pgrecall.embedded.paths import (
+    ServerPaths,
+    make_data_dir,
+    open_in_data_dir,
+    resolve_paths,
+    translated_os_errors,
+    try_lock,
+)
 from pgrecall.errors import DatabaseUnavailable, RecallError
 
 if sys.platform != "win32":
@@ -32,7 +39,7 @@ if sys.platform != "win32":
 logger = logging.getLogger("pgrecall.embedded")
 
 SERVING_ROLE = "pgrecall"
-"""Whom clients of an embedded server log in as, so that a slip of theirs cannot do what its superuser may."""
+"""The role that clients of an embedded server log in as, so that a mistake has no superuser rights."""
 
 
 class EmbeddedServer:
@@ -43,9 +50,9 @@ class EmbeddedServer:
             psycopg.connect(server.url)
     """
 
-    def __init__(self, use: _Use) -> None:
+    def __init__(self, use: _User) -> None:
         self._use = use
-        self._place = use.place
+        self._paths = use.paths
         self._released = False
 
     @classmethod
@@ -67,17 +74,17 @@ class EmbeddedServer:
                 "The embedded Postgres does not run on Windows.",
                 hint="Set PGRECALL_DATABASE_URL to a Postgres of your own.",
             )
-        with plain_errors(data_dir), _uses.guard:
-            cluster.wheel()  # before anything is created
-            place = locate(data_dir)
-            make_data_dir(place)
-            with _start_lock(place):
-                return cls(_uses.join(place, fast=fast))
+        with translated_os_errors(data_dir), _users.guard:
+            cluster.find_wheel()  # before anything is created
+            paths = resolve_paths(data_dir)
+            make_data_dir(paths)
+            with _start_lock(paths):
+                return cls(_users.join(paths, fast=fast))
 
     @property
     def url(self) -> str:
         """libpq URI over the Unix socket, as the server's superuser."""
-        directory = quote(str(self._place.socket.parent), safe="/")
+        directory = quote(str(self._paths.socket.parent), safe="/")
         return f"postgresql://postgres@/postgres?host={directory}&port=5432"
 
     @property
@@ -88,31 +95,31 @@ class EmbeddedServer:
     @property
     def data_dir(self) -> Path:
         """Where the data really is."""
-        return self._place.data_dir
+        return self._paths.data_dir
 
     @property
     def log_path(self) -> Path:
         """The server's log, cut when it is over 10 MB at a start."""
-        return self._place.log
+        return self._paths.log
 
     @property
     def running(self) -> bool:
         """Whether the server accepts connections now."""
-        return postmaster.accepts(self._place)
+        return postmaster.accepts(self._paths)
 
     def describe(self) -> str:
         """One line for status reports: what runs, where the data is, what to use instead."""
         return (
-            f"Embedded Postgres {cluster.MAJOR} at {self.data_dir} (a development default: whoever may open "
-            "its socket is trusted; set PGRECALL_DATABASE_URL to use a Postgres of your own)"
+            f"Embedded Postgres {cluster.MAJOR} at {self.data_dir} (a development default: anyone who can "
+            "open its socket is trusted; set PGRECALL_DATABASE_URL to use a Postgres of your own)"
         )
 
     def release(self) -> None:
-        """This use is over; harmless when repeated. Failing to stop the server is logged, not raised."""
-        with _uses.guard:
+        """End this use; calling it again does nothing. A failure to stop the server is logged, not raised."""
+        with _users.guard:
             if not self._released:
                 self._released = True
-                _uses.leave(self._use)
+                _users.leave(self._use)
 
     def __enter__(self) -> EmbeddedServer:
         return self
@@ -124,48 +131,48 @@ class EmbeddedServer:
 
 
 @dataclass(slots=True)
-class _Use:
-    place: Place
+class _User:
+    paths: ServerPaths
     lock: int
     count: int
 
 
-class _Uses:
-    """What this process uses: one lock for each data directory, counted. Callers hold the guard."""
+class _Users:
+    """The servers that this process uses, with one lock for each. Callers hold the guard."""
 
     def __init__(self) -> None:
         self.guard = threading.RLock()
-        self._of: dict[Path, _Use] = {}
+        self._of: dict[Path, _User] = {}
 
-    def join(self, place: Place, *, fast: bool) -> _Use:
-        use = self._of.get(place.data_dir)
+    def join(self, paths: ServerPaths, *, fast: bool) -> _User:
+        use = self._of.get(paths.data_dir)
         if use is not None:
-            postmaster.ensure_running(place, fast=fast)
+            postmaster.ensure_running(paths, fast=fast)
             use.count += 1
             return use
-        lock = open_beside(place, "users.lock")
+        lock = open_in_data_dir(paths, "users.lock")
         try:
             fcntl.flock(lock, fcntl.LOCK_SH)
-            postmaster.ensure_running(place, fast=fast)
+            postmaster.ensure_running(paths, fast=fast)
         except BaseException:
             os.close(lock)
             raise
-        use = self._of[place.data_dir] = _Use(place, lock, 1)
+        use = self._of[paths.data_dir] = _User(paths, lock, 1)
         _hook_exit_and_fork()
         return use
 
-    def leave(self, use: _Use) -> None:
-        place = use.place
-        if self._of.get(place.data_dir) is not use:  # it is our parent's
+    def leave(self, use: _User) -> None:
+        paths = use.paths
+        if self._of.get(paths.data_dir) is not use:  # it belongs to the parent process
             return
         use.count -= 1
         if use.count > 0:
             return
-        del self._of[place.data_dir]
+        del self._of[paths.data_dir]
         try:
-            with plain_errors(place.data_dir), _start_lock(place):
+            with translated_os_errors(paths.data_dir), _start_lock(paths):
                 if try_lock(use.lock, fcntl.LOCK_EX):
-                    postmaster.stop(place)
+                    postmaster.stop(paths)
         except RecallError as error:
             logger.warning("The embedded Postgres was left as it is: %s", error)
         finally:
@@ -178,35 +185,35 @@ class _Uses:
                 self.leave(use)
 
     def forked(self) -> None:
-        """A forked child stops nothing of its parent's; to be a user itself it calls ``start``.
+        """Forget the parent's servers in a forked child, which must call ``start`` to use one itself.
 
-        It keeps the inherited locks open: should it outlive a killed parent, it still counts as one.
+        It keeps the inherited locks open: if it outlives a killed parent, it still counts as a user.
         """
         self.guard = threading.RLock()
         self._of.clear()
 
 
-_uses = _Uses()
+_users = _Users()
 
 
 @functools.cache
 def _hook_exit_and_fork() -> None:
-    atexit.register(_uses.leave_all)
-    os.register_at_fork(after_in_child=_uses.forked)
+    atexit.register(_users.leave_all)
+    os.register_at_fork(after_in_child=_users.forked)
 
 
 @contextlib.contextmanager
-def _start_lock(place: Place) -> Iterator[None]:
-    os.close(open_beside(place, "start.lock"))  # made first by us, so that root leaves it to the owner
-    lock = FileLock(place.data_dir / "start.lock", mode=0o600)
+def _start_lock(paths: ServerPaths) -> Iterator[None]:
+    os.close(open_in_data_dir(paths, "start.lock"))  # so that root gives it to the owner
+    lock = FileLock(paths.data_dir / "start.lock", mode=0o600)
     try:
         lock.acquire(
             timeout=postmaster.START_SECONDS + postmaster.STOP_SECONDS, poll_interval=postmaster.POLL_SECONDS
         )
     except Timeout as error:
         raise DatabaseUnavailable(
-            f"Another process has been starting or stopping the server in {place.data_dir} for too long.",
-            hint=f"See {place.log}.",
+            f"Another process has been starting or stopping the server in {paths.data_dir} for too long.",
+            hint=f"See {paths.log}.",
         ) from error
     try:
         yield

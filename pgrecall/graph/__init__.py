@@ -1,5 +1,5 @@
-"""The link graph as pure mathematics: what holds it together, and what may go without cutting it.
+"""The link graph as pure mathematics: which memories hold it together.
 
 Links come in as ids; nothing here reads a database, a clock or the environment. Plain Python is
-enough; where numba is installed the same functions run compiled.
+enough; where numba is installed, large graphs run compiled.
 """

@@ -1,23 +1,22 @@
-"""Articulation points, what each would cut off, bridge links and components (Tarjan 1972).
+"""Articulation points and bridges of the link graph (Tarjan 1972), and how much each point would cut off.
 
-No recursion: one walk in depth-first order, then one pass over that order backwards, in which every
-node is met after its whole subtree.
+There is no recursion: a depth-first walk numbers the nodes, then a pass over that order backwards meets every
+node after its whole subtree.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 
-from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.kernels import NONE, Engine, Ints, choose_engine
+from pgrecall.graph.engines import NONE, Ints, choose_engine
+from pgrecall.graph.link_graph import LinkGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Articulation:
-    """What holds the graph together; the sequences stand beside ``ids``, which ascend.
+    """What holds the graph together. The sequences are aligned with ``ids``, which ascend.
 
     ``cut_sizes``: how many nodes would be cut off from the largest remaining piece of the node's
     component if this one node were removed: component size - 1 - largest piece. 0 exactly for nodes
@@ -44,61 +43,32 @@ def articulate(graph: LinkGraph, *, accelerate: bool | None = None) -> Articulat
     {2: 1}
     """
     engine = choose_engine(graph.link_count, accelerate)
-    forest = grow(engine, graph, engine.filled(graph.node_count, NONE))
-    ids, parent = graph.ids, forest.parent
-    below = engine.marked(forest.bridge)
-    above = engine.taken(parent, below)
-    return Articulation(
-        ids=ids,
-        cut_sizes=forest.cut_size,
-        components=engine.taken(ids, forest.root),
-        component_sizes=engine.taken(forest.subtree, forest.root),
-        bridges=engine.sorted_links(engine.taken(ids, below), engine.taken(ids, above)),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """The depth-first forest of a graph, or of what is left of one, by node number.
-
-    ``root`` is the smallest node of the component. ``low`` is the smallest preorder number that the
-    node's subtree touches by a link other than the one to its parent: a child whose low is not
-    below its parent's number is a piece of its own once the parent is gone.
-    """
-
-    number: array[int]
-    parent: array[int]
-    preorder: array[int]
-    root: array[int]
-    low: array[int]
-    subtree: array[int]
-    cut_size: array[int]
-    bridge: array[int]
-
-    def subtree_span(self, node: int) -> tuple[int, int]:
-        """Where in the preorder the node's subtree stands, half open."""
-        return self.number[node], self.number[node] + self.subtree[node]
-
-
-def grow(engine: Engine, graph: LinkGraph, number: Ints) -> Forest:
-    """The forest over the nodes whose ``number`` is NONE; a node numbered past all others is absent."""
-    starts, neighbours = engine.vector(graph.starts), engine.vector(graph.neighbours)
-    cursor, nodes = engine.vector(graph.starts), graph.node_count
-    parent, preorder, root = (engine.filled(nodes, NONE) for _ in range(3))
-    low, subtree, bridge, apart, largest, cut_size = (engine.filled(nodes, 0) for _ in range(6))
-    reached = engine.kernel(_walk)(starts, neighbours, cursor, number, parent, preorder, low)
-    preorder = preorder[:reached]
+    ids, nodes = graph.ids, graph.node_count
+    starts, neighbours = engine.to_vector(graph.starts), engine.to_vector(graph.neighbours)
+    cursor = engine.to_vector(graph.starts)
+    number, parent, preorder, root = (engine.full(nodes, NONE) for _ in range(4))
+    low, subtree, bridge, apart, largest, cut_size = (engine.full(nodes, 0) for _ in range(6))
+    engine.kernel(_walk)(starts, neighbours, cursor, number, parent, preorder, low)
     engine.kernel(_gather)(number, parent, preorder, low, subtree, bridge, apart, largest)
     engine.kernel(_size_cuts)(parent, preorder, subtree, apart, largest, root, cut_size)
-    return Forest(*map(engine.packed, (number, parent, preorder, root, low, subtree, cut_size, bridge)))
+    below, roots = engine.nonzero(engine.to_array(bridge)), engine.to_array(root)
+    above = engine.take(engine.to_array(parent), below)
+    return Articulation(
+        ids=ids,
+        cut_sizes=engine.to_array(cut_size),
+        components=engine.take(ids, roots),
+        component_sizes=engine.take(engine.to_array(subtree), roots),
+        bridges=engine.sort_links(engine.take(ids, below), engine.take(ids, above)),
+    )
 
 
 def _walk(
     starts: Ints, neighbours: Ints, cursor: Ints, number: Ints, parent: Ints, preorder: Ints, low: Ints
-) -> int:
-    """Numbers every node in depth-first order from the smallest; parents serve as the stack.
+) -> None:
+    """Number every node in depth-first order from the smallest; parents serve as the stack.
 
-    Each link is looked at once from either end, so ``low`` comes of the same looks.
+    ``low`` is the smallest preorder number that a node's subtree touches by a link other than the one to
+    its parent: a child whose low is not below its parent's number is cut off without the parent.
     """
     count = 0
     for root in range(len(number)):
@@ -131,7 +101,6 @@ def _walk(
             preorder[count] = other
             count += 1
             node = other
-    return count
 
 
 def _gather(
@@ -144,7 +113,7 @@ def _gather(
     apart: Ints,
     largest: Ints,
 ) -> None:
-    """Subtree sizes; and of the subtrees that fall apart without the node, the sum and the largest."""
+    """Subtree sizes, and for each node the sum and the largest of the subtrees that it would cut off."""
     for at in range(len(preorder) - 1, -1, -1):
         node = preorder[at]
         subtree[node] += 1

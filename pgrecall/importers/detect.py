@@ -1,4 +1,4 @@
-"""Which importer reads a path, and what a source is called."""
+"""Which importer reads a path, and what a source is called. Readers are imported when they are used."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.transcript import read_transcript
 from pgrecall.importers.files import read_lines, require_file, require_folder, show
-from pgrecall.importers.hindsight.reader import is_hindsight, read_hindsight
-from pgrecall.importers.json_values import load_json
-from pgrecall.importers.jsonl import read_jsonl
 from pgrecall.importers.markdown.folders import is_note, walk
-from pgrecall.importers.markdown.reader import read_markdown, read_note_file
-from pgrecall.importers.mem0 import is_mem0, read_mem0
 from pgrecall.models.maintenance import Problem
 from pgrecall.models.memories import Draft
 
@@ -39,36 +33,46 @@ def open_source(
     prefix: str = "",
     layer: str | None = None,
 ) -> Iterator[Draft | Problem]:
-    """The drafts of whatever ``path`` is: a folder of notes, one note, JSON Lines, a transcript,
-    or an export of mem0 or Hindsight.
+    """Read the drafts of a folder of notes, one note, JSON Lines, a transcript, or an export of mem0 or
+    Hindsight.
 
-    ``source`` None is `source_name`; ``layer`` None is the importer's own default, and records of
-    JSON Lines name theirs, so ``layer`` is refused there. Raises InvalidInput at once for a path
-    that does not exist or cannot be told.
+    Without ``source`` it is `source_name`; without ``layer`` each importer has its default. JSON Lines name
+    their own layers, so ``layer`` is refused there. Raises InvalidInput at once for a path that does not
+    exist or whose kind is unknown.
     """
     known = known_kind(path, kind)
     name = source or source_name(path, known)
     match known:
         case "markdown":
+            from pgrecall.importers.markdown.reader import read_markdown, read_note_file
+
             read = read_markdown if path.is_dir() else read_note_file
             return read(path, source=name, prefix=prefix, layer=layer or "knowledge")
         case "jsonl":
             if layer:
                 raise InvalidInput("JSON Lines name their own layer.", hint='Write "layer" in each record.')
+            from pgrecall.importers.jsonl import read_jsonl
+
             return read_jsonl(path, source=name, prefix=prefix)
         case "chat":
+            from pgrecall.importers.chat import read_transcript
+
             return read_transcript(path, source=name, prefix=prefix, layer=layer or "episodic")
         case "mem0":
+            from pgrecall.importers.mem0 import read_mem0
+
             return read_mem0(path, source=name, prefix=prefix, layer=layer or "knowledge")
         case "hindsight":
+            from pgrecall.importers.hindsight.reader import read_hindsight
+
             return read_hindsight(path, source=name, prefix=prefix, layer=layer)
     assert_never(known)
 
 
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
-    """The kind itself, or for ``auto`` the one that the path's name and a ``.json``'s content tell.
+    """The given kind, or for ``auto`` the one found by the path's name and the content of a ``.json``.
 
-    Raises InvalidInput for a path that does not exist or cannot be told.
+    Raises InvalidInput for a path that does not exist or whose kind is unknown.
     """
     if kind != "auto":
         return kind
@@ -87,7 +91,11 @@ def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
 
 
 def _kind_of_json(path: Path) -> KnownKind:
-    """A chat unless it is clearly something else: the reader of chats says best what is wrong with a file."""
+    """Chat unless it is clearly something else: the chat reader describes best what is wrong with a file."""
+    from pgrecall.importers.hindsight.reader import is_hindsight
+    from pgrecall.importers.json_records import load_json
+    from pgrecall.importers.mem0 import is_mem0
+
     try:
         value = load_json(path, "an export", "")
     except InvalidInput:
@@ -103,7 +111,7 @@ def source_name(path: Path, kind: SourceKind = "auto") -> str:
 
 
 def count_items(path: Path, kind: SourceKind = "auto") -> int | None:
-    """How many notes or lines there are to read, for a progress bar; None when only reading would tell.
+    """The number of notes or lines to read, for a progress bar; None if only reading would show it.
 
     A long note gives several drafts, so this counts what is read, not what is stored.
     """

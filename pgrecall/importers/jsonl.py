@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_vali
 
 from pgrecall.importers.draft_checks import INDEXED_BYTES, checked, finite
 from pgrecall.importers.files import require_file, show
-from pgrecall.importers.json_lines import STRICT, Moment, validated_lines
+from pgrecall.importers.json_records import STRICT, Moment, validated_lines
 from pgrecall.models.access import Access, AccessKind
 from pgrecall.models.maintenance import Problem
 from pgrecall.models.memories import Draft, DraftLink

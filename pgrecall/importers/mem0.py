@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.turns import role_of
+from pgrecall.importers.chat import role_of
 from pgrecall.importers.draft_checks import checked
 from pgrecall.importers.files import require_file, show
-from pgrecall.importers.json_lines import Moment
-from pgrecall.importers.json_values import (
+from pgrecall.importers.json_records import (
     OPEN,
+    Moment,
     Name,
     first_record,
     load_json,

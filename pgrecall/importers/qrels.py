@@ -13,7 +13,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time, parse_until
 from pgrecall.importers.draft_checks import INDEXED_BYTES, bad_character
 from pgrecall.importers.files import require_file, show
-from pgrecall.importers.json_lines import STRICT, Moment, validated_lines
+from pgrecall.importers.json_records import STRICT, Moment, validated_lines
 from pgrecall.models.calibration import JudgedQuery, Judgement
 from pgrecall.models.maintenance import Problem
 from pgrecall.models.role import Role
@@ -45,7 +45,7 @@ class _Judgement(BaseModel):
     id: Id | None = None
     relevant: bool
     propensity: Annotated[float, Field(gt=0, le=1)] = 1.0
-    # Told by `pgrecall feedback export`, and kept for whoever reads the file.
+    # Told by `pgrecall feedback qrels`, and kept for whoever reads the file.
     rank: int | None = None
     verdict: str | None = None
 
@@ -132,7 +132,7 @@ def read_qrels(path: Path) -> tuple[JudgedQuery, ...]:
     true or false, "propensity": 0.2}]}``: nothing is known of others. The filters of a search may stand
     beside it: ``queries``, ``roles``, ``authors``, ``layers``, ``tags``, ``hints``, ``cues``, ``as_of``,
     ``since`` and ``until`` (a mere date includes that day). ``sample_id`` stands before each key, as in chats
-    that were imported. What `pgrecall feedback export` writes is read as it is.
+    that were imported. What `pgrecall feedback qrels` writes is read as it is.
 
     Raises:
         InvalidInput: there is no such file, it has no judged query, or a line cannot be used; all that is

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -14,8 +13,8 @@ from pydantic import Field
 
 from pgrecall.arguments import SearchOptions
 from pgrecall.client import AsyncMemory, Memory
-from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.integrations.hits import facts
+from pgrecall.errors import MissingExtra
+from pgrecall.integrations.retrieval import hit_metadata, search, search_async
 from pgrecall.models.search import SearchResult
 
 try:
@@ -27,15 +26,15 @@ except ImportError as error:
 
 
 class PgrecallRetriever(BaseRetriever):
-    """The memories that answer a question, best first, as documents.
+    """Retrieves memories as documents, best first.
 
-    A document has the memory's id and body; its metadata are the hit's other fields, with the ``search_id``
-    by which ``memory.used`` is told what was of use. With a :class:`pgrecall.Memory` both ``invoke`` and
-    ``ainvoke`` work (the latter in a thread), with a :class:`pgrecall.AsyncMemory` only ``ainvoke``.
+    A document has the memory's id and body. Its metadata are the hit's other fields and the ``search_id`` for
+    ``memory.used``. With a :class:`pgrecall.Memory`, ``invoke`` and ``ainvoke`` work (the latter in a
+    thread); with a :class:`pgrecall.AsyncMemory`, only ``ainvoke``.
 
     Attributes:
         memory: the open client; its owner closes it.
-        options: those of :meth:`pgrecall.Memory.search`.
+        options: options of :meth:`pgrecall.Memory.search`.
     """
 
     memory: Memory | AsyncMemory
@@ -44,23 +43,13 @@ class PgrecallRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        return self._found(query)
+        return _documents(search(self.memory, query, cast(SearchOptions, self.options), instead="ainvoke"))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        if isinstance(self.memory, Memory):
-            return await asyncio.to_thread(self._found, query)
-        return _documents(await self.memory.search(query, **cast(SearchOptions, self.options)))
-
-    def _found(self, query: str) -> list[Document]:
-        if isinstance(self.memory, AsyncMemory):
-            raise InvalidInput(
-                "This retriever has an AsyncMemory, which has to be awaited.",
-                hint="Call ainvoke, or give it a Memory.",
-            )
-        return _documents(self.memory.search(query, **cast(SearchOptions, self.options)))
+        return _documents(await search_async(self.memory, query, cast(SearchOptions, self.options)))
 
 
 def _documents(result: SearchResult) -> list[Document]:
-    return [Document(hit.body, id=str(hit.id), metadata=facts(hit, result)) for hit in result.hits]
+    return [Document(hit.body, id=str(hit.id), metadata=hit_metadata(hit, result)) for hit in result.hits]

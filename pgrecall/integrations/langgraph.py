@@ -1,35 +1,28 @@
-"""A store for LangGraph: its items are memories, and so they fade, are ranked and are found like others.
+"""A store for LangGraph: its items are memories, so they fade, rank and are found like others.
 
 >>> graph = builder.compile(store=PgrecallStore(memory))  # doctest: +SKIP
 
-What maps: put, get, search, delete, namespaces, filters, expiry. What does not:
-- Items are indexed by the memory's own embedder and words; a store's ``index`` config has no place here.
-  With ``index=False`` an item is left out of searches with a query.
-- A TTL counts from the last put: reading an item does not put it off.
-- A search with a query looks at the best 1,000 memories of its namespace, then applies the filter. Its score
-  is pgrecall's: relevance weighed with vitality.
-- ``delete`` deletes for good, as LangGraph has it; memories of others are archived instead.
-- An item that is put again with the same value keeps its ``updated_at``.
+Supported: put, get, search, delete, namespaces, filters, TTL. Differences from other stores:
+- The memory's own embedder and full-text search index the items; a store's ``index`` config is not used.
+  With ``index=False``, searches with a query leave an item out.
+- A TTL counts from the last put: reading an item does not extend it.
+- A search with a query takes the best 1,000 memories of its namespace, then applies the filter. Its score is
+  pgrecall's, relevance combined with vitality.
+- ``delete`` deletes for good, as in LangGraph; other memories are archived instead.
+- Putting an item again with the same value keeps its ``updated_at``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from pgrecall.client import Memory
-from pgrecall.errors import MemoryNotFound, MissingExtra
-from pgrecall.integrations.langgraph_items import (
-    Namespace,
-    is_match,
-    key_of,
-    matches_filter,
-    namespaces_of,
-    tag_of,
-    text_of,
-)
+from pgrecall.errors import InvalidInput, MemoryNotFound, MissingExtra
 from pgrecall.models.memories import StoredMemory
 
 try:
@@ -44,23 +37,26 @@ try:
         SearchItem,
         SearchOp,
         TTLConfig,
+        get_text_at_path,
     )
 except ImportError as error:
     raise MissingExtra("langgraph", "langgraph") from error
 
-MOST = 1000
-"""The best so many memories of a search with a query are looked at."""
+Namespace = tuple[str, ...]
+
+MAX_HITS = 1000
+"""Memories that a search with a query takes before its filter."""
 
 
 class PgrecallStore(BaseStore):
-    """Items as memories of one tenant, under keys that begin with ``root``.
+    """Stores items as memories of one tenant, with keys that begin with ``root``.
 
     Args:
         memory: the open client; its owner closes it. Asynchronous methods use it in a thread.
-        root: what keys, tags and the source of these memories begin with; stores with different roots do not
-            see each other's items.
-        layer: how fast items fade that nobody asks for.
-        fields: which parts of a value are searched, as paths; ``$`` is all of it.
+        root: prefix of the memories' keys and tags, and their source; stores with different roots do not see
+            each other's items.
+        layer: layer of the memories, which sets how fast unused items fade.
+        fields: paths of the parts of a value that are searched; ``$`` is all of it.
     """
 
     supports_ttl = True
@@ -80,22 +76,22 @@ class PgrecallStore(BaseStore):
         self._fields = fields
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Performs operations one after the other, each in a transaction of its own."""
+        """Performs operations in order, each in its own transaction."""
         return [self._perform(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same, in a thread."""
+        """Like :meth:`batch`, in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _perform(self, op: Op) -> Result:
         match op:
             case GetOp():
-                return self._item(op.namespace, op.key)
+                return self._get_item(op.namespace, op.key)
             case SearchOp():
-                found = self._answers(op) if op.query else self._all(op)
-                return list(islice(found, op.offset, op.offset + op.limit))
+                items = self._search(op) if op.query else self._list_items(op)
+                return list(islice(items, op.offset, op.offset + op.limit))
             case ListNamespacesOp():
-                return self._namespaces(op)
+                return self._list_namespaces(op)
             case PutOp(value=None):
                 self._delete(op)
             case PutOp():
@@ -107,11 +103,11 @@ class PgrecallStore(BaseStore):
         path = op.namespace
         fields = op.index or self._fields
         self._memory.remember(
-            text_of(value, fields) or op.key,
-            key=key_of(self._root, path, op.key),
+            item_text(value, fields) or op.key,
+            key=memory_key(self._root, path, op.key),
             layer=self._layer,
             source=self._root,
-            tags=tuple(tag_of(self._root, path[:depth]) for depth in range(len(path) + 1)),
+            tags=tuple(namespace_tag(self._root, path[:depth]) for depth in range(len(path) + 1)),
             metadata={
                 "value": value,
                 "namespace": list(path),
@@ -123,12 +119,12 @@ class PgrecallStore(BaseStore):
 
     def _delete(self, op: PutOp) -> None:
         try:
-            self._memory.forget(key_of(self._root, op.namespace, op.key), hard=True)
+            self._memory.forget(memory_key(self._root, op.namespace, op.key), hard=True)
         except MemoryNotFound:
-            return  # as if it had been deleted before
+            return  # deleting twice is not an error
 
-    def _item(self, namespace: Namespace, key: str) -> Item | None:
-        stored = self._stored(key_of(self._root, namespace, key))
+    def _get_item(self, namespace: Namespace, key: str) -> Item | None:
+        stored = self._get_stored(memory_key(self._root, namespace, key))
         if stored is None:
             return None
         return Item(
@@ -139,31 +135,31 @@ class PgrecallStore(BaseStore):
             updated_at=stored.updated_at,
         )
 
-    def _stored(self, reference: int | str) -> StoredMemory | None:
-        """The memory of an item; None where there is none, or no more."""
+    def _get_stored(self, reference: int | str) -> StoredMemory | None:
+        """The memory of an item; None when it is missing, expired or archived."""
         try:
             stored = self._memory.get(reference)
         except MemoryNotFound:
             return None
-        over = stored.expires_at is not None and stored.expires_at <= datetime.now(UTC)
-        return None if over or stored.archived_at is not None else stored
+        expired = stored.expires_at is not None and stored.expires_at <= datetime.now(UTC)
+        return None if expired or stored.archived_at is not None else stored
 
-    def _all(self, op: SearchOp) -> Iterator[SearchItem]:
-        """Items of a namespace and those below it, by key."""
-        for key, namespace in namespaces_of(self._root, self._memory.keys_of(self._root)):
+    def _list_items(self, op: SearchOp) -> Iterator[SearchItem]:
+        """The items of a namespace and of those below it, by key."""
+        for key, namespace in item_keys(self._root, self._memory.keys_of(self._root)):
             if namespace[: len(op.namespace_prefix)] == tuple(op.namespace_prefix):
-                yield from self._shown(op, key, None)
+                yield from self._search_items(op, key, None)
 
-    def _answers(self, op: SearchOp) -> Iterator[SearchItem]:
-        """Items that answer the query, best first."""
+    def _search(self, op: SearchOp) -> Iterator[SearchItem]:
+        """The items that answer the query, best first."""
         assert op.query is not None
-        tag = tag_of(self._root, op.namespace_prefix)
-        k = MOST if op.filter else min(op.offset + op.limit, MOST)
+        tag = namespace_tag(self._root, op.namespace_prefix)
+        k = MAX_HITS if op.filter else min(op.offset + op.limit, MAX_HITS)
         for hit in self._memory.search(op.query, k=k, tags=(tag,), explain=False).hits:
-            yield from self._shown(op, hit.id, hit.score)
+            yield from self._search_items(op, hit.id, hit.score)
 
-    def _shown(self, op: SearchOp, reference: int | str, score: float | None) -> Iterator[SearchItem]:
-        stored = self._stored(reference)
+    def _search_items(self, op: SearchOp, reference: int | str, score: float | None) -> Iterator[SearchItem]:
+        stored = self._get_stored(reference)
         if stored is None or (score is not None and not stored.metadata["indexed"]):
             return
         if matches_filter(stored.metadata["value"], op.filter or {}):
@@ -176,14 +172,106 @@ class PgrecallStore(BaseStore):
                 score,
             )
 
-    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        paths = (namespace for _, namespace in namespaces_of(self._root, self._memory.keys_of(self._root)))
+    def _list_namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        paths = (namespace for _, namespace in item_keys(self._root, self._memory.keys_of(self._root)))
         wanted = {
             path[: op.max_depth]
             for path in paths
             if all(
-                is_match(path, condition.match_type, condition.path)
+                matches_path(path, condition.match_type, condition.path)
                 for condition in op.match_conditions or ()
             )
         }
         return sorted(wanted)[op.offset : op.offset + op.limit]
+
+
+def memory_key(root: str, namespace: Namespace, key: str) -> str:
+    """The key of an item's memory, unique whatever characters the labels have."""
+    return f"{namespace_tag(root, namespace)}/{_escape(key)}"
+
+
+def namespace_tag(root: str, namespace: Namespace) -> str:
+    """The tag of all items in a namespace and below it."""
+    return "/".join([root, *map(_escape, namespace)])
+
+
+def item_keys(root: str, keys: Iterable[str]) -> Iterator[tuple[str, Namespace]]:
+    """Those keys that belong to items, each with the item's namespace."""
+    depth = root.count("/") + 1
+    for key in keys:
+        if key.startswith(f"{root}/"):
+            yield key, tuple(map(_unescape, key.split("/")[depth:-1]))
+
+
+def item_text(value: Mapping[str, Any], fields: Sequence[str]) -> str:
+    """The searched text of a value, a line for each leaf; with ``$`` each line begins with its path."""
+    lines: list[str] = []
+    for field in fields:
+        lines += _lines("", value) if field == "$" else get_text_at_path(dict(value), field)
+    return "\n".join(line for line in lines if line.strip())
+
+
+def matches_filter(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
+    """Whether a value fulfils a filter.
+
+    Raises:
+        InvalidInput: the filter has an unknown operator.
+    """
+    return all(_matches(value.get(name), condition) for name, condition in conditions.items())
+
+
+def matches_path(namespace: Namespace, kind: str, path: Sequence[str]) -> bool:
+    """Whether a namespace begins (``prefix``) or ends (``suffix``) with a path; ``*`` matches any label."""
+    if len(path) > len(namespace):
+        return False
+    part = namespace[: len(path)] if kind == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
+
+
+def _escape(label: str) -> str:
+    return label.replace("%", "%25").replace("/", "%2F")
+
+
+def _unescape(label: str) -> str:
+    return label.replace("%2F", "/").replace("%25", "%")
+
+
+def _lines(name: str, value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for inner, part in value.items():
+            yield from _lines(f"{name}.{inner}" if name else str(inner), part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _lines(name, part)
+    elif value is not None:
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+        yield f"{name}: {text}" if name else text
+
+
+def _matches(value: Any, condition: Any) -> bool:
+    if not isinstance(condition, Mapping):
+        return bool(value == condition)
+    if any(name.startswith("$") for name in condition):
+        return all(_compare(value, operator, operand) for operator, operand in condition.items())
+    return isinstance(value, Mapping) and matches_filter(value, condition)
+
+
+def _compare(value: Any, operator: str, operand: Any) -> bool:
+    if operator == "$eq":
+        return bool(value == operand)
+    if operator == "$ne":
+        return bool(value != operand)
+    if operator not in ("$gt", "$gte", "$lt", "$lte"):
+        raise InvalidInput(
+            f"There is no filter operator {operator!r:.50}.", hint="Use $eq, $ne, $gt, $gte, $lt or $lte."
+        )
+    if not _comparable(value, operand):
+        return False
+    if operator in ("$gt", "$gte"):
+        return bool(value > operand) or (operator == "$gte" and bool(value == operand))
+    return bool(value < operand) or (operator == "$lte" and bool(value == operand))
+
+
+def _comparable(value: object, operand: object) -> bool:
+    numbers = all(isinstance(one, int | float) for one in (value, operand))
+    return numbers or (isinstance(value, str) and isinstance(operand, str))

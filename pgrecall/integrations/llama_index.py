@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Unpack
 
 from pgrecall.arguments import SearchOptions
 from pgrecall.client import AsyncMemory, Memory
-from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.integrations.hits import facts
+from pgrecall.errors import MissingExtra
+from pgrecall.integrations.retrieval import hit_metadata, search, search_async
 from pgrecall.models.search import SearchResult
 
 try:
@@ -22,11 +21,15 @@ except ImportError as error:
 
 
 class PgrecallRetriever(BaseRetriever):
-    """The memories that answer a question, best first, as nodes with the hit's score.
+    """Retrieves memories as nodes with their score, best first.
 
-    A node has the memory's id and body; its metadata are the hit's other fields, which the model is not
-    shown. With a :class:`pgrecall.Memory` both ``retrieve`` and ``aretrieve`` work (the latter in a thread),
-    with a :class:`pgrecall.AsyncMemory` only ``aretrieve``.
+    A node has the memory's id and body. Its metadata are the hit's other fields, hidden from the model. With
+    a :class:`pgrecall.Memory`, ``retrieve`` and ``aretrieve`` work (the latter in a thread); with a
+    :class:`pgrecall.AsyncMemory`, only ``aretrieve``.
+
+    Args:
+        memory: the open client; its owner closes it.
+        options: options of :meth:`pgrecall.Memory.search`.
     """
 
     def __init__(self, memory: Memory | AsyncMemory, **options: Unpack[SearchOptions]) -> None:
@@ -35,29 +38,22 @@ class PgrecallRetriever(BaseRetriever):
         super().__init__()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        if isinstance(self._memory, AsyncMemory):
-            raise InvalidInput(
-                "This retriever has an AsyncMemory, which has to be awaited.",
-                hint="Call aretrieve, or give it a Memory.",
-            )
-        return _nodes(self._memory.search(query_bundle.query_str, **self._options))
+        return _nodes(search(self._memory, query_bundle.query_str, self._options, instead="aretrieve"))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        if isinstance(self._memory, Memory):
-            return await asyncio.to_thread(self._retrieve, query_bundle)
-        return _nodes(await self._memory.search(query_bundle.query_str, **self._options))
+        return _nodes(await search_async(self._memory, query_bundle.query_str, self._options))
 
 
 def _nodes(result: SearchResult) -> list[NodeWithScore]:
     nodes = []
     for hit in result.hits:
-        known = facts(hit, result)
+        metadata = hit_metadata(hit, result)
         node = TextNode(
             id_=str(hit.id),
             text=hit.body,
-            metadata=known,
-            excluded_embed_metadata_keys=list(known),
-            excluded_llm_metadata_keys=list(known),
+            metadata=metadata,
+            excluded_embed_metadata_keys=list(metadata),
+            excluded_llm_metadata_keys=list(metadata),
         )
         nodes.append(NodeWithScore(node=node, score=hit.score))
     return nodes

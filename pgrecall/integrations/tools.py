@@ -1,4 +1,4 @@
-"""Function calling without MCP: the tools' schemas, and what runs the calls a model makes.
+"""Function calling without MCP: the tools' schemas, and the dispatch of the calls that a model makes.
 
 >>> reply = client.chat.completions.create(messages=messages, tools=openai_tools())    # doctest: +SKIP
 >>> for call in reply.choices[0].message.tool_calls:                                   # doctest: +SKIP
@@ -17,8 +17,8 @@ from pydantic import BaseModel
 
 from pgrecall.client import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, RecallError
-from pgrecall.tools import call, call_async, tool_named
-from pgrecall.tools.formats import openai_tools
+from pgrecall.tools.catalogue import get_tool, openai_tools
+from pgrecall.tools.tool import call, call_async
 
 __all__ = ["dispatch", "dispatch_async", "openai_tools"]
 
@@ -26,41 +26,40 @@ Arguments = str | Mapping[str, Any] | None
 
 
 def dispatch(memory: Memory, name: str, arguments: Arguments = None) -> str:
-    """Runs one call of a tool; returns the message for the model: JSON.
+    """Calls a tool; returns the JSON message for the model.
 
-    What the model did wrong, and what the memory could not do, is in ``error``, so that the model can do
-    better; only a defect raises. Give a session of the memory (``memory.session("chat-42")``) to count what
-    is used in it.
+    Errors of the package become ``{"error": ...}``, so that the model can correct itself. Pass a session of
+    the client (``memory.session("chat-42")``) to log accesses in it.
     """
     try:
-        return _told(call(tool_named(name), memory, _parsed(arguments), datetime.now(UTC)))
+        return _result(call(get_tool(name), memory, _parse(arguments), datetime.now(UTC)))
     except RecallError as error:
-        return _refused(error)
+        return _error(error)
 
 
 async def dispatch_async(memory: AsyncMemory, name: str, arguments: Arguments = None) -> str:
-    """The same for the asynchronous client."""
+    """Like :func:`dispatch`, for the asynchronous client."""
     try:
-        return _told(await call_async(tool_named(name), memory, _parsed(arguments), datetime.now(UTC)))
+        return _result(await call_async(get_tool(name), memory, _parse(arguments), datetime.now(UTC)))
     except RecallError as error:
-        return _refused(error)
+        return _error(error)
 
 
-def _parsed(arguments: Arguments) -> Mapping[str, Any]:
+def _parse(arguments: Arguments) -> Mapping[str, Any]:
     if not isinstance(arguments, str):
         return arguments or {}
     try:
-        read = json.loads(arguments or "{}")
+        parsed = json.loads(arguments or "{}")
     except ValueError as error:
-        raise InvalidInput(f"The arguments are no JSON: {error}.", hint="Send one JSON object.") from error
-    if not isinstance(read, dict):
-        raise InvalidInput("The arguments are no JSON object.", hint='Send one, such as {"query": "..."}.')
-    return read
+        raise InvalidInput(f"The arguments are not JSON: {error}.", hint="Send one JSON object.") from error
+    if not isinstance(parsed, dict):
+        raise InvalidInput("The arguments are not a JSON object.", hint='Send one, such as {"query": "..."}.')
+    return parsed
 
 
-def _told(result: BaseModel) -> str:
+def _result(result: BaseModel) -> str:
     return json.dumps(result.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
 
 
-def _refused(error: RecallError) -> str:
+def _error(error: RecallError) -> str:
     return json.dumps({"error": str(error)}, ensure_ascii=False)

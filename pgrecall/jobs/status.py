@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pgrecall import operations
 from pgrecall.jobs.catalogue import JOBS
 from pgrecall.models.jobs import JobState, JobStatus
 from pgrecall.models.maintenance import Status
 from pgrecall.operations.jobs import JobRow, job_states
+from pgrecall.operations.status import server_version, status
 from pgrecall.workflows import Flow
 
 PATIENCE = timedelta(minutes=5)
@@ -30,8 +30,8 @@ def standings(now: datetime | None = None) -> Flow[tuple[JobStatus, ...]]:
 
 def full_status(now: datetime | None, revision: str) -> Flow[Status]:
     """What a tenant holds, completed by where its jobs stand and by what it lives in."""
-    held: Status = yield operations.status(now)
-    version: str = yield operations.server_version()
+    held: Status = yield status(now)
+    version: str = yield server_version()
     jobs = yield from standings(now)
     return replace(held, revision=revision, server_version=version, jobs=jobs)
 

@@ -26,7 +26,7 @@ class ContextRequest:
             repeats it and is left out, unless it adds a number or a name. Measured with MiniLM: rewordings
             lie above 0.93, different things said below 0.88.
         count_tokens: how many tokens a text has, asked once or more for every memory that is tried; None:
-            :func:`pgrecall.search.context.text.estimate_tokens`.
+            :func:`pgrecall.search.context.rendering.estimate_tokens`.
     """
 
     budget_tokens: int = 2000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.parameters import LayerRates
 
 
 @dataclass(frozen=True, slots=True)

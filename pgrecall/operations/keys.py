@@ -29,7 +29,7 @@ def create_key(name: str, now: datetime | None) -> Operation[IssuedKey]:
 def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
     """Makes a key of the tenant useless; the result says whether that is a change."""
     if not 0 <= key <= _LARGEST:
-        raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall key list` shows them.")
+        raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
     return Operation(
         f"SELECT recall.revoke_key(%(key)s, {NOW}) AS revoked",
         {"key": key, "now": now},

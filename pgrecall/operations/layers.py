@@ -8,8 +8,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.models.layers import Layer
 from pgrecall.operations.operation import NOW, Operation, Row
-from pgrecall.vitality.rates import LayerRates
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
 
 _FIELDS = ("metabolic_rate", "reading", "base_decay", "birth_weight", "active", "stale", "fading", "profile")
 

@@ -37,23 +37,12 @@ class PruneRequest:
     now: datetime | None = None
 
 
-def prune_candidates(request: PruneRequest) -> Operation[tuple[int, ...]]:
-    """The ids of memories that nothing speaks for, the least lively first, whatever they hold together."""
+def plan_prune(request: PruneRequest) -> Operation[int]:
+    """Stores a plan and gives its id; nothing is planned that would cut off what stays."""
     return Operation(
-        f"SELECT memory_id FROM recall.prune_candidates(%(grace_days)s, %(layers)s, {NOW})",
+        "SELECT recall.plan_prune(%(max_count)s, %(max_share)s, %(grace_days)s, %(layers)s, "
+        f"p_now => {NOW}) AS id",
         _parameters(request),
-        lambda rows: tuple(row["memory_id"] for row in rows),
-        repeatable=True,
-    )
-
-
-def plan_prune(request: PruneRequest, kept_back: Sequence[int] | None) -> Operation[int]:
-    """Stores a plan and gives its id. ``kept_back`` are candidates that stay; None leaves it to SQL to find
-    which must, and in any case nothing is planned that would cut something off."""
-    return Operation(
-        "SELECT recall.plan_prune(%(max_count)s, %(max_share)s, %(grace_days)s, %(layers)s, %(kept_back)s, "
-        f"{NOW}) AS id",
-        _parameters(request) | {"kept_back": None if kept_back is None else list(kept_back)},
         lambda rows: int(rows[0]["id"]),
     )
 

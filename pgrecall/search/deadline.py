@@ -1,4 +1,4 @@
-"""Work that is given up at a deadline, whether it looks at a clock or not."""
+"""Running work with a deadline, whether the work checks a clock or not."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from dataclasses import dataclass, field
 
 from pgrecall.errors import RecallError, RerankerError
 
-MOST_LATE = 4
-"""Works of one name that may still run after their deadline; beyond them no new one is begun."""
+MAX_LATE_THREADS = 4
+"""Threads of one reranker that may still run after their deadline; with as many, no new work starts."""
 
-AT_EXIT = 2.0
-"""Seconds that the end of the process waits for late work: native code dies badly under an interpreter
-that is gone, and work that hangs must not keep a command from ending."""
+EXIT_SECONDS = 2.0
+"""Seconds that the process waits at exit for late work: native code crashes when the interpreter is gone,
+but work that hangs must not keep a command from ending."""
 
-GivenUp = Callable[[], bool]
-Work = Callable[[GivenUp], None]
+IsCancelled = Callable[[], bool]
+Work = Callable[[IsCancelled], None]
 
-_WAY_OUT = "Search without it, or choose another with PGRECALL_RERANKER."
+_HINT = "Search without it, or choose another with PGRECALL_RERANKER."
 
 
 @dataclass(slots=True)
-class _Late:
-    """The threads that outlived their deadline, by the name of whose work they do."""
+class _LateThreads:
+    """The threads that outlived their deadline, by reranker."""
 
     threads: dict[str, list[threading.Thread]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -45,44 +45,44 @@ class _Late:
                 self.awaited = True
 
     def wait(self) -> None:
-        until = time.monotonic() + AT_EXIT
+        until = time.monotonic() + EXIT_SECONDS
         for thread in [thread for threads in self.threads.values() for thread in threads]:
             thread.join(max(0.0, until - time.monotonic()))
 
 
-_late = _Late()
+_late = _LateThreads()
 
 
 def run_within(seconds: float | None, work: Work, name: str) -> bool:
-    """Whether ``work`` came back within ``seconds``; None waits for it, in this thread.
+    """Run ``work`` and return whether it finished within ``seconds``; None: in this thread, no limit.
 
-    Work that is late goes on in a thread of its own until it asks whether it was given up, or for
-    good: what it leaves behind must be read as a snapshot.
+    Late work goes on in its own thread until it checks whether it was cancelled, or for good. The caller must
+    therefore copy the results it leaves behind.
 
     Raises:
         RerankerError: the work failed, or too much earlier work of this name is still running.
         RecallError: the work raised it.
     """
     if seconds is None:
-        _guarded(lambda: work(lambda: False), name)
+        _run_guarded(lambda: work(lambda: False), name)
         return True
-    if (late := _late.count(name)) >= MOST_LATE:
+    if (late := _late.count(name)) >= MAX_LATE_THREADS:
         raise RerankerError(
             f"The reranker {name} is still busy with {late} calls that missed their deadline.",
             hint="Raise PGRECALL_RERANKER_DEADLINE, or choose a faster model.",
         )
     if seconds <= 0:
         return False
-    return _run_beside(seconds, work, name)
+    return _run_in_thread(seconds, work, name)
 
 
-def _run_beside(seconds: float, work: Work, name: str) -> bool:
-    given_up = threading.Event()
+def _run_in_thread(seconds: float, work: Work, name: str) -> bool:
+    cancelled = threading.Event()
     errors: list[RecallError] = []
 
     def run() -> None:
         try:
-            _guarded(lambda: work(given_up.is_set), name)
+            _run_guarded(lambda: work(cancelled.is_set), name)
         except RecallError as error:
             errors.append(error)
 
@@ -90,24 +90,24 @@ def _run_beside(seconds: float, work: Work, name: str) -> bool:
     thread.start()
     try:
         thread.join(min(seconds, threading.TIMEOUT_MAX))
-    finally:  # Ctrl-C gives it up too
+    finally:  # Ctrl-C cancels it too
         if thread.is_alive():
-            given_up.set()
+            cancelled.set()
             _late.add(name, thread)
     if errors:
         raise errors[0]
-    return not given_up.is_set()
+    return not cancelled.is_set()
 
 
-def _guarded(work: Callable[[], None], name: str) -> None:
+def _run_guarded(work: Callable[[], None], name: str) -> None:
     try:
         work()
     except (RecallError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a model or a caller's function fails in any way, sys.exit included
-        raise RerankerError(f"The reranker {name} failed: {_said(error)}.", hint=_WAY_OUT) from error
+        raise RerankerError(f"The reranker {name} failed: {_describe(error)}.", hint=_HINT) from error
 
 
-def _said(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__

@@ -1,4 +1,4 @@
-"""An HTTP endpoint that answers JSON with JSON: retries, limits of time, and secrets that never show."""
+"""An HTTP endpoint for JSON requests, with retries, timeouts and secrets that are never shown."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_ty
 from tenacity.wait import wait_exponential, wait_random
 
 from pgrecall.errors import InvalidInput, RecallError
-from pgrecall.setting_rules import Secret
+from pgrecall.setting_types import Secret
 
 RETRY_AFTER_CAP = 30.0  # seconds; an endpoint that asks for more is tried again after this
 LARGEST_ANSWER = 256 * 2**20
-"""Bytes of an answer that are read: 2,048 vectors of 4,000 dimensions have 160 million."""
+"""Most bytes of an answer; 2,048 vectors of 4,000 dimensions take 160 million."""
 
-_LATER = 0.5  # seconds after a caller's limit: who set it has turned away by then, and hears of no timeout
+_LATER = (
+    0.5  # seconds after the caller's limit, so that its own deadline passes before ours reports a timeout
+)
 _BACKOFF = wait_exponential(multiplier=0.5, max=8) + wait_random(0, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """How errors speak of an endpoint and of the settings that lead out of them."""
+class ErrorWording:
+    """Words for the errors of an endpoint: its noun, the prefix of its settings, and hints."""
 
     noun: str
     prefix: str
@@ -38,17 +40,17 @@ class Wording:
 
 
 class Endpoint:
-    """One address, asked by POST; connections are kept until ``close()``, and threads may share it.
+    """One address for POST requests; connections are kept until ``close()``, and threads may share it.
 
-    Lost connections, timeouts, 429 and 5xx are tried again, ``attempts`` times in all; ``timeout`` is
-    in seconds, for each attempt.
+    Lost connections, timeouts, 429 and 5xx are retried, ``attempts`` times in all; ``timeout`` is in
+    seconds, for each attempt.
 
     Raises:
         InvalidInput: the key or a number cannot be used.
     """
 
     def __init__(
-        self, address: httpx.URL, wording: Wording, *, key: Secret | None, timeout: float, attempts: int
+        self, address: httpx.URL, wording: ErrorWording, *, key: Secret | None, timeout: float, attempts: int
     ) -> None:
         if attempts < 1 or not timeout > 0:
             raise InvalidInput(
@@ -58,7 +60,7 @@ class Endpoint:
         self._address = address.copy_with(userinfo=b"")  # httpx logs the address of each request
         self.shown = str(self._address.copy_with(query=None))
         self._wording = wording
-        self._key = _usable(key, wording)
+        self._key = _checked_key(key, wording)
         self._timeout = timeout
         self._attempts = attempts
         headers = {"Content-Type": "application/json"}
@@ -67,31 +69,32 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         elif address.userinfo:
             login = httpx.BasicAuth(address.username, address.password)
-        self._made = partial(
+        self._new_client = partial(
             httpx.Client,
             headers=headers,
             auth=login,
             timeout=timeout,
             follow_redirects=False,
-            event_hooks={"request": [_quieten]},
+            event_hooks={"request": [_hide_query]},
         )
         # One for each process: a forked child must leave the connections of its parent alone.
-        self._clients = {os.getpid(): self._made()}
+        self._clients = {os.getpid(): self._new_client()}
 
     @property
     def _client(self) -> httpx.Client:
-        return self._clients.get(os.getpid()) or self._clients.setdefault(os.getpid(), self._made())
+        return self._clients.get(os.getpid()) or self._clients.setdefault(os.getpid(), self._new_client())
 
     def close(self) -> None:
-        """Close its connections; it answers no more."""
+        """Close its connections; it cannot be used again."""
         self._client.close()
 
-    def ask(self, body: Mapping[str, Any], until: float | None = None) -> Any:
-        """The parsed answer, None when it is no JSON. No attempt is repeated after ``until``, a moment
-        of ``time.monotonic``, and none lasts much longer.
+    def post(self, body: Mapping[str, Any], until: float | None = None) -> Any:
+        """Send ``body`` and return the parsed answer, None if it is not JSON.
+
+        No attempt starts after ``until`` (on the clock of ``time.monotonic``) or lasts much longer.
 
         Raises:
-            RecallError: of the class that the wording names; no usable answer was to be had.
+            RecallError: of the class that the wording names; there is no usable answer.
         """
         # Lone surrogates have no UTF-8; "replace" turns them into question marks.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
@@ -102,7 +105,7 @@ class Endpoint:
 
         retrying = Retrying(retry=retry_if_exception_type(_TransientError), stop=last, wait=_wait)
         try:
-            return parsed(retrying(self._attempt, content, until))
+            return parse_json(retrying(self._attempt, content, until))
         except RetryError as given_up:
             error, tried = given_up.last_attempt.exception(), given_up.last_attempt.attempt_number
             assert isinstance(error, _TransientError)  # nothing else is tried again
@@ -158,7 +161,7 @@ class Endpoint:
         return response.status_code, response.headers, b"".join(chunks)
 
     def _refusal(self, status: int, headers: httpx.Headers, answer: bytes) -> RecallError | _TransientError:
-        wording, said = self._wording, self._said(answer)
+        wording, said = self._wording, self._message(answer)
         if status == httpx.codes.TOO_MANY_REQUESTS:
             return _TransientError(
                 f"too many requests (429){said}",
@@ -181,9 +184,9 @@ class Endpoint:
             f"The {wording.noun} at {self.shown} refused the request ({status}){said}.", hint=wording.refused
         )
 
-    def _said(self, answer: bytes) -> str:
-        """What an error answer gives as its message, short, on one line and without the key."""
-        message = parsed(answer)
+    def _message(self, answer: bytes) -> str:
+        """The message of an error answer, short, on one line and without the key."""
+        message = parse_json(answer)
         for name in ("error", "message", "detail"):
             if isinstance(message, dict):
                 message = message.get(name, message)
@@ -194,19 +197,19 @@ class Endpoint:
         return f": {' '.join(message.split())[:200].rstrip('. ')}"
 
 
-class _QuietURL(httpx.URL):
-    """An address that shows no query, which may hold a key: httpx logs the address of each request."""
+class _URLWithoutQuery(httpx.URL):
+    """An address that hides its query, which may hold a key: httpx logs the address of each request."""
 
     def __str__(self) -> str:
         return str(self.copy_with(query=None))
 
 
-def _quieten(request: httpx.Request) -> None:
-    request.url = _QuietURL(request.url)
+def _hide_query(request: httpx.Request) -> None:
+    request.url = _URLWithoutQuery(request.url)
 
 
 class _TransientError(Exception):
-    """An attempt failed in a way that may pass; never leaves this module."""
+    """A failed attempt that is worth another; never leaves this module."""
 
     def __init__(self, reason: str, *, hint: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -222,9 +225,9 @@ def _wait(state: RetryCallState) -> float:
 
 
 def retry_after(headers: httpx.Headers) -> float | None:
-    """Seconds the endpoint asks to wait, at most RETRY_AFTER_CAP; None if it does not say.
+    """Seconds that the endpoint asks to wait, at most RETRY_AFTER_CAP; None if it asks for none.
 
-    A date counts from the answer's own Date, so that no two clocks need to agree.
+    A date counts from the answer's own Date, so that the clocks need not agree.
     """
     asked = headers.get("Retry-After", "").strip()
     if asked.isdecimal():
@@ -236,11 +239,11 @@ def retry_after(headers: httpx.Headers) -> float | None:
     return min(max(until.total_seconds(), 0.0), RETRY_AFTER_CAP)
 
 
-def address_of(url: str, prefix: str) -> httpx.URL:
-    """The URL, once it is http or https and names a host; ``prefix`` is that of its setting.
+def parse_address(url: str, prefix: str) -> httpx.URL:
+    """Parse a URL; ``prefix`` is that of its setting.
 
     Raises:
-        InvalidInput: it is not.
+        InvalidInput: it is not http or https, or names no host.
     """
     try:
         address = httpx.URL(url.strip())
@@ -253,7 +256,7 @@ def address_of(url: str, prefix: str) -> httpx.URL:
     return address
 
 
-def parsed(answer: bytes) -> Any:
+def parse_json(answer: bytes) -> Any:
     """The JSON value, or None where there is none."""
     try:
         return json.loads(answer)
@@ -261,7 +264,7 @@ def parsed(answer: bytes) -> Any:
         return None
 
 
-def _usable(key: Secret | None, wording: Wording) -> Secret | None:
+def _checked_key(key: Secret | None, wording: ErrorWording) -> Secret | None:
     secret = key.get_secret_value().strip() if key else ""
     if not all("!" <= character <= "~" for character in secret):
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Loading models in silence: what the local embedder and the rerankers share."""
+"""Loading models without their libraries' noise: what the local embedder and the rerankers share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from pgrecall.errors import MissingExtra
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-"""What can be the name of a model on the Hugging Face hub."""
+"""A possible name of a model on the Hugging Face hub."""
 
 
 def require_package(package: str, extra: str) -> None:
@@ -23,28 +23,28 @@ def require_package(package: str, extra: str) -> None:
         raise MissingExtra(package.replace("_", "-"), extra)
 
 
-def readable(text: str) -> str:
-    """The text without the lone surrogates that tokenizers refuse."""
+def without_surrogates(text: str) -> str:
+    """The text with lone surrogates, which tokenizers refuse, replaced by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, short enough for a sentence of ours."""
+    """The first line of an error's message, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")
 
 
-def places(config: Mapping[str, Any]) -> int:
-    """Tokens that a transformer with this config.json can place; its tokenizer may promise more."""
+def max_positions(config: Mapping[str, Any]) -> int:
+    """Most tokens that a transformer with this config.json takes; its tokenizer may claim more."""
     limit = int(config.get("max_position_embeddings") or sys.maxsize)
-    if "roberta" in config.get("model_type", ""):  # whose places begin after the one of padding
+    if "roberta" in config.get("model_type", ""):  # positions begin after that of the padding token
         limit -= int(config.get("pad_token_id") or 0) + 1
     return limit
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Loads without the libraries' progress bars, warnings and log lines; failures still raise."""
+def silence_libraries() -> Iterator[None]:
+    """Suppress the libraries' progress bars, warnings and log lines; errors are still raised."""
     loggers = [
         logging.getLogger(name) for name in ("transformers", "sentence_transformers", "huggingface_hub")
     ]

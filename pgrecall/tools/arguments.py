@@ -1,225 +1,254 @@
-"""What the tools take: every argument with its type, its bounds and a word about it."""
+"""The arguments of the tools: types, bounds and descriptions; and how times are parsed."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from pgrecall.encoding import memory_reference
+from pgrecall.errors import InvalidInput
+from pgrecall.importers import dates
 from pgrecall.models.context import Order
 from pgrecall.models.memories import RELATIONS
 from pgrecall.models.role import Role
 
-_LARGEST = 2**63 - 1
+_MAX_ID = 2**63 - 1
 
 
-def _reference(given: object) -> int | str:
-    if isinstance(given, str):
-        return memory_reference(given)
-    if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= _LARGEST:
-        return given
-    raise ValueError("give an id, a whole number, or a key, a text")
+def _parse_reference(value: object) -> int | str:
+    if isinstance(value, str):
+        return memory_reference(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MAX_ID:
+        return value
+    raise ValueError("give an id (a whole number) or a key (a text)")
 
 
-def _from_json(given: object) -> object:
-    """Some clients send a list or an object as a text that holds JSON; a mere text is a list of one."""
-    if not isinstance(given, str):
-        return given
+def _parse_json(value: object) -> object:
+    """Some clients send a list or an object as JSON in a string; any other string is a list of one."""
+    if not isinstance(value, str):
+        return value
     try:
-        read = json.loads(given)
+        parsed = json.loads(value)
     except ValueError:
-        return [given]
-    return read if isinstance(read, list | dict) else [given]
+        return [value]
+    return parsed if isinstance(parsed, list | dict) else [value]
 
 
 Reference = Annotated[
     int | str,
-    PlainValidator(_reference),
+    PlainValidator(_parse_reference),
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "minLength": 1, "maxLength": 1000}]}),
 ]
 _Name = Annotated[str, Field(min_length=1, max_length=1000)]
-Names = Annotated[list[_Name], Field(min_length=1, max_length=100), BeforeValidator(_from_json)]
+Names = Annotated[list[_Name], Field(min_length=1, max_length=100), BeforeValidator(_parse_json)]
 Question = Annotated[str, Field(max_length=10_000)]
-Questions = Annotated[list[Question], Field(min_length=1, max_length=16), BeforeValidator(_from_json)]
+Questions = Annotated[list[Question], Field(min_length=1, max_length=16), BeforeValidator(_parse_json)]
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool. What is not an argument is refused: a misspelt filter would filter nothing."""
+    """Arguments of a tool. Unknown ones are refused: a misspelt filter would filter nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class NoArguments(Arguments):
-    """A tool that takes nothing."""
+    """For tools without arguments."""
 
 
 class Filters(Arguments):
-    """What narrows a search."""
+    """Filters of ``search`` and ``context``."""
 
     layers: Names | None = Field(
-        None, description="Only these layers: entity, knowledge, episodic, activity or your own."
+        None, description="Only memories in these layers: entity, knowledge, episodic, activity or your own."
     )
     tags: Names | None = Field(None, description="Only memories with all of these tags.")
     authors: Names | None = Field(None, description="Only memories by one of these authors.")
     sources: Names | None = Field(None, description="Only memories from one of these sources.")
-    metadata: Annotated[dict[str, Any], BeforeValidator(_from_json)] | None = Field(
+    metadata: Annotated[dict[str, Any], BeforeValidator(_parse_json)] | None = Field(
         None, description='Only memories whose metadata hold all of this: {"project": "atlas"}.'
     )
     since: str | None = Field(
         None,
         max_length=100,
-        description="Only what happened since: a date, a time (ISO 8601), or 7d, 2w, 6m, 1y ago.",
+        description="Only memories of events since then: a date, a time (ISO 8601), or 7d, 2w, 6m, 1y ago.",
     )
     until: str | None = Field(
         None,
         max_length=100,
-        description="Only what happened before; written like since. A date includes its day.",
+        description="Only memories of events before then, in the form of since. A date includes its day.",
     )
-    include_superseded: bool = Field(False, description="Also what a newer memory replaces.")
-    include_archived: bool = Field(False, description="Also what was archived or forgotten.")
+    include_superseded: bool = Field(False, description="Include memories that a newer one replaces.")
+    include_archived: bool = Field(False, description="Include archived memories.")
     min_relevance: float = Field(
-        0.0, ge=0, le=1, description="Leave out what answers with less than this probability."
+        0.0, ge=0, le=1, description="Leave out memories with a lower probability of answering."
     )
 
 
 class SearchArguments(Filters):
-    """Of ``search``."""
+    """Arguments of ``search``."""
 
     query: Question = Field(
         "",
-        description="What you want to know, as a question or in the words you expect in the answer. May be "
-        "left out with since or until: the newest of that time.",
+        description="What you want to know, as a question or in the words you expect in the memory. May be "
+        "left out with since or until, which then return the newest memories of that time.",
     )
     queries: Questions | None = Field(
-        None, description="Other ways to ask, or parts of the question, searched together."
+        None, description="Other wordings or parts of the query, searched together."
     )
-    hints: Names | None = Field(None, description="Words that a memory must hold to be an answer.")
+    hints: Names | None = Field(None, description="Words that a memory must contain.")
     as_of: str | None = Field(
-        None, max_length=100, description="Answer by what was known then; written like since."
+        None, max_length=100, description="Search what was known at that time, in the form of since."
     )
-    k: int = Field(8, ge=1, le=50, description="How many memories at most.")
-    rerank: bool = Field(False, description="Let a model read the best ones again: better, and slower.")
+    k: int = Field(8, ge=1, le=50, description="Maximum number of memories.")
+    rerank: bool = Field(False, description="Rerank the best hits with a model: better, but slower.")
     max_chars: int = Field(
-        2000, ge=50, le=100_000, description="Show at most so many characters of each body; `get` shows all."
+        2000, ge=50, le=100_000, description="Cut bodies after so many characters; `get` returns all."
     )
-    explain: bool = Field(False, description="Say in a sentence for each hit why it has its place.")
+    explain: bool = Field(False, description="Explain each hit's score in a sentence.")
 
 
 class ContextArguments(Filters):
-    """Of ``context``."""
+    """Arguments of ``context``."""
 
-    query: Question = Field(description="The question or task the text shall help with.")
-    budget_tokens: int = Field(2000, ge=50, le=200_000, description="How long the text may be, in tokens.")
+    query: Question = Field(description="The question or task.")
+    budget_tokens: int = Field(2000, ge=50, le=200_000, description="Maximum length of the text, in tokens.")
     per_layer: (
-        Annotated[dict[str, Annotated[int, Field(ge=0, le=1000)]], BeforeValidator(_from_json)] | None
-    ) = Field(None, description='At most so many memories of a layer: {"activity": 3}.')
+        Annotated[dict[str, Annotated[int, Field(ge=0, le=1000)]], BeforeValidator(_parse_json)] | None
+    ) = Field(None, description='Maximum number of memories per layer: {"activity": 3}.')
     order: Order = Field("score", description="score: the best first; time: the oldest first.")
 
 
 class GetArguments(Arguments):
-    """Of ``get``."""
+    """Arguments of ``get``."""
 
-    memory: Reference = Field(description="Its id or its key. Digits are an id; key:42 is the key 42.")
-    max_chars: int = Field(
-        100_000, ge=50, le=1_000_000, description="Show at most so many characters of the body."
-    )
+    memory: Reference = Field(description="Id or key. Digits are an id; key:42 is the key 42.")
+    max_chars: int = Field(100_000, ge=50, le=1_000_000, description="Cut the body after so many characters.")
 
 
 class LinkTo(Arguments):
-    """A link of a memory that is being remembered."""
+    """A link of a new memory."""
 
-    target: _Name = Field(description="The key of the other memory; it may come later.")
+    target: _Name = Field(description="Key of the other memory, which may not exist yet.")
     relation: str = Field("links_to", max_length=100, description=f"One of {', '.join(RELATIONS)}.")
     weight: float = Field(1.0, gt=0, le=100)
 
 
 class RememberArguments(Arguments):
-    """Of ``remember``."""
+    """Arguments of ``remember``."""
 
     body: str = Field(
         max_length=1_000_000,
-        description="The memory itself: one fact, event or note, understandable on its own.",
+        description="The text: one fact, event or note, understandable on its own.",
     )
-    title: str = Field("", max_length=1000, description="A name for it, where it has one.")
+    title: str = Field("", max_length=1000, description="A title, if it has one.")
     key: _Name | None = Field(
-        None, description="Your own name for it, unique; a memory with the same key is replaced."
+        None, description="Your unique key for it; a memory with the same key is replaced."
     )
     layer: str = Field(
         "knowledge", max_length=200,
         description="How fast it fades: entity (people, places, things; slowest), knowledge (facts, "
         "how-tos), episodic (what happened), activity (tasks, messages; fastest).",
     )  # fmt: skip
-    tags: Names | None = Field(None, description="Words to filter by later.")
-    author: str | None = Field(None, max_length=1000, description="Who said or wrote it.")
-    role: Role | None = Field(None, description="Of whoever said it, in a conversation.")
+    tags: Names | None = Field(None, description="Tags to filter by.")
+    author: str | None = Field(None, max_length=1000, description="The person who said or wrote it.")
+    role: Role | None = Field(None, description="The role of the author in a conversation.")
     context: str = Field(
         "",
         max_length=10_000,
-        description="Words that help to find it and are not part of it, like the topic.",
+        description="Words that help to find it but are not part of it, such as the topic.",
     )
-    source: str | None = Field(None, max_length=1000, description="Where it comes from: a file, an address.")
-    aliases: Names | None = Field(None, description="Other names that it goes by.")
+    source: str | None = Field(None, max_length=1000, description="Where it comes from: a file or URL.")
+    aliases: Names | None = Field(None, description="Other names for it.")
     occurred_at: str | None = Field(
         None,
         max_length=100,
         description="When it happened, if not now: a date, a time (ISO 8601), or 7d ago.",
     )
     valid_until: str | None = Field(
-        None, max_length=100, description="Until when it holds; later it is left out."
+        None, max_length=100, description="When it stops being valid; search leaves it out from then on."
     )
-    links: Annotated[list[LinkTo], Field(max_length=100), BeforeValidator(_from_json)] | None = Field(
-        None, description="What it is linked to."
+    links: Annotated[list[LinkTo], Field(max_length=100), BeforeValidator(_parse_json)] | None = Field(
+        None, description="Links to other memories."
     )
-    metadata: Annotated[dict[str, Any], BeforeValidator(_from_json)] | None = Field(
-        None, description="Anything else to keep with it, to filter by later; its words are not searched."
+    metadata: Annotated[dict[str, Any], BeforeValidator(_parse_json)] | None = Field(
+        None, description="Any other data to store with it, to filter by later; it is not searched."
     )
-    pinned: bool = Field(False, description="Never archive it when memories are pruned.")
+    pinned: bool = Field(False, description="Never archive it when pruning.")
 
 
 class UsedArguments(Arguments):
-    """Of ``used``."""
+    """Arguments of ``used``."""
 
-    memories: Annotated[list[Reference], Field(min_length=1, max_length=200), BeforeValidator(_from_json)] = (
-        Field(description="Ids or keys of the memories that your answer or action relied on.")
-    )
+    memories: Annotated[
+        list[Reference], Field(min_length=1, max_length=200), BeforeValidator(_parse_json)
+    ] = Field(description="Ids or keys of the memories that your answer or action relied on.")
     search_id: int | None = Field(
-        None, ge=1, le=_LARGEST, description="The search_id of what showed them, if it had one."
+        None, ge=1, le=_MAX_ID, description="The search_id of the search or context that returned them."
     )
 
 
 class LinkArguments(Arguments):
-    """Of ``link``."""
+    """Arguments of ``link``."""
 
-    source: Reference = Field(description="Where the link begins: an id or a key.")
-    target: Reference = Field(description="Where it leads: an id or a key.")
+    source: Reference = Field(description="Id or key of the memory that the link leads from.")
+    target: Reference = Field(description="Id or key of the memory that it leads to.")
     relation: str = Field("links_to", max_length=100, description=f"One of {', '.join(RELATIONS)}.")
-    weight: float = Field(1.0, gt=0, le=100, description="How strongly.")
+    weight: float = Field(1.0, gt=0, le=100, description="Strength of the link.")
 
 
 class SupersedeArguments(Arguments):
-    """Of ``supersede``."""
+    """Arguments of ``supersede``."""
 
-    old: Reference = Field(description="What is no longer so: an id or a key.")
-    new: Reference = Field(description="What replaces it: an id or a key.")
+    old: Reference = Field(description="Id or key of the memory that no longer holds.")
+    new: Reference = Field(description="Id or key of the memory that replaces it.")
 
 
 class ForgetArguments(Arguments):
-    """Of ``forget``."""
+    """Arguments of ``forget``."""
 
-    memory: Reference = Field(description="Its id or its key.")
+    memory: Reference = Field(description="Id or key.")
 
 
 class PrunePlanArguments(Arguments):
-    """Of ``prune_plan``."""
+    """Arguments of ``prune_plan``."""
 
-    max_count: int | None = Field(None, ge=1, le=1_000_000, description="Plan to archive at most so many.")
+    max_count: int | None = Field(
+        None, ge=1, le=1_000_000, description="Maximum number of memories to archive."
+    )
     max_share: float | None = Field(
-        None, gt=0, le=1, description="Plan to archive at most this share of the live memories."
+        None, gt=0, le=1, description="Maximum share of the live memories to archive."
     )
     grace_days: float | None = Field(
-        None, ge=0, le=36_500, description="Leave out what was stored or used in the last so many days."
+        None, ge=0, le=36_500, description="Keep memories stored or accessed within so many days."
     )
-    layers: Names | None = Field(None, description="Only memories of these layers.")
-    show: int = Field(20, ge=0, le=200, description="How many of the planned memories to list.")
+    layers: Names | None = Field(None, description="Only memories in these layers.")
+    show: int = Field(20, ge=0, le=200, description="Maximum number of planned memories to list.")
+
+
+def parse_time(value: str | None, name: str, now: datetime) -> datetime | None:
+    """A date, a time, or how long ago (``7d``), for the argument ``name``.
+
+    Raises:
+        InvalidInput: it is none of these.
+    """
+    return _parse_time(dates.parse_since, value, name, now)
+
+
+def parse_end(value: str | None, name: str, now: datetime) -> datetime | None:
+    """Like :func:`parse_time`, but a date means the end of that day."""
+    return _parse_time(dates.parse_until, value, name, now)
+
+
+def _parse_time(
+    parse: Callable[[str, datetime], datetime], value: str | None, name: str, now: datetime
+) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return parse(value, now)
+    except ValueError as error:
+        raise InvalidInput(f"{name}: {error}.") from error

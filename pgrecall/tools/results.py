@@ -1,96 +1,102 @@
-"""What the tools return, small enough for a prompt: numbers of three digits, bodies cut where asked."""
+"""The results of the tools, kept small for a prompt: numbers have three decimals, bodies can be cut."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 
 class Result(BaseModel):
-    """What a tool returns."""
+    """The result of a tool, or a part of one."""
 
     model_config = ConfigDict(frozen=True)
 
+    @classmethod
+    def from_value(cls, value: object, **fields: Any) -> Self:
+        """Takes the given fields, and all others from the attributes of a value."""
+        others = {name: getattr(value, name) for name in cls.model_fields if name not in fields}
+        return cls(**others, **fields)
+
 
 Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), return_type=float)]
-Moment = Annotated[datetime, WithJsonSchema({"type": "string", "description": "ISO 8601, UTC."})]
+Timestamp = Annotated[datetime, WithJsonSchema({"type": "string", "description": "ISO 8601, UTC."})]
 
 
-class FoundMemory(Result):
-    """One hit."""
+class HitResult(Result):
+    """A hit of ``search``."""
 
     id: int
     key: str | None
     title: str
     body: str
-    cut: bool = Field(description="The body goes on; `get` shows all of it.")
+    cut: bool = Field(description="The body was cut; `get` returns all of it.")
     layer: str
     author: str | None
     tags: tuple[str, ...]
-    happened_at: Moment
-    score: Rounded = Field(description="Relevance and vitality in one; the order of the hits.")
-    relevance: Rounded = Field(description="Probability that it answers the question.")
-    vitality: Rounded = Field(description="How alive its use keeps it, 0 to 1.")
-    zone: str = Field(description="active, stale, fading or archived, by its vitality.")
-    superseded_by: int | None = Field(description="Id of the memory that replaces it: rely on that one.")
-    contradicts: tuple[int, ...] = Field(description="Ids of memories that say otherwise.")
+    happened_at: Timestamp
+    score: Rounded = Field(description="Relevance combined with vitality; hits are sorted by it.")
+    relevance: Rounded = Field(description="Probability that it answers the query.")
+    vitality: Rounded = Field(description="How active its accesses keep it, 0 to 1.")
+    zone: str = Field(description="active, stale, fading or archived, by vitality.")
+    superseded_by: int | None = Field(description="Id of the memory that replaces it; rely on that one.")
+    contradicts: tuple[int, ...] = Field(description="Ids of memories that contradict it.")
     archived: bool
-    why: str | None = Field(description="Why it has its place, when asked to explain.")
+    why: str | None = Field(description="The reasons for its score, if explain was set.")
 
 
-class Found(Result):
-    """Of ``search``."""
+class SearchResponse(Result):
+    """The result of ``search``."""
 
-    no_match: bool = Field(description="Nothing was good enough; `advice` says what to try.")
-    search_id: int | None = Field(description="For `used`; null when it was not logged.")
-    hits: tuple[FoundMemory, ...] = Field(description="Best first.")
-    skipped: tuple[str, ...] = Field(description="What did not run as usual, in a sentence each.")
-    advice: str | None = Field(description="What to do next, when there are no hits.")
+    no_match: bool = Field(description="No memory was relevant enough; see `advice`.")
+    search_id: int | None = Field(description="For `used`; null if the search was not logged.")
+    hits: tuple[HitResult, ...] = Field(description="Best first.")
+    skipped: tuple[str, ...] = Field(description="Steps that did not run, a sentence each.")
+    advice: str | None = Field(description="What to do next when there are no hits.")
 
 
-class Source(Result):
-    """Which memory a marker stands for."""
+class SourceResult(Result):
+    """The memory that a marker stands for."""
 
-    number: int = Field(description="As in the marker [1].")
+    number: int = Field(description="The number in the marker [1].")
     id: int
     key: str | None
     title: str
     cut: bool
 
 
-class Context(Result):
-    """Of ``context``."""
+class ContextResult(Result):
+    """The result of ``context``."""
 
-    text: str = Field(description="The memories as one text, each under a marker such as [1]; empty if none.")
+    text: str = Field(description="The memories, each under a marker such as [1]; empty if there are none.")
     tokens: int
-    search_id: int | None = Field(description="For `used`; null when it was not logged.")
-    sources: tuple[Source, ...]
-    left_out: int = Field(description="How many memories were found and did not go in.")
+    search_id: int | None = Field(description="For `used`; null if the search was not logged.")
+    sources: tuple[SourceResult, ...]
+    left_out: int = Field(description="Number of memories that were found but left out.")
     skipped: tuple[str, ...]
-    advice: str | None = Field(description="What to do next, when there is no text.")
+    advice: str | None = Field(description="What to do next when the text is empty.")
 
 
-class LinkOf(Result):
+class LinkResult(Result):
     """A link of a memory."""
 
-    other: int = Field(description="Id of the memory at its far end.")
+    other: int = Field(description="Id of the linked memory.")
     other_key: str | None
     other_title: str
     relation: str
     outgoing: bool
 
 
-class Got(Result):
-    """Of ``get``."""
+class GetResult(Result):
+    """The result of ``get``."""
 
     id: int
     key: str | None
     layer: str
     title: str
     body: str
-    cut: bool = Field(description="The body goes on; ask with a larger max_chars.")
+    cut: bool = Field(description="The body was cut; use a larger max_chars.")
     role: str | None
     author: str | None
     context: str
@@ -98,53 +104,47 @@ class Got(Result):
     tags: tuple[str, ...]
     aliases: tuple[str, ...]
     metadata: dict[str, Any]
-    occurred_at: Moment | None
-    valid_from: Moment | None
-    valid_until: Moment | None
-    created_at: Moment
-    updated_at: Moment
-    archived_at: Moment | None = Field(description="Since when default search leaves it out.")
+    occurred_at: Timestamp | None
+    valid_from: Timestamp | None
+    valid_until: Timestamp | None
+    created_at: Timestamp
+    updated_at: Timestamp
+    archived_at: Timestamp | None = Field(description="Since when search leaves it out by default.")
     superseded_by: int | None = Field(description="Id of the memory that replaces it.")
     pinned: bool
-    accesses: int = Field(description="How often it was used, its birth included.")
+    accesses: int = Field(description="Number of accesses, its creation included.")
     vitality: Rounded
     zone: str
-    links: tuple[LinkOf, ...]
+    links: tuple[LinkResult, ...]
     links_left_out: int
 
 
-class Stored(Result):
-    """Of ``remember``."""
+class RememberResult(Result):
+    """The result of ``remember``."""
 
     id: int
     key: str | None
     outcome: str = Field(
-        description="created, updated (same key, other content), revived (it was forgotten) or unchanged."
+        description="created, updated (same key, new content), revived (it was archived) or unchanged."
     )
 
 
-class Recorded(Result):
-    """Of ``used``."""
+class UsedResult(Result):
+    """The result of ``used``."""
 
-    recorded: int = Field(description="How many uses were counted; what was counted before is not.")
-
-
-class Linked(Result):
-    """Of ``link``."""
-
-    new: bool = Field(description="False: they were linked so already.")
+    recorded: int = Field(description="Number of new accesses; repeated ones do not count.")
 
 
-class Superseded(Result):
-    """Of ``supersede``."""
+class WhetherNew(Result):
+    """The result of ``link`` and ``supersede``."""
 
-    new: bool = Field(description="False: that was known already.")
+    new: bool = Field(description="False if this was recorded before.")
 
 
-class Forgotten(Result):
-    """Of ``forget``."""
+class ForgetResult(Result):
+    """The result of ``forget``."""
 
-    archived: bool = Field(description="False: it was archived already.")
+    archived: bool = Field(description="False if it was archived before.")
 
 
 class PlannedMemory(Result):
@@ -158,38 +158,40 @@ class PlannedMemory(Result):
     reason: str
 
 
-class Planned(Result):
-    """Of ``prune_plan``."""
+class PrunePlanResult(Result):
+    """The result of ``prune_plan``."""
 
-    plan: int = Field(description="Its number, by which a person reviews and applies it.")
-    live: int = Field(description="Live memories in all.")
+    plan: int = Field(description="Id of the plan.")
+    live: int = Field(description="Number of live memories.")
     planned: int = Field(description="How many of them the plan would archive.")
-    kept_back: int = Field(description="Faded, but others would be cut off without them.")
-    capped: int = Field(description="Faded, but left out by a cap.")
+    kept_back: int = Field(description="Faded memories kept because others would be cut off without them.")
+    capped: int = Field(description="Faded memories left out by a cap.")
     links_ending: int
-    memories: tuple[PlannedMemory, ...] = Field(description="The least lively first.")
+    memories: tuple[PlannedMemory, ...] = Field(description="Lowest vitality first.")
     next_step: str
 
 
-class LayerState(Result):
-    """How many live memories a layer holds, by zone."""
+class LayerResult(Result):
+    """Live memories of a layer by zone."""
 
     layer: str
     memories: int
     zones: dict[str, int]
 
 
-class State(Result):
-    """Of ``status``."""
+class StatusResult(Result):
+    """The result of ``status``."""
 
     tenant: str
-    memories: int = Field(description="Live ones.")
+    memories: int = Field(description="Number of live memories.")
     archived: int
-    awaiting_embedding: int = Field(description="Found by words and names only, until a worker embeds them.")
+    awaiting_embedding: int = Field(
+        description="Memories without a vector yet; only words and names find them."
+    )
     links: int
     accesses: int
-    never_used: Rounded = Field(description="Share of live memories never used since they were stored.")
-    layers: tuple[LayerState, ...]
+    never_used: Rounded = Field(description="Share of live memories that were never used.")
+    layers: tuple[LayerResult, ...]
     embedder: str | None
-    last_access_at: Moment | None
-    alarms: tuple[str, ...] = Field(description="What needs somebody's eye; empty when all is well.")
+    last_access_at: Timestamp | None
+    alarms: tuple[str, ...] = Field(description="Problems that need attention.")

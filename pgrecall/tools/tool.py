@@ -1,4 +1,4 @@
-"""A tool, and the two ways to call one: at once, or awaited."""
+"""A tool, and how to call one with a synchronous or an asynchronous client."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ R = TypeVar("R")
 Out = TypeVar("Out", bound=BaseModel)
 
 Client: TypeAlias = Memory | AsyncMemory
-Maybe: TypeAlias = R | Awaitable[R]
-"""What a client returns: its answer or, from the asynchronous one, what is to be awaited for it."""
+MaybeAwaitable: TypeAlias = R | Awaitable[R]
+"""What a client's method returns: the value, or from an AsyncMemory an awaitable of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A, R, Out]):
-    """One thing an agent can do.
-
-    ``ask`` makes the one call of the client that the tool stands for, ``tell`` reads its answer. ``ask`` is
-    given the moment too, from which times such as ``7d`` count back.
+    """Something that an agent can do.
 
     Attributes:
-        description: for the agent that reads it: when to use it, what comes back, what to do then.
-        reads_only: it changes nothing that was remembered (what a search shows is logged all the same).
-        destroys: it can replace or hide what was there.
-        repeatable: called twice with the same arguments it does nothing more.
+        description: tells the agent when to use the tool, what it returns and what to do next.
+        arguments: model of the arguments.
+        result: model of the result.
+        request: makes the tool's one call of the client; times such as ``7d`` count back from its last
+            argument.
+        respond: builds the result from what the client returned.
+        read_only: changes no memory, though a search logs the hits as shown.
+        destructive: can replace or hide a memory.
+        idempotent: a second call with the same arguments changes nothing.
     """
 
     name: str
@@ -43,55 +45,55 @@ class Tool(Generic[A, R, Out]):
     description: str
     arguments: type[A]
     result: type[Out]
-    ask: Callable[[Client, A, datetime], Maybe[R]]
-    tell: Callable[[A, R], Out]
-    reads_only: bool = False
-    destroys: bool = False
-    repeatable: bool = False
+    request: Callable[[Client, A, datetime], MaybeAwaitable[R]]
+    respond: Callable[[A, R], Out]
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
 
-    def parse(self, given: Mapping[str, Any]) -> A:
-        """The arguments, checked.
+    def parse(self, arguments: Mapping[str, Any]) -> A:
+        """Validates arguments.
 
         Raises:
-            InvalidInput: they cannot be used; says of each what is wrong.
+            InvalidInput: with everything that is wrong.
         """
         try:
-            return self.arguments.model_validate(dict(given))
+            return self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
-            wrong = "; ".join(_problem(item) for item in error.errors(include_url=False))
+            problems = "; ".join(_problem(item) for item in error.errors(include_url=False))
             fields = self.arguments.model_fields
-            takes = ", ".join(sorted(fields, key=lambda name: not fields[name].is_required()))
+            names = ", ".join(sorted(fields, key=lambda name: not fields[name].is_required()))
             raise InvalidInput(
-                f"{self.name}: {wrong}.", hint=f"It takes: {takes or 'no arguments'}."
+                f"{self.name}: {problems}.", hint=f"It takes: {names or 'no arguments'}."
             ) from error
 
 
-def call(tool: Tool[A, R, Out], memory: Memory, given: Mapping[str, Any], now: datetime) -> Out:
-    """Calls a tool with arguments as a model wrote them.
+def call(tool: Tool[A, R, Out], memory: Memory, arguments: Mapping[str, Any], now: datetime) -> Out:
+    """Calls a tool with the arguments that a model wrote.
 
     Raises:
-        RecallError: what the client raises; InvalidInput for arguments that cannot be used.
+        RecallError: from the client; InvalidInput for invalid arguments.
     """
-    arguments = tool.parse(given)
-    return tool.tell(arguments, cast(R, tool.ask(memory, arguments, now)))
+    parsed = tool.parse(arguments)
+    return tool.respond(parsed, cast(R, tool.request(memory, parsed, now)))
 
 
 async def call_async(
-    tool: Tool[A, R, Out], memory: AsyncMemory, given: Mapping[str, Any], now: datetime
+    tool: Tool[A, R, Out], memory: AsyncMemory, arguments: Mapping[str, Any], now: datetime
 ) -> Out:
-    """The same, awaited."""
-    arguments = tool.parse(given)
-    return tool.tell(arguments, await cast(Awaitable[R], tool.ask(memory, arguments, now)))
+    """Like :func:`call`, for an asynchronous client."""
+    parsed = tool.parse(arguments)
+    return tool.respond(parsed, await cast(Awaitable[R], tool.request(memory, parsed, now)))
 
 
 def _problem(item: ErrorDetails) -> str:
-    """What is wrong with one argument, in a clause that names its value."""
+    """What is wrong with one argument, in a clause that quotes its value."""
     name = ".".join(str(part) for part in item["loc"])
     if item["type"] == "missing":
         return f"{name} is missing"
     if item["type"] == "extra_forbidden":
         return f"there is no argument {name!r:.100}"
-    shown = repr(item["input"])
-    shown = f"{shown[:60]}…" if len(shown) > 60 else shown
-    said = item["msg"].removeprefix("Value error, ")
-    return f"{name} is {shown}: {said[:1].lower()}{said[1:]}"
+    value = repr(item["input"])
+    value = f"{value[:60]}…" if len(value) > 60 else value
+    message = item["msg"].removeprefix("Value error, ")
+    return f"{name} is {value}: {message[:1].lower()}{message[1:]}"

@@ -1,4 +1,4 @@
-"""Tools that change: remember, used, link, supersede, forget, prune_plan."""
+"""The tools that write: remember, used, link, supersede, forget, prune_plan."""
 
 from __future__ import annotations
 
@@ -15,70 +15,71 @@ from pgrecall.tools.arguments import (
     RememberArguments,
     SupersedeArguments,
     UsedArguments,
+    parse_end,
+    parse_time,
 )
-from pgrecall.tools.results import Forgotten, Linked, Planned, PlannedMemory, Recorded, Stored, Superseded
-from pgrecall.tools.times import end, moment
-from pgrecall.tools.tool import Client, Maybe, Tool
+from pgrecall.tools.results import (
+    ForgetResult,
+    PlannedMemory,
+    PrunePlanResult,
+    RememberResult,
+    UsedResult,
+    WhetherNew,
+)
+from pgrecall.tools.tool import Client, MaybeAwaitable, Tool
 
 
-def _remember(memory: Client, given: RememberArguments, now: datetime) -> Maybe[Remembered]:
+def _remember(memory: Client, arguments: RememberArguments, now: datetime) -> MaybeAwaitable[Remembered]:
     fields: DraftFields = {
-        "title": given.title, "key": given.key, "layer": given.layer, "role": given.role,
-        "author": given.author, "context": given.context, "source": given.source,
-        "tags": tuple(given.tags or ()), "aliases": tuple(given.aliases or ()),
-        "metadata": given.metadata or {}, "pinned": given.pinned,
-        "occurred_at": moment(given.occurred_at, "occurred_at", now),
-        "valid_until": end(given.valid_until, "valid_until", now),
-        "links": tuple(DraftLink(link.target, link.relation, link.weight) for link in given.links or ()),
+        "title": arguments.title, "key": arguments.key, "layer": arguments.layer, "role": arguments.role,
+        "author": arguments.author, "context": arguments.context, "source": arguments.source,
+        "tags": tuple(arguments.tags or ()), "aliases": tuple(arguments.aliases or ()),
+        "metadata": arguments.metadata or {}, "pinned": arguments.pinned,
+        "occurred_at": parse_time(arguments.occurred_at, "occurred_at", now),
+        "valid_until": parse_end(arguments.valid_until, "valid_until", now),
+        "links": tuple(DraftLink(link.target, link.relation, link.weight) for link in arguments.links or ()),
     }  # fmt: skip
-    return memory.remember(given.body, **fields)
+    return memory.remember(arguments.body, **fields)
 
 
-def _used(memory: Client, given: UsedArguments, _now: datetime) -> Maybe[int]:
-    if given.search_id is None:
-        return memory.record_accesses(Access(one, "used") for one in given.memories)
-    return memory.used(given.search_id, given.memories)
+def _used(memory: Client, arguments: UsedArguments, _now: datetime) -> MaybeAwaitable[int]:
+    if arguments.search_id is None:
+        return memory.record_accesses(Access(reference, "used") for reference in arguments.memories)
+    return memory.used(arguments.search_id, arguments.memories)
 
 
-def _link(memory: Client, given: LinkArguments, _now: datetime) -> Maybe[bool]:
-    return memory.link(given.source, given.target, given.relation, weight=given.weight)
+def _link(memory: Client, arguments: LinkArguments, _now: datetime) -> MaybeAwaitable[bool]:
+    return memory.link(arguments.source, arguments.target, arguments.relation, weight=arguments.weight)
 
 
-def _supersede(memory: Client, given: SupersedeArguments, _now: datetime) -> Maybe[bool]:
-    return memory.supersede(given.old, given.new)
+def _supersede(memory: Client, arguments: SupersedeArguments, _now: datetime) -> MaybeAwaitable[bool]:
+    return memory.supersede(arguments.old, arguments.new)
 
 
-def _forget(memory: Client, given: ForgetArguments, _now: datetime) -> Maybe[bool]:
-    return memory.forget(given.memory)
+def _forget(memory: Client, arguments: ForgetArguments, _now: datetime) -> MaybeAwaitable[bool]:
+    return memory.forget(arguments.memory)
 
 
-def _plan(memory: Client, given: PrunePlanArguments, _now: datetime) -> Maybe[PrunePlan]:
+def _plan(memory: Client, arguments: PrunePlanArguments, _now: datetime) -> MaybeAwaitable[PrunePlan]:
     return memory.plan_prune(
-        max_count=given.max_count, max_share=given.max_share, grace_days=given.grace_days, layers=given.layers
+        max_count=arguments.max_count,
+        max_share=arguments.max_share,
+        grace_days=arguments.grace_days,
+        layers=arguments.layers,
     )
 
 
-def _planned(given: PrunePlanArguments, plan: PrunePlan) -> Planned:
+def _plan_result(arguments: PrunePlanArguments, plan: PrunePlan) -> PrunePlanResult:
     report = plan.report
-    shown = tuple(
-        PlannedMemory(
-            id=item.id,
-            key=item.key,
-            title=item.title,
-            layer=item.layer,
-            vitality=item.vitality,
-            reason=item.reason,
-        )
-        for item in plan.items[: given.show]
-    )
     step = (
-        f"Nothing was archived. A person can look at the plan with `pgrecall prune show {plan.id}`, archive "
-        f"these with `pgrecall prune apply {plan.id}`, and take it back with `pgrecall prune undo {plan.id}`."
+        f"Nothing was archived. A person can review the plan with `pgrecall prune show {plan.id}`, apply it "
+        f"with `pgrecall prune apply {plan.id}` and undo it with `pgrecall prune undo {plan.id}`."
     )
-    return Planned(
+    return PrunePlanResult(
         plan=plan.id, live=report.live, planned=report.planned, kept_back=report.staying,
-        capped=report.capped, links_ending=report.links_ending, memories=shown,
-        next_step=step if report.planned else "Nothing has faded enough to be archived.",
+        capped=report.capped, links_ending=report.links_ending,
+        memories=tuple(PlannedMemory.from_value(item) for item in plan.items[: arguments.show]),
+        next_step=step if report.planned else "No memory has faded enough to be archived.",
     )  # fmt: skip
 
 
@@ -87,82 +88,80 @@ REMEMBER = Tool(
     title="Remember",
     description=(
         "Store one memory: a fact, decision, preference, event or note worth knowing in a later "
-        "conversation. Write it so that it is understood alone: names instead of pronouns, dates instead of "
-        "'yesterday'. One call for each memory. When it corrects an earlier one, call `supersede` "
-        "afterwards. Give a `key` to what you will update: the same key replaces the text. Do not store "
-        "secrets, or what is in the project's files anyway."
+        "conversation. Make it understandable on its own: names instead of pronouns, dates instead of "
+        "'yesterday'. One call per memory. If it corrects an earlier memory, call `supersede` afterwards. "
+        "Give a `key` to what you will update: the same key replaces the text. Do not store secrets or what "
+        "is in the project's files anyway."
     ),
     arguments=RememberArguments,
-    result=Stored,
-    ask=_remember,
-    tell=lambda _given, stored: Stored(id=stored.id, key=stored.key, outcome=stored.outcome),
-    destroys=True,  # with the key of another memory it replaces that one's text
+    result=RememberResult,
+    request=_remember,
+    respond=lambda _arguments, stored: RememberResult.from_value(stored),
+    destructive=True,  # with the key of another memory it replaces that one's text
 )
 USED = Tool(
     name="used",
-    title="Say what was used",
+    title="Report used memories",
     description=(
-        "Say which memories your answer or action relied on, with the search_id of the search or context "
-        "that showed them. Call it once after such an answer. It keeps those memories alive and teaches the "
-        "ranking; name only what mattered, not everything that was shown."
+        "Report which memories your answer or action relied on, with the search_id of the search or context "
+        "that returned them. Call it once after such an answer. It keeps those memories active and improves "
+        "the ranking; name only memories that mattered, not every hit."
     ),
     arguments=UsedArguments,
-    result=Recorded,
-    ask=_used,
-    tell=lambda _given, recorded: Recorded(recorded=recorded),
+    result=UsedResult,
+    request=_used,
+    respond=lambda _arguments, recorded: UsedResult(recorded=recorded),
 )
 LINK = Tool(
     name="link",
     title="Link memories",
     description=(
-        "Link two memories that belong together: links_to, mentions, supports, contradicts, implies, "
-        "part_of, next. Linked memories help to find and to keep each other. For a replacement use "
-        "`supersede`."
+        "Link two related memories: links_to, mentions, supports, contradicts, implies, part_of, next. "
+        "Linked memories help to find and to keep each other. For a replacement use `supersede`."
     ),
     arguments=LinkArguments,
-    result=Linked,
-    ask=_link,
-    tell=lambda _given, new: Linked(new=new),
-    repeatable=True,
+    result=WhetherNew,
+    request=_link,
+    respond=lambda _arguments, new: WhetherNew(new=new),
+    idempotent=True,
 )
 SUPERSEDE = Tool(
     name="supersede",
     title="Replace a memory",
     description=(
-        "Say that one memory replaces another that is no longer so: `remember` the new one first. Search "
-        "then shows the new one; the old one is kept and can be asked for with include_superseded."
+        "Replace a memory that no longer holds by another: `remember` the new one first. Search then returns "
+        "the new one; the old one is kept and can be found with include_superseded."
     ),
     arguments=SupersedeArguments,
-    result=Superseded,
-    ask=_supersede,
-    tell=lambda _given, new: Superseded(new=new),
-    repeatable=True,
+    result=WhetherNew,
+    request=_supersede,
+    respond=lambda _arguments, new: WhetherNew(new=new),
+    idempotent=True,
 )
 FORGET = Tool(
     name="forget",
     title="Archive a memory",
     description=(
         "Archive a memory that is wrong or unwanted: search leaves it out from now on. It is not deleted: "
-        "include_archived still finds it, and only a person can delete for good. For what has merely changed "
-        "use `supersede`."
+        "include_archived still finds it, and only a person can delete it for good. If it has merely "
+        "changed, use `supersede`."
     ),
     arguments=ForgetArguments,
-    result=Forgotten,
-    ask=_forget,
-    tell=lambda _given, archived: Forgotten(archived=archived),
-    destroys=True,
-    repeatable=True,
+    result=ForgetResult,
+    request=_forget,
+    respond=lambda _arguments, archived: ForgetResult(archived=archived),
+    destructive=True,
+    idempotent=True,
 )
 PRUNE_PLAN = Tool(
     name="prune_plan",
     title="Plan what to archive",
     description=(
-        "A dry run: which memories have faded so far that they could be archived, and what that would do to "
-        "the links. It archives nothing; show the plan to a person, who reviews and applies it. Only when "
-        "asked to tidy up the memory."
+        "Plan which faded memories could be archived, and the effect on links. It archives nothing: show the "
+        "plan to a person, who reviews and applies it. Use it only when asked to tidy up the memory."
     ),
     arguments=PrunePlanArguments,
-    result=Planned,
-    ask=_plan,
-    tell=_planned,
+    result=PrunePlanResult,
+    request=_plan,
+    respond=_plan_result,
 )

@@ -1,7 +1,7 @@
-"""From the access log of a memory to its summary: bursts count once, weights gather to whole accesses.
+"""Folding the access log of a memory into its summary: a burst counts once, weights add up to whole accesses.
 
-The fold is a function of the log, not of the order in which it arrived: a late access changes what the log
-says, and the memory is folded anew. What the database keeps for a memory must equal this.
+The fold depends on the log, not on the order in which it arrived: after a late access the whole log of the
+memory is folded again. The summary that the database keeps must equal this one.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pgrecall.vitality.number_bounds import Bounds, complaints
-from pgrecall.vitality.summary import AccessSummary
+from pgrecall.vitality.activation import AccessSummary
+from pgrecall.vitality.parameters import Bounds, bounds_errors
 
 BURST_SECONDS = 600.0
 CREDIT_UNITS = 1_000_000
 """Weights are cumulated in whole millionths, for ten times 0.1 is a hair below 1 in floating point."""
 EPOCH_BOUNDS = Bounds(-1e12, 1e12)
-"""Moments that can be told apart to the millisecond; Postgres' own dates with room to spare."""
+"""Moments that a float tells apart to the millisecond; they include all dates of Postgres."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedAccess:
-    """One use of a memory as the log holds it.
+    """One access in the log of a memory.
 
     Attributes:
         at: when, in epoch seconds.
-        weight: as how many accesses it counts, 0 to 100.
+        weight: the number of accesses it counts as, 0 to 100.
         kind: write, read, reference, used or retrieval.
-        session: the session it happened in, when known.
+        session: the session it happened in, if known.
 
     Raises:
         ValueError: names every value out of bounds at once.
@@ -39,23 +39,25 @@ class LoggedAccess:
     session: str | None = None
 
     def __post_init__(self) -> None:
-        if wrong := complaints((("at", self.at, EPOCH_BOUNDS), ("weight", self.weight, Bounds(0, 100)))):
+        if wrong := bounds_errors((("at", self.at, EPOCH_BOUNDS), ("weight", self.weight, Bounds(0, 100)))):
             raise ValueError("; ".join(wrong))
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedLog:
-    """What a log comes to: its whole accesses summed up, and the part of a unit (0 to below 1) left over."""
+    """The summary of a log's whole accesses, and the part of a unit (0 to below 1) that is left over."""
 
     summary: AccessSummary
     credit: float
 
 
-def counted(events: Iterable[LoggedAccess], burst_seconds: float = BURST_SECONDS) -> list[LoggedAccess]:
+def without_bursts(
+    events: Iterable[LoggedAccess], burst_seconds: float = BURST_SECONDS
+) -> list[LoggedAccess]:
     """The accesses that count, in order of time, those of one moment in the given order.
 
     An access does not count when one of the same session and kind lies less than ``burst_seconds`` before
-    it, whether that one counts or not: a run of uses with short gaps is one use, at its start.
+    it, whether that one counts or not: a run of accesses with short gaps is one access, at its start.
     """
     newest: dict[tuple[str, str], int] = {}
     burst = _microseconds(burst_seconds)
@@ -74,8 +76,8 @@ def counted(events: Iterable[LoggedAccess], burst_seconds: float = BURST_SECONDS
 def fold(events: Iterable[LoggedAccess], burst_seconds: float = BURST_SECONDS) -> FoldedLog:
     """The summary and the credit of a whole log, given in any order.
 
-    The weights of the counted accesses are cumulated in order of time; each whole unit that the sum passes
-    is one access at the time of the event that passed it. So a weight of 1 is one access at once, ten of
+    The weights of the accesses that count are cumulated in order of time; each whole unit that the sum passes
+    is one access at the time of the event that passed it. A weight of 1 is one access at once, ten of
     0.1 are one at the tenth, and a birth of 2.5 is two and leaves half a unit.
 
     Raises:
@@ -83,7 +85,7 @@ def fold(events: Iterable[LoggedAccess], burst_seconds: float = BURST_SECONDS) -
     """
     total = 0
     times: list[float] = []
-    for event in counted(events, burst_seconds):
+    for event in without_bursts(events, burst_seconds):
         whole_before = total // CREDIT_UNITS
         total += round(event.weight * CREDIT_UNITS)
         times.extend([event.at] * (total // CREDIT_UNITS - whole_before))

@@ -1,16 +1,22 @@
 """Base-level activation: the decayed sum of accesses, exactly and from a bounded summary.
 
-Anderson & Schooler (1991) for the power law, Petrov (2006) for the hybrid with k exact accesses.
-Sums are returned, not their logarithms: S is what adds up, and vitality is S / (1 + S).
+The power law of forgetting is Anderson & Schooler (1991): S = sum over accesses of age^-d. The summary keeps
+the newest k accesses exactly and takes the older ones as spread evenly (the hybrid of Petrov 2006).
+Functions return the sum S, not its logarithm B = ln S: sums add up, and vitality is S / (1 + S).
 """
 
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+SECONDS_PER_DAY = 86_400
 MIN_AGE_DAYS = 60 / 86_400
 """Younger ages, and future ones (clock skew), count as one minute."""
+RECENT = 8
+"""How many newest access times the database keeps exactly (k of Petrov's hybrid)."""
 
 
 def power_sum(ages: Iterable[float], decay: float, *, min_age: float = MIN_AGE_DAYS) -> float:
@@ -70,3 +76,37 @@ def optimized_base_level(count: int, lifetime: float, decay: float) -> float | N
 def _shc(x: float) -> float:
     """sinh(x)/x, continued by 1 at 0."""
     return math.sinh(x) / x if x else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AccessSummary:
+    """``count`` accesses, the ``first`` and the newest ``recent`` (newest first), in epoch seconds.
+
+    The same accesses in any order give the same summary, so replays and late events are safe.
+    """
+
+    count: int
+    first: float
+    recent: tuple[float, ...]
+    keep: int = RECENT
+
+    @classmethod
+    def of(cls, times: Iterable[float], *, keep: int = RECENT) -> AccessSummary:
+        """The summary of these access times (at least one), in any order."""
+        ordered = sorted(times, reverse=True)
+        return cls(len(ordered), ordered[-1], tuple(ordered[:keep]), keep)
+
+    def add(self, time: float) -> AccessSummary:
+        """The summary after one more access, early, late or in between."""
+        negated = [-known for known in self.recent]
+        insort(negated, -time)
+        newest = tuple(-known for known in negated[: self.keep])
+        return AccessSummary(self.count + 1, min(self.first, time), newest, self.keep)
+
+    def power_sum(
+        self, now: float, decay: float, clock: float = 1.0, *, min_age: float = MIN_AGE_DAYS
+    ) -> float:
+        """The decayed sum at ``now``; ``clock`` layer days pass per day."""
+        ages = [clock * max((now - time) / SECONDS_PER_DAY, min_age) for time in self.recent]
+        oldest = clock * max((now - self.first) / SECONDS_PER_DAY, min_age)
+        return power_sum_hybrid(ages, self.count, oldest, decay, min_age=0.0)

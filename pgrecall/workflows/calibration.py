@@ -15,9 +15,8 @@ from pgrecall.models.calibration import Calibration, Fitted, JudgedQuery, Releva
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
 from pgrecall.operations import calibration, settings
 from pgrecall.operations.status import status
-from pgrecall.search.calibration.examples import JudgedCandidates
+from pgrecall.search.calibration.examples import Examples, JudgedCandidates
 from pgrecall.search.calibration.fitting import (
-    Examples,
     Fitter,
     Terms,
     fit,

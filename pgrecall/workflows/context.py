@@ -10,16 +10,20 @@ from pgrecall.models.context import ContextBlock, ContextRequest
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
 from pgrecall.operations import context as composing
 from pgrecall.operations.layers import layers
-from pgrecall.search.context.selection import Successors, compose
-from pgrecall.search.context.similarity import Pairs, completed
-from pgrecall.search.context.validation import require_composable, require_layers
+from pgrecall.search.context.selection import (
+    Successors,
+    require_layers,
+    require_valid_request,
+    select_memories,
+)
+from pgrecall.search.context.similarity import Pairs, fill_missing_similarities
 from pgrecall.workflows.base import Aside, Flow
 from pgrecall.workflows.search import Abilities, logged, search
 
 
 def context(question: SearchRequest, request: ContextRequest, abilities: Abilities) -> Flow[ContextBlock]:
     """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
-    require_composable(request, question.k)
+    require_valid_request(request, question.k)
     if request.per_layer:
         require_layers(request, frozenset(layer.name for layer in (yield layers())))
     result = yield from search(replace(question, log=False), abilities)
@@ -54,5 +58,5 @@ def _chosen(
     chains: Successors,
 ) -> tuple[ContextBlock, int]:
     """The block, and of how many memories the likeness had to be told by their letters."""
-    similarities, lettered = completed(known, hits)
-    return compose(hits, request, similarities=similarities, successors=chains), lettered
+    similarities, lettered = fill_missing_similarities(known, hits)
+    return select_memories(hits, request, similarities=similarities, successors=chains), lettered

@@ -7,7 +7,7 @@ from functools import partial
 
 from pgrecall import operations
 from pgrecall.graph.articulation import Articulation, articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.models.maintenance import GraphReport
 from pgrecall.workflows.base import Aside, Flow
 

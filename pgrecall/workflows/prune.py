@@ -1,35 +1,19 @@
-"""Planning a prune: the candidates, what must stay of them, and the stored plan."""
+"""Prune plans: made, read page by page, and undone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
-from pgrecall.graph.csr import LinkGraph
-from pgrecall.graph.removal import trim
 from pgrecall.models.prune import PrunePlan, PruneUndone
-from pgrecall.operations import graph, prune
-from pgrecall.workflows.base import Aside, Flow
+from pgrecall.operations import prune
+from pgrecall.workflows.base import Flow
 
 
 def plan_prune(request: prune.PruneRequest) -> Flow[int]:
-    """Finds few candidates that must stay so that nothing is cut off, and stores a plan; gives its id.
-
-    SQL alone would keep back more (see :func:`pgrecall.graph.trim`); it checks the whole set again.
-    """
-    candidates = yield prune.prune_candidates(request)
-    kept: tuple[int, ...] = ()
-    if candidates:
-        kept = yield Aside(partial(_kept_back, (yield graph.link_graph()), candidates))
-    plan: int = yield prune.plan_prune(request, kept)
+    """Stores a plan and gives its id."""
+    plan: int = yield prune.plan_prune(request)
     return plan
-
-
-def _kept_back(blob: bytes, candidates: tuple[int, ...]) -> tuple[int, ...]:
-    """Those of the candidates that must stay; the liveliest is kept back first."""
-    trimmed = trim(LinkGraph.of_blob(blob), reversed(candidates), examples=0)
-    return tuple(node.id for node in trimmed.kept_back)
 
 
 def read_plan(plan: int, limit: int | None = None) -> Flow[PrunePlan]:

@@ -7,7 +7,8 @@ from typing import Any, assert_never
 
 from pgrecall.errors import EmbedderError
 from pgrecall.search.embed.embedder import Embedder, Vectors, try_embed
-from pgrecall.search.rerank.reranker import Reranker, RerankOutcome, try_rerank
+from pgrecall.search.rerank.reranker import Reranker, try_rerank
+from pgrecall.search.rerank.scores import RerankOutcome
 from pgrecall.workflows.base import Aside, Embed, LocalStep, Rerank
 
 

@@ -6,26 +6,26 @@ from typing import Any
 
 from pgrecall.client import AsyncMemory
 from pgrecall.faces.http.app import create_app
+from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log
-from pgrecall.faces.http.service import Door, Service
+from pgrecall.faces.http.service import Service
 from pgrecall.settings import Settings
 from scripts.reference.markdown import anchor, code, one_line, page, table
 from scripts.reference.schemas import field_table, kind
 
 ABOUT = """
-What `pgrecall serve` answers; `/openapi.json` says the same to programs, and [the
-how-to](../howto/serve.md) shows it at work. Requests and answers are JSON. Routes under `/v1` ask for a
-key, `Authorization: Bearer pgr_...`, once there is one. In a path, digits are a memory's id and anything
-else its key; `key:42` is the key 42. Every route may answer with a [Problem](#problem). No text may have
-more than 1,000,000 characters.
+The routes of `pgrecall serve`, as `/openapi.json` describes them to programs; [the
+how-to](../howto/serve.md) has examples. Requests and responses are JSON. Routes under `/v1` need a key,
+`Authorization: Bearer pgr_...`, once one exists. In a path, digits are a memory's id and anything else its
+key; `key:42` is the key 42. Every route may respond with a [Problem](#problem). A text may have at most
+1,000,000 characters.
 """
-_TITLES = {"memories": "Memories", "questions": "Questions", "feedback": "Feedback", "pruning": "Pruning"}
 
 
 def document() -> dict[str, Any]:
     """The OpenAPI document of a service that needs keys."""
     memory = AsyncMemory(settings=Settings(database_url="postgresql:///", embedder="none", reranker="none"))
-    return create_app(Service(memory, Door(needs_key=True), service_log("json"))).openapi()
+    return create_app(Service(memory, AccessPolicy(needs_key=True), service_log("json"))).openapi()
 
 
 def http_page() -> str:
@@ -35,15 +35,15 @@ def http_page() -> str:
         for method, operation in methods.items():
             tag = operation.get("tags", ["service"])[0]
             groups.setdefault(tag, []).append((method.upper(), path, operation))
-    sections = [(_TITLES.get(tag, tag.capitalize()), _section(found)) for tag, found in groups.items()]
+    sections = [(tag.capitalize(), _section(found)) for tag, found in groups.items()]
     shapes = told["components"]["schemas"]
-    sections.append(("Shapes", "\n\n".join(_shape(name, shapes[name]) for name in sorted(shapes))))
+    sections.append(("Schemas", "\n\n".join(_shape(name, shapes[name]) for name in sorted(shapes))))
     return page("The HTTP service", ABOUT, sections)
 
 
 def _section(operations: list[tuple[str, str, dict[str, Any]]]) -> str:
     brief = table(
-        ("route", "what it does"),
+        ("route", "description"),
         (
             (
                 f"[`{method} {path}`](#{anchor(f'{method} {path}')})",
@@ -77,7 +77,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         for status, answer in operation["responses"].items()
         if status != "default"
     ]
-    return "\n\n".join(filter(None, [*parts, "Answers: " + "; ".join(answers) + "."]))
+    return "\n\n".join(filter(None, [*parts, "Responses: " + "; ".join(answers) + "."]))
 
 
 def _body(schema: dict[str, Any]) -> str:

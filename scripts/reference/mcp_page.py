@@ -1,4 +1,4 @@
-"""docs/reference/mcp.md: what an agent is given, asked of the server itself."""
+"""docs/reference/mcp.md: the tools and resources, as the server lists them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any, NoReturn
 
 from mcp import Client
 
-from pgrecall.faces.mcp.server import make_server
+from pgrecall.faces.mcp.server import build_server
 from scripts.reference.markdown import anchor, code, page, table
 from scripts.reference.schemas import field_table
 
 ABOUT = """
-What `pgrecall mcp` and `/mcp` of `pgrecall serve` offer to an agent, word for word as it is told.
+What `pgrecall mcp` and `/mcp` of `pgrecall serve` offer to an agent, word for word.
 [Setting it up](../howto/mcp.md) is another page; `pgrecall tools` prints the same tools for function calling.
 """
 _SIGNS = {
     "read_only_hint": "reads only",
-    "destructive_hint": "may replace or hide",
-    "idempotent_hint": "may be repeated",
+    "destructive_hint": "may replace or hide a memory",
+    "idempotent_hint": "idempotent",
 }
 
 
@@ -27,7 +27,7 @@ async def _nobody(_: Any) -> NoReturn:
 
 
 async def _asked() -> tuple[str, list[Any], list[Any], list[Any]]:
-    async with Client(make_server(_nobody, lambda _: None)) as client:
+    async with Client(build_server(_nobody, lambda _: None)) as client:
         tools, resources, templates = (
             await client.list_tools(), await client.list_resources(), await client.list_resource_templates()
         )  # fmt: skip
@@ -37,7 +37,7 @@ async def _asked() -> tuple[str, list[Any], list[Any], list[Any]]:
 def mcp_page() -> str:
     instructions, tools, resources, templates = asyncio.run(_asked())
     brief = table(
-        ("tool", "what it is", "marked"),
+        ("tool", "title", "hints"),
         ((f"[`{tool.name}`](#{anchor(tool.name)})", tool.title, _marks(tool)) for tool in tools),
     )
     found = [(resource.uri, resource) for resource in resources]
@@ -49,7 +49,7 @@ def mcp_page() -> str:
         [
             ("Instructions", "\n".join(f"> {line}".rstrip() for line in instructions.splitlines())),
             ("Tools", "\n\n".join([brief, *map(_tool, tools)])),
-            ("Resources", table(("address", "title", "what it is"), rows)),
+            ("Resources", table(("URI", "title", "description"), rows)),
         ],
     )
 
@@ -59,5 +59,5 @@ def _marks(tool: Any) -> str:
 
 
 def _tool(tool: Any) -> str:
-    parts = [f"### {tool.name}", tool.description, "Takes:", field_table(tool.input_schema) or "nothing."]
-    return "\n\n".join([*parts, "Returns:", field_table(tool.output_schema, asked=False)])
+    parts = [f"### {tool.name}", tool.description, "Arguments:", field_table(tool.input_schema) or "none."]
+    return "\n\n".join([*parts, "Result:", field_table(tool.output_schema, asked=False)])

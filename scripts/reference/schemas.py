@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pgrecall.faces.http.schemas import LONGEST_TEXT
+from pgrecall.faces.http.schemas import MAX_TEXT_LENGTH
 from scripts.reference.markdown import anchor, code, table
 
 Schema = dict[str, Any]
@@ -62,7 +62,7 @@ def _typed(schema: Schema) -> str:
 
 
 def _tells(schema: Schema, bound: str) -> bool:
-    return bound in schema and (bound, schema[bound]) != ("maxLength", LONGEST_TEXT)
+    return bound in schema and (bound, schema[bound]) != ("maxLength", MAX_TEXT_LENGTH)
 
 
 def _number(value: float) -> str:

@@ -18,7 +18,7 @@ Options of the command and arguments of `Memory` and `AsyncMemory` win over vari
 be used is refused by name.
 """
 NUMBERS = """
-`pgrecall setting list` shows the values in force, `pgrecall setting set NAME VALUE` changes one for a
+`pgrecall settings list` shows the values in force, `pgrecall settings set NAME VALUE` changes one for a
 tenant, and `recall.settings()` and `recall.set_setting(name, value)` do the same in SQL.
 """
 _GROUPS = {
@@ -49,7 +49,12 @@ def _environment() -> str:
         title = _GROUPS.get(field.name.split("_")[0], "The database")
         about = field.metadata
         groups[title].append(
-            (code(f"PGRECALL_{field.name.upper()}"), about["rule"].told, _default(field), about["about"])
+            (
+                code(f"PGRECALL_{field.name.upper()}"),
+                about["type"].description,
+                _default(field),
+                about["about"],
+            )
         )
     head = ("variable", "is", "default", "meaning")
     return "\n\n".join(f"### {title}\n\n{table(head, rows)}" for title, rows in groups.items() if rows)

@@ -116,7 +116,7 @@ COMMANDS = (
     ("init",),
     ("serve", "--port", "0"),
     ("worker",),
-    ("role", "create", "someone", "--for", "acme"),
+    ("roles", "create", "someone", "--for", "acme"),
 )
 
 
@@ -174,7 +174,7 @@ def test_no_model_service_makes_us_tell_its_key(
         ("search", "harbour", "--rerank", "--explain", "--json"),
         ("doctor", "--json"),
         ("status", "--json"),
-        ("job", "run", "embed", "--json"),
+        ("jobs", "run", "embed", "--json"),
     ):
         ended = pgrecall(*command, **told)
         assert hidden(ended.out, ended.err), command
@@ -224,7 +224,7 @@ def _requests(wrong: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield "GET", path, {"params": {"key": wrong, "token": wrong}}
     yield "GET", f"/{wrong}", {}
     yield "POST", "/v1/search", {"headers": {"Authorization": f"Bearer {wrong}"}, "content": b"{"}
-    yield "POST", "/sign-in", {"data": {"key": wrong, "following": "/"}}
+    yield "POST", "/sign-in", {"data": {"key": wrong, "next": "/"}}
 
 
 def test_a_service_tells_nobody_its_secrets_nor_its_callers(
@@ -266,7 +266,7 @@ def test_a_password_of_a_role_stands_in_no_log_of_the_server(
         try:
             log = server.data_dir / "postgres.log"
             before = log.stat().st_size
-            ended = pgrecall("role", "create", role, "--for", "acme", role_password=CANARY)
+            ended = pgrecall("roles", "create", role, "--for", "acme", role_password=CANARY)
             assert ended.code == 0
             # Others write to it too, whatever they are given to say.
             said = log.read_bytes()[before:].decode(errors="replace")

@@ -33,7 +33,7 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/memories/{memory}", None),
     ("DELETE", "/v1/memories/{memory}", None),
     ("DELETE", "/v1/memories/{memory}?hard=true", None),
-    ("GET", "/v1/vitality/{memory}", None),
+    ("GET", "/v1/history/vitality/{memory}", None),
     ("PUT", "/v1/pins/{memory}", None),
     ("DELETE", "/v1/pins/{memory}", None),
     ("POST", "/v1/links", {"source": "acme-plan", "target": "{memory}"}),
@@ -43,8 +43,8 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "/v1/accesses", {"accesses": [{"memory": "{memory}", "kind": "used"}]}),
     ("POST", "/v1/search", {"query": "contract", "cues": ["{memory}"], "log": False}),
     ("POST", "/v1/context", {"query": "contract", "cues": ["{memory}"], "log": False}),
-    ("POST", "/v1/used", {"search_id": "{search}", "memories": ["{memory}"]}),
-    ("POST", "/v1/rejected", {"search_id": "{search}", "memories": ["{memory}"]}),
+    ("POST", "/v1/feedback/used", {"search_id": "{search}", "memories": ["{memory}"]}),
+    ("POST", "/v1/feedback/rejected", {"search_id": "{search}", "memories": ["{memory}"]}),
     ("GET", "/v1/prune/plans/{plan}", None),
     ("POST", "/v1/prune/plans/{plan}/apply", None),
     ("POST", "/v1/prune/plans/{plan}/undo", None),
@@ -57,12 +57,12 @@ NAMELESS = {
     "/v1/prune/plans",
     "/v1/layers",
     "/v1/layers/{layer}",
-    "/v1/preset/{preset}",
+    "/v1/layers/presets/{preset}",
     "/v1/settings",
     "/v1/settings/{setting}",
     "/v1/status",
-    "/v1/zones",
-    "/v1/verify",
+    "/v1/history/zones",
+    "/v1/maintenance/verify",
     "/v1/jobs",
     "/v1/jobs/runs",
     "/v1/models",
@@ -120,7 +120,15 @@ def test_a_key_reaches_nothing_of_another_tenant(
                 assert found == told(acme, request, nothing), request
                 assert UNKNOWN not in found[1]
                 tried["HTTP"] += 1
-        for path in ("status", "layers", "settings", "jobs", "jobs/runs", "prune/plans", "verify"):
+        for path in (
+            "status",
+            "layers",
+            "settings",
+            "jobs",
+            "jobs/runs",
+            "prune/plans",
+            "maintenance/verify",
+        ):
             answer = acme.get(f"/v1/{path}").text
             assert GUESSED not in answer, path
             assert "globex" not in answer, path
@@ -176,7 +184,7 @@ def test_a_command_cannot_either(
     url = make_conninfo(with_globex.url, user=logins["app"])
     for command in (
         ("search", UNKNOWN), ("show", KEY), ("show", str(with_globex.ids["memory"])), ("context", UNKNOWN),
-        ("prune", "show", str(with_globex.ids["plan"])), ("key", "list"), ("feedback", "export"),
+        ("prune", "show", str(with_globex.ids["plan"])), ("keys", "list"), ("feedback", "qrels"),
     ):  # fmt: skip
         done = bare_pgrecall("--tenant", "globex", *command, database_url=url)
         shown = (done.out + done.err).replace(f"'{UNKNOWN}'", "")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 from tests.concurrency.crowd import Connection, call, connected
 
 # Not those of the suite's ground, which is long to load: each process loads this.

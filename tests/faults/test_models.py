@@ -16,8 +16,10 @@ import pytest
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import EmbedderError
 from pgrecall.search import http_endpoint as endpoints
-from pgrecall.search.embed.embedder import HashEmbedder, HttpEmbedder
-from pgrecall.search.rerank.reranker import CallableReranker, HttpReranker
+from pgrecall.search.embed.embedder import HashEmbedder
+from pgrecall.search.embed.http import HttpEmbedder
+from pgrecall.search.rerank.http import HttpReranker
+from pgrecall.search.rerank.reranker import CallableReranker
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.faults.conftest import Inject

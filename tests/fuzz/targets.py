@@ -10,14 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.transcript import read_transcript
+from pgrecall.importers.chat import read_transcript
 from pgrecall.importers.dates import parse_since, parse_spoken, parse_time, parse_until
 from pgrecall.importers.detect import known_kind
 from pgrecall.importers.hindsight.reader import read_hindsight
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
+from pgrecall.importers.markdown.blocks import read_blocks
+from pgrecall.importers.markdown.inline import read_inline
 from pgrecall.importers.markdown.reader import read_note_file
-from pgrecall.importers.markdown.sections import outline, pieces, scan, sections_of
-from pgrecall.importers.markdown.wikilinks import read_inline
+from pgrecall.importers.markdown.sections import cut, outline, split_sections
 from pgrecall.importers.mem0 import read_mem0
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.access import Access
@@ -88,15 +89,15 @@ def _silent(refused: ValueError) -> str:
 
 
 def _inline(text: str) -> None:
-    for line in text.split("\n"):
-        read_inline(line)
+    assert len(read_inline(text, {"A": {"href": "a.md"}})) == text.count("\n") + 1
 
 
 def _parts(text: str) -> None:
-    lines = scan(text)
-    for section in sections_of(lines, "title"):
-        outline(section.lines, PARTS)
-        for piece in pieces(section.lines, PARTS):
+    blocks = read_blocks(text)
+    assert sum(len(block.lines) for block in blocks) == text.count("\n") + 1
+    outline(blocks, PARTS)
+    for section in split_sections(blocks, "title", PARTS):
+        for piece in cut(section.blocks, PARTS):
             assert piece.text
 
 

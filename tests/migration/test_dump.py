@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgrecall.embedded.cluster import wheel
+from pgrecall.embedded.cluster import find_wheel
 from pgrecall.schema import migrate
 
 WORDS = "SELECT tenant, id, language, search_text::text FROM recall.memory ORDER BY tenant, id"
@@ -18,7 +18,7 @@ NAMES = "SELECT tenant, name, plain FROM recall.name ORDER BY 1, 2"
 
 
 def program(name: str) -> str:
-    found = Path(wheel()) / "pginstall" / "bin" / name
+    found = Path(find_wheel()) / "pginstall" / "bin" / name
     return str(found) if found.exists() else shutil.which(name) or pytest.skip(f"{name} is not installed")
 
 

@@ -81,6 +81,8 @@ def test_a_function_with_other_argument_names_or_another_result_is_replaced(data
         "LANGUAGE sql RETURN 1",
     ):
         fetch(database_url, statement)
+    for changed in ("without_names(text, text[])", "job_census()", "lock_key(text, text, int)"):
+        fetch(database_url, f"ALTER FUNCTION recall.{changed} OWNER TO recall_owner")
     fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
     assert migrate.upgrade(database_url).left == ()
     assert fetch(database_url, "SELECT recall.without_names('Mira sails', ARRAY['mira'])") == [("sails",)]

@@ -11,8 +11,8 @@ from typing import Any, cast
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.answers import Answer, quality
-from benchmarks.judged import CORPORA, Judged, ask, fill, read_judged
+from benchmarks.examples.answers import Answer, quality
+from benchmarks.examples.judged import CORPORA, Judged, ask, fill, read_judged
 from pgrecall.client import Memory, SearchOptions
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate

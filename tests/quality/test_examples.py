@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.answers import Answer, by_kind, quality, silence
-from benchmarks.judged import MIN_RELEVANCE, NOTES, NOW, read_links
-from benchmarks.locomo_data import RememberedVectors
+from benchmarks.examples.answers import Answer, by_kind, quality, silence
+from benchmarks.examples.judged import MIN_RELEVANCE, NOTES, NOW, read_links
+from benchmarks.locomo.data import RememberedVectors
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.search.embed.embedder import LocalEmbedder
+from pgrecall.search.embed.local import LocalEmbedder
 from tests.quality.asking import Examples, Floors, assert_floor, examples, without
 
 pytestmark = [

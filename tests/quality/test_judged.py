@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchmarks.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links
+from benchmarks.examples.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links
 from pgrecall.importers.detect import open_source
 from pgrecall.models.memories import Draft
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.answers import Answer, by_kind
+from benchmarks.examples.answers import Answer, by_kind
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.quality.asking import Examples, Floors, assert_floor, examples
 

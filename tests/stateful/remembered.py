@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pgrecall.vitality.access_log import FoldedLog, LoggedAccess, fold
-from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.links import add_spread
+from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from pgrecall.vitality.score import ActivationTerms, activation_terms
-from pgrecall.vitality.spreading import add_spread
-from pgrecall.vitality.weights import VitalityWeights
 
 REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
 SPREADING = REFERENCES | {"next", "part_of"}

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from pgrecall.vitality.rates import PRESETS, LayerRates, Preset
+from pgrecall.vitality.links import spread_targets
+from pgrecall.vitality.parameters import PRESETS, LayerRates, Preset, VitalityWeights
 from pgrecall.vitality.score import ActivationTerms
-from pgrecall.vitality.spreading import spread_targets
-from pgrecall.vitality.weights import VitalityWeights
 from tests.stateful.association import Associations, first_uses
 from tests.stateful.links import Links, cut_sizes
 from tests.stateful.remembered import USES, Archived, Received, Remembered, Surroundings, terms_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 from tests.integration.prune.prune_tools import cut_off
 from tests.stateful.base import Ground, picks, whose
 from tests.stateful.remembered import REFERENCES

@@ -7,8 +7,7 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from pgrecall.vitality.rates import PRESETS, LayerRates, Preset, Reading
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import PRESETS, LayerRates, Preset, Reading, ZoneThresholds
 from tests.stateful.base import Ground, as_json, document, picks, whose
 from tests.stateful.tenant import Draft
 

@@ -109,7 +109,7 @@ def test_settings_are_those_there_are_and_secrets_come_from_outside(compose: dic
 
 
 def test_each_service_is_a_role_of_its_own(compose: dict[str, Any]) -> None:
-    made = dict(re.findall(r"role create (\w+) (.*)$", compose["services"]["migrate"]["command"][0], re.M))
+    made = dict(re.findall(r"roles create (\w+) (.*)$", compose["services"]["migrate"]["command"][0], re.M))
     assert made == {"pgrecall_app": "--any-tenant", "pgrecall_worker": "--any-tenant --worker"}
     users, passwords = {}, {}
     for name, service in services(compose, ours=True).items():

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from pgrecall import InvalidInput, Settings
-from pgrecall.setting_rules import Secret
+from pgrecall.setting_types import Secret
 
 
 @pytest.mark.parametrize(

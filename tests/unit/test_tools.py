@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from pgrecall.errors import InvalidInput
-from pgrecall.tools import TOOLS, tool_named
-from pgrecall.tools.formats import mcp_tools, openai_tools
-from pgrecall.tools.json_schema import input_schema, output_schema
-from pgrecall.tools.times import end, moment
+from pgrecall.tools.arguments import parse_end, parse_time
+from pgrecall.tools.catalogue import TOOLS, get_tool, input_schema, mcp_tools, openai_tools, output_schema
 from pgrecall.tools.tool import Tool
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -41,7 +39,7 @@ def parts(schema: object) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_schemas_are_plain(name: str) -> None:
     """Not every client follows references, and a null that may be left out only costs tokens."""
-    tool = tool_named(name)
+    tool = get_tool(name)
     for schema in (input_schema(tool.arguments), output_schema(tool.result)):
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
@@ -53,7 +51,7 @@ def test_schemas_are_plain(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_argument_is_described_and_bounded(name: str) -> None:
-    for argument, schema in input_schema(tool_named(name).arguments)["properties"].items():
+    for argument, schema in input_schema(get_tool(name).arguments)["properties"].items():
         assert schema.get("description"), argument
         for part in parts(schema):
             kind = part.get("type")
@@ -120,21 +118,45 @@ def test_whatever_is_sent_is_read_or_refused(tool: Tool[Any, Any, Any], data: st
     [(7, 7), ("7", 7), ("key:7", "7"), ("a/b", "a/b"), (-1, -1), ("-1", "-1"), ("٤", "٤")],
 )
 def test_a_memory_is_named_by_id_or_key(sent: object, read: int | str) -> None:
-    assert tool_named("get").parse({"memory": sent}).memory == read
+    assert get_tool("get").parse({"memory": sent}).memory == read
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("get", {}, "get: memory is missing. It takes: memory, max_chars."),
+        ("status", {"tenant": "x"}, "status: there is no argument 'tenant'. It takes: no arguments."),
+        ("search", {"k": 0}, "search: k is 0: input should be greater than or equal to 1. It takes: "),
+        ("search", {"k": "many"}, "search: k is 'many': input should be a valid integer"),
+        ("search", {"query": "x" * 20_000}, f"search: query is '{'x' * 59}…: string should have at most"),
+        ("context", {"query": "", "per_layer": {"a": -1}}, "context: per_layer.a is -1: input should be"),
+        ("get", {"memory": {"id": 1}}, "get: memory is {'id': 1}: give an id (a whole number) or a key"),
+        (
+            "remember",
+            {"body": "a", "links": [{"to": "b"}]},
+            "remember: links.0.target is missing; there is no argument 'links.0.to'.",
+        ),
+    ],
+)
+def test_every_kind_of_invalid_argument_has_a_message(
+    tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInput) as error:
+        get_tool(tool).parse(arguments)
+    assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("sent", [True, None, 1.5, [1], {}, 2**63, "9" * 19])
 def test_what_names_no_memory_is_refused(sent: object) -> None:
     with pytest.raises(InvalidInput):
-        tool_named("get").parse({"memory": sent})
+        get_tool("get").parse({"memory": sent})
 
 
-def test_moments_count_back_from_now() -> None:
-    assert moment(None, "since", NOW) is None
-    assert (
-        moment("7d", "since", NOW) == moment("7 d ago", "since", NOW) == datetime(2026, 5, 25, 12, tzinfo=UTC)
-    )
-    assert moment("2026-06-01", "since", NOW) == datetime(2026, 6, 1, tzinfo=UTC)
-    assert end("2026-06-01", "until", NOW) == datetime(2026, 6, 2, tzinfo=UTC)
+def test_times_count_back_from_now() -> None:
+    week_ago = datetime(2026, 5, 25, 12, tzinfo=UTC)
+    assert parse_time(None, "since", NOW) is None
+    assert parse_time("7d", "since", NOW) == parse_time("7 d ago", "since", NOW) == week_ago
+    assert parse_time("2026-06-01", "since", NOW) == datetime(2026, 6, 1, tzinfo=UTC)
+    assert parse_end("2026-06-01", "until", NOW) == datetime(2026, 6, 2, tzinfo=UTC)
     with pytest.raises(InvalidInput, match=r"^until: 'soon' is not a date"):
-        end("soon", "until", NOW)
+        parse_end("soon", "until", NOW)

@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish: what click makes of the command line, put where a shell looks."""
+"""Shell completion for bash, zsh and fish: click's script, stored where the shell reads it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.console import output
 from pgrecall.settings import login_shell
 
 NAME = "pgrecall"
 
 
-def script(command: click.Command) -> str:
-    """What the shell of this terminal reads to complete this command."""
-    return _completion(command, login_shell()).source()
-
-
 def install(command: click.Command) -> tuple[str, Path]:
-    """Puts the script where this shell finds it; returns the shell and the file. Harmless twice.
+    """Stores the script where the current shell finds it; returns the shell and the file. Harmless twice.
 
     Raises:
-        InvalidInput: there is none for this shell, or its files cannot be written.
+        InvalidInput: the shell has no completion, or its files cannot be written.
     """
     shell, home = login_shell(), Path.home()
     text = _completion(command, shell).source()
@@ -37,7 +33,7 @@ def install(command: click.Command) -> tuple[str, Path]:
     except OSError as error:
         raise InvalidInput(
             f"{error.filename or file} cannot be written: {error.strerror}.",
-            hint="--show-completion prints what would stand there.",
+            hint="--show-completion prints its contents.",
         ) from error
     return shell, file
 
@@ -47,7 +43,7 @@ def _completion(command: click.Command, shell: str) -> ShellComplete:
     if made is None:
         raise InvalidInput(
             f"There is no completion for the shell {shell or '(SHELL is not set)'}.",
-            hint="There is one for bash, zsh and fish; SHELL says which is used.",
+            hint="Set SHELL to bash, zsh or fish.",
         )
     return made(command, {}, NAME, f"_{NAME.upper()}_COMPLETE")
 
@@ -56,3 +52,34 @@ def _add_line(file: Path, line: str) -> None:
     lines = file.read_text().splitlines() if file.exists() else []
     if line not in lines:
         file.write_text("\n".join([*lines, line, ""]))
+
+
+def _install(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        shell, file = install(context.command)
+        output().print(f"Completion for {shell} is in {file}; it works in the next terminal.")
+        context.exit()
+
+
+def _show(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(_completion(context.command, login_shell()).source(), nl=False)
+        context.exit()
+
+
+install_option = click.option(
+    "--install-completion",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_install,
+    help="Install completion for the current shell.",
+)
+show_option = click.option(
+    "--show-completion",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show,
+    help="Print the completion script of the current shell.",
+)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Annotated, get_args
+from datetime import datetime
+from typing import Any, get_args
+
+import click
+from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.base import DONE, NOTHING_FOUND, AsJson, globals_of, notes, output
-from pgrecall.faces.cli.command_line import Argument, Context, Exit, Option
-from pgrecall.faces.cli.filters import NONE, Filters, InvalidToo, LeastRelevance, Many
-from pgrecall.faces.cli.json_output import plain, to_text
+from pgrecall.faces.cli.console import notes, plain, print_json
+from pgrecall.faces.cli.filters import filter_options, read_filters
+from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option, no_log_option, now_option, session_option
 from pgrecall.faces.cli.rendering.snippets import printable
-from pgrecall.faces.cli.values import clock, parse_moment, question, text
+from pgrecall.faces.cli.values import clock, read_query
 from pgrecall.models.context import ContextBlock, Order
 
-_ORDERS: tuple[Order, ...] = get_args(Order)
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _REASONS = {
     "over_budget": "over budget",
@@ -25,93 +28,98 @@ _REASONS = {
 }
 
 
+@click.command("context")
+@click.argument("query", help="Question; - reads it from standard input.")
+@click.option("--budget", type=int, default=2000, help="Maximum number of tokens, 1 to 10,000,000.")
+@click.option(
+    "--layer-quota",
+    "quotas",
+    type=TEXT,
+    multiple=True,
+    metavar="LAYER=N",
+    help="Maximum number of memories of this layer; may be repeated.",
+)
+@click.option(
+    "--order", type=click.Choice(get_args(Order)), default="score", help="Best first, or oldest first."
+)
+@click.option("-k", type=int, default=50, metavar="N", help="Number of hits to choose from, 1 to 200.")
+@click.option(
+    "--lambda",
+    "mmr_lambda",
+    type=float,
+    default=0.8,
+    help="1 chooses by score alone; less prefers memories that differ from each other.",
+)
+@filter_options
+@json_option
+@now_option
+@session_option
+@no_log_option
+@pass_globals
 def context(
-    command: Context,
-    query: Annotated[str, Argument(help="The question; - reads it from standard input.")],
-    budget: Annotated[int, Option(help="Tokens the whole text may take, 1 to 10,000,000.")] = 2000,
-    layer_quota: Annotated[
-        Many, Option(metavar="LAYER=N", help="At most N of this layer; may be repeated.")
-    ] = None,
-    order: Annotated[str, Option(help="score: best first; time: oldest first.")] = "score",
-    k: Annotated[int, Option("-k", help="From how many memories to choose, 1 to 200.")] = 50,
-    mmr_lambda: Annotated[
-        float, Option("--lambda", help="1: by score alone; less: more unlike each other.")
-    ] = 0.8,
-    filters: Filters = NONE,
-    include_superseded: Annotated[
-        bool,
-        Option("--include-superseded", help="Also what a newer memory replaces, if that is not found."),
-    ] = False,
-    include_invalid: InvalidToo = False,
-    min_relevance: LeastRelevance = 0.0,
-    as_json: AsJson = False,
-    now: Annotated[str | None, Option(help="Ask how it would be at this moment.")] = None,
-    session: Annotated[str | None, Option(help="The session in which the text is shown.")] = None,
-    no_log: Annotated[bool, Option("--no-log", help="Do not count what is shown.")] = False,
+    given: GlobalOptions,
+    /,
+    query: str,
+    budget: int,
+    quotas: tuple[str, ...],
+    order: Order,
+    k: int,
+    mmr_lambda: float,
+    as_json: bool,
+    now: datetime | None,
+    session: str | None,
+    no_log: bool,
+    **filters: Any,
 ) -> None:
-    """Write the memories that answer a question as one text for a prompt, within a budget of tokens."""
-    asked, moment = question(query), parse_moment(now, "--now")
-    narrowed = filters.read(moment or clock())
-    quotas = _quotas(layer_quota or [])
-    with globals_of(command).opened(embeds=True) as memory:
+    """Build one text for a prompt from the memories that answer a question, within a budget of tokens."""
+    asked, per_layer = read_query(query), _layer_quotas(quotas)
+    narrowed = read_filters(filters, now or clock())
+    with given.opened(embeds=True) as memory:
         block = memory.context(
             asked,
             budget_tokens=budget,
-            per_layer=quotas,
-            order=_order(order),
+            per_layer=per_layer,
+            order=order,
             mmr_lambda=mmr_lambda,
             k=k,
             **narrowed,
-            include_superseded=include_superseded,
-            include_invalid=include_invalid,
-            min_relevance=min_relevance,
-            now=moment,
-            session_id=None if session is None else text(session, "--session"),
+            now=now,
+            session_id=session,
             log=not no_log,
         )
     if as_json:
-        output().out(to_text({"query": asked, "budget_tokens": budget, **plain(block)}))
+        print_json({"query": asked, "budget_tokens": budget, **plain(block)})
     else:
         _show(block, budget)
     raise Exit(DONE if block.hits else NOTHING_FOUND)
 
 
 def _show(block: ContextBlock, budget: int) -> None:
-    """The text alone on standard output, so that it can be piped into a prompt; the rest beside it."""
+    """The text alone on standard output, ready to be piped into a prompt; the rest on standard error."""
     for step in block.skipped:
         notes().print(f"Skipped: {step}")
     if block.hits:
-        output().out(printable(block.text))
+        click.echo(printable(block.text))
     notes().print(_summary(block, budget))
 
 
 def _summary(block: ContextBlock, budget: int) -> str:
     if not (block.hits or block.left_out):
         return "Nothing was found."
+    found = len(block.hits) + len(block.left_out)
+    shown = f"{block.tokens:,} of {budget:,} tokens, {len(block.hits):,} of {found:,} memories"
     reasons = Counter(_REASONS[one.reason] for one in block.left_out)
-    told = "; ".join(f"{count:,} {reason}" for reason, count in reasons.items())
-    shown = f"{block.tokens:,} of {budget:,} tokens, {len(block.hits):,} of {_found(block):,} memories"
-    number = f" Search {block.search_id}." if block.hits and block.search_id is not None else ""
-    return (f"{shown}; left out: {told}." if told else f"{shown}.") + number
+    left_out = "; ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+    search = f" Search {block.search_id}." if block.hits and block.search_id is not None else ""
+    return (f"{shown}; left out: {left_out}." if left_out else f"{shown}.") + search
 
 
-def _found(block: ContextBlock) -> int:
-    return len(block.hits) + len(block.left_out)
-
-
-def _quotas(given: list[str]) -> dict[str, int]:
-    """``knowledge=3`` and the like; the last word on a layer counts."""
+def _layer_quotas(given: tuple[str, ...]) -> dict[str, int]:
+    """Quotas given as ``knowledge=3``; the last one of a layer counts."""
     quotas = {}
     for one in given:
-        layer, _, number = text(one, "--layer-quota").rpartition("=")
+        layer, _, number = one.rpartition("=")
         if not layer or _NUMBER.fullmatch(number) is None:
-            raise InvalidInput(f"--layer-quota: {one!r} is no quota.", hint="Write it as knowledge=3.")
+            raise InvalidInput(f"--layer-quota: {one!r} is not a quota.", hint="Write it as knowledge=3.")
         quotas[layer] = int(number)
     return quotas
-
-
-def _order(given: str) -> Order:
-    for order in _ORDERS:
-        if given == order:
-            return order
-    raise InvalidInput(f"There is no order {given!r}.", hint=f"Use one of {', '.join(_ORDERS)}.")

@@ -1,129 +1,150 @@
-"""The command doctor: what is wrong with an installation, and the command that mends it."""
+"""The commands doctor and verify: what is wrong with an installation, or with the stored data."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from pgrecall.errors import InvalidInput, RecallError
-from pgrecall.faces.cli.base import DONE, AsJson, globals_of, is_fresh, output
-from pgrecall.faces.cli.command_line import Context, Exit, Option
-from pgrecall.faces.cli.json_output import to_text
+import click
+from click.exceptions import Exit
+
+from pgrecall.errors import RecallError
+from pgrecall.faces.cli.console import output, plain, print_json, styled
+from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, is_fresh, pass_globals
+from pgrecall.faces.cli.options import all_tenants_option, json_option, now_option
+from pgrecall.faces.cli.rendering.jobs import show_verified
 from pgrecall.faces.cli.values import clock
 
 if TYPE_CHECKING:
-    from pgrecall.faces.doctor.findings import Area, Finding
+    from pgrecall.faces.doctor import Finding
     from pgrecall.schema.ownership import AccessProblem
     from pgrecall.schema.state import SchemaState
     from pgrecall.settings import Settings
 
-FAILED = 1
+AREAS = ("server", "schema", "roles", "embedder", "reranker", "jobs", "memories")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
-def doctor(
-    context: Context,
-    only: Annotated[
-        list[str] | None,
-        Option(help="This alone: server, schema, roles, embedder, reranker, jobs or memories. Repeatable."),
-    ] = None,
-    strict: Annotated[bool, Option("--strict", help="A warning counts as a failure.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Look at server, schema, models, jobs and memories; say what is wrong and what mends it.
+@click.command("doctor")
+@click.option("--only", type=click.Choice(AREAS), multiple=True, help="Check only this; may be repeated.")
+@click.option("--strict", is_flag=True, help="Treat warnings as failures.")
+@json_option
+@pass_globals
+def doctor(given: GlobalOptions, only: tuple[str, ...], strict: bool, as_json: bool) -> None:
+    """Check server, schema, roles, models, jobs and memories; show what is wrong and how to fix it.
 
-    Nothing is changed. Exit code 1 when something fails.
+    Changes nothing. Exit code 1 when a check fails.
     """
-    from pgrecall.faces.doctor.findings import AREAS
-
-    unknown = [area for area in only or () if area not in AREAS]
-    if unknown:
-        raise InvalidInput(
-            f"--only {unknown[0]!r} is nothing to look at.", hint=f"There are {', '.join(AREAS)}."
-        )
     areas = only or AREAS
-    findings = [found for found in _findings(context, areas) if _asked(found, areas)]
+    findings = [found for found in _findings(given, areas) if _is_wanted(found, areas)]
     bad = ("fail", "warn") if strict else ("fail",)
     failed = any(found.level in bad for found in findings)
     if as_json:
-        output().out(to_text({"healthy": not failed, "findings": findings}))
+        print_json({"healthy": not failed, "findings": findings})
     else:
         _show(findings)
     raise Exit(FAILED if failed else DONE)
 
 
-def _findings(context: Context, areas: Collection[str]) -> Iterator[Finding]:
-    """What is found, in the order in which one thing stands on another."""
+def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]:
+    """All findings, in the order in which one area depends on another."""
+    from pgrecall.faces import doctor as checks
     from pgrecall.faces.cli.model_lending import Lent, borrowed_models
-    from pgrecall.faces.doctor import findings as looks
     from pgrecall.schema import state as schema
     from pgrecall.schema.inspection import examine, rights
 
-    given = globals_of(context)
     settings = given.settings()
     state: SchemaState | None = None
     problems: Sequence[AccessProblem] = ()
     known: str | None = None
-    upkeep: Iterator[Finding] = iter(())
+    maintenance: Iterator[Finding] = iter(())
     if is_fresh(settings):
         where = settings.data_dir.expanduser()
         absent = f"There is no embedded Postgres in {where} yet."
-        yield looks.Finding("server", "warn", absent, "pgrecall init")
+        yield checks.Finding("server", "warn", absent, "pgrecall init")
     else:
         try:
             with given.located() as (url, _, _):
-                yield from looks.on_server(examine(url, timeout=settings.connect_timeout))
+                yield from checks.check_server(examine(url, timeout=settings.connect_timeout))
                 state = schema.inspect(url, timeout=settings.connect_timeout)
-                yield looks.on_schema(state)
-                if looks.on_schema(state).level == "ok":
+                yield checks.check_schema(state)
+                if checks.check_schema(state).level == "ok":
                     problems = rights(url, timeout=settings.connect_timeout)
         except RecallError as error:
-            yield looks.refused("server", error)
-    if state is not None and looks.on_schema(state).level == "ok":
-        known, upkeep = _upkeep(settings, problems)
+            yield checks.failed("server", error)
+    if state is not None and checks.check_schema(state).level == "ok":
+        known, maintenance = _maintenance(settings, problems)
     lent = Lent()
     if not {"embedder", "reranker"}.isdisjoint(areas):
         lent = borrowed_models(settings, lambda _: None)
     if "embedder" in areas:
-        yield from looks.on_embedder(settings, state.dimensions if state else None, known, lent)
+        yield from checks.check_embedder(settings, state.dimensions if state else None, known, lent)
     if "reranker" in areas:
-        yield looks.on_reranker(settings, lent)
-    yield from upkeep
+        yield checks.check_reranker(settings, lent)
+    yield from maintenance
 
 
-def _upkeep(settings: Settings, problems: Sequence[AccessProblem]) -> tuple[str | None, Iterator[Finding]]:
-    """The embedder whose vectors are stored, and what is found of roles, jobs and memories."""
+def _maintenance(
+    settings: Settings, problems: Sequence[AccessProblem]
+) -> tuple[str | None, Iterator[Finding]]:
+    """The name of the embedder of the stored embeddings, and the findings on roles, jobs and memories."""
     from pgrecall.client import Memory
-    from pgrecall.faces.doctor.findings import refused
-    from pgrecall.faces.doctor.maintenance import on_jobs, on_memories
-    from pgrecall.faces.doctor.roles import on_caller, on_rights
+    from pgrecall.faces.doctor import check_caller, check_jobs, check_memories, check_rights, failed
 
     now = clock()
-    who: list[Finding] = []
+    roles: list[Finding] = []
     try:
         with Memory(settings=replace(settings, embedder="none", reranker="none")) as memory:
-            who += [on_caller(memory.caller(), allowed=settings.allow_superuser), *on_rights(problems)]
+            roles += [
+                check_caller(memory.caller(), allowed=settings.allow_superuser),
+                *check_rights(problems),
+            ]
             state = memory.status(now=now)
     except RecallError as error:
-        return None, iter((*who, refused("memories", error)))
-    return state.embedder, iter((*who, *on_jobs(state, now), *on_memories(state, now)))
+        return None, iter((*roles, failed("memories", error)))
+    return state.embedder, iter((*roles, *check_jobs(state, now), *check_memories(state, now)))
 
 
-def _asked(found: Finding, areas: Collection[str]) -> bool:
-    """Whether it is of one of these, or keeps one of these from being looked at."""
-    upkeep = not {"roles", "jobs", "memories"}.isdisjoint(areas)
-    blocks = upkeep and found.level == "fail" and found.area in ("server", "schema")
+def _is_wanted(found: Finding, areas: Collection[str]) -> bool:
+    """Whether the finding is of one of the areas, or keeps one of them from being checked."""
+    needs_schema = not {"roles", "jobs", "memories"}.isdisjoint(areas)
+    blocks = needs_schema and found.level == "fail" and found.area in ("server", "schema")
     return found.area in areas or blocks
 
 
 def _show(findings: list[Finding]) -> None:
-    terminal = output()
-    before: Area | None = None
+    before = ""
     for found in findings:
         area = found.area if found.area != before else ""
         before = found.area
         level = (f"{found.level:<4}", _STYLES[found.level])
-        terminal.print(f"{area:<9} ", level, f"  {found.said}", soft_wrap=True)
+        output().print(styled(f"{area:<9} ", level, f"  {found.message}"))
         if found.fix:
-            terminal.print((f"{'':16}→ {found.fix}", "dim"), soft_wrap=True)
+            output().print(styled((f"{'':16}→ {found.fix}", "dim")))
+
+
+@click.command("verify")
+@all_tenants_option
+@json_option
+@now_option
+@pass_globals
+def verify(given: GlobalOptions, all_tenants: bool, as_json: bool, now: datetime | None) -> None:
+    """Verify that the stored data is consistent: summaries, links, names, plans, histories.
+
+    Changes nothing and blocks nobody. Each failed check is shown with five examples and its fix. Exit code 1
+    when a check fails.
+    """
+    from pgrecall.operations.jobs import tenants
+
+    with given.opened() as memory:
+        names = memory.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
+        verified = {tenant: memory.for_tenant(tenant).verify(now=now) for tenant in names}
+    problems = sum(check.problems for checks in verified.values() for check in checks)
+    if as_json:
+        found = [{"tenant": tenant, "checks": plain(checks)} for tenant, checks in verified.items()]
+        print_json({"problems": problems, "tenants": found})
+    else:
+        show_verified(output(), verified)
+    raise Exit(FAILED if problems else DONE)

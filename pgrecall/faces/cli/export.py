@@ -1,23 +1,22 @@
-"""The command export, and import of what it wrote: a tenant moved whole."""
+"""The command export, and the import of an export: all data of a tenant."""
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
+
+import click
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.base import Globals, Now, globals_of, notes, output
-from pgrecall.faces.cli.command_line import Argument, Context, Exit, Option
-from pgrecall.faces.cli.progress import Progress
-from pgrecall.faces.cli.terminal import BROKEN_PIPE, Terminal
-from pgrecall.faces.cli.values import parse_moment
+from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output
+from pgrecall.faces.cli.invocation import GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import now_option
 
 STREAM = Path("-")
-"""Standard input or output in place of a file."""
+"""Standard input or output instead of a file."""
 
 _THINGS = (
     ("memory", "memories"),
@@ -28,48 +27,42 @@ _THINGS = (
 )
 
 
-def export(
-    context: Context,
-    path: Annotated[
-        Path,
-        Argument(metavar="FILE", help="Packed if it ends in .gz; - for standard output."),
-    ],
-    embeddings: Annotated[
-        bool, Option("--embeddings/--no-embeddings", help="With their vectors, or to be embedded anew.")
-    ] = True,
-    now: Now = None,
-) -> None:
-    """Write everything of one tenant as lines of JSON, which `pgrecall import` reads.
+@click.command("export")
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File to write; packed if it ends in .gz. - writes to standard output.",
+)
+@click.option("--embeddings/--no-embeddings", default=True, help="Include embeddings, or embed on import.")
+@now_option
+@pass_globals
+def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | None) -> None:
+    """Export all data of a tenant as JSON Lines, which `pgrecall import` reads.
 
-    Memories with their vectors, links, every use and what became of it, settings, layers, plans and feedback,
-    as of one instant. Keys of the HTTP service and runs of jobs stay behind.
+    Includes memories, embeddings, links, accesses, feedback, settings, layers and prune plans, as of one
+    instant. Excludes keys of the HTTP service and runs of jobs.
     """
-    moment = parse_moment(now, "--now")
     if path != STREAM and path.is_dir():
         raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in it.")
     target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
-    with globals_of(context).opened() as memory, Progress("exporting", "lines", None) as bar:
-        try:
-            made = memory.export_to(target, embeddings=embeddings, progress=bar.reached, now=moment)
-        except BrokenPipeError:
-            sys.stdout = io.StringIO()  # nobody reads on: Python must not try again as it ends
-            raise Exit(BROKEN_PIPE) from None
-    _tell(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
+    with given.opened() as memory, Progress("exporting", "lines", None) as bar:
+        made = memory.export_to(target, embeddings=embeddings, progress=bar.reached, now=now)
+    _report(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
 
 
-def import_export(given: Globals, path: Path, *, embeddings: bool) -> None:
-    """Stores an export as the tenant of this command."""
+def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None:
+    """Imports an export into the tenant of this command."""
     source: Path | BinaryIO = sys.stdin.buffer if path == STREAM else path
     with given.opened() as memory:
         with Progress("importing", "lines", None) as bar:
             made = memory.import_from(source, embeddings=embeddings, progress=bar.reached)
         as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
-    _tell(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
-    with suppress(KeyError):
-        if made.counts["memory"] and not made.embeddings:
-            notes().print("Without vectors; `pgrecall job run embed` makes them, a worker does so by itself.")
+    _report(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
+    if made.counts.get("memory") and not made.embeddings:
+        notes().print("Without embeddings; a worker makes them, or `pgrecall jobs run embed`.")
 
 
-def _tell(terminal: Terminal, what: str, counts: Mapping[str, int]) -> None:
+def _report(console: SafeConsole, what: str, counts: Mapping[str, int]) -> None:
     held = ", ".join(f"{counts.get(kind, 0):,} {things}" for kind, things in _THINGS)
-    terminal.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.", soft_wrap=True)
+    console.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.")

@@ -1,96 +1,110 @@
-"""Commands of feedback: what was used, what did not answer, and what that adds up to."""
+"""Commands about feedback: which memories of a search were used or rejected, and what follows from it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+
+import click
+from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.base import DONE, NOTHING_FOUND, AsJson, Now, globals_of, notes, output
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Exit, Option
-from pgrecall.faces.cli.json_output import plain, to_text
+from pgrecall.faces.cli.console import notes, output, plain, print_json
+from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import (
+    REFERENCE,
+    REFERENCE_HELP,
+    json_option,
+    limit_option,
+    now_option,
+    since_option,
+)
 from pgrecall.faces.cli.rendering.feedback import show_feedback
-from pgrecall.faces.cli.values import clock, parse_moment, parse_reference, parse_since
+from pgrecall.faces.cli.values import clock, parse_since
 from pgrecall.models.feedback import JudgedSearch
 
-feedback_commands = CommandGroup(
-    "What became of what was shown: it moves vitality, and what calibration learns from.",
+search_argument = click.argument(
+    "search", type=int, metavar="SEARCH_ID", help="Id of the search, as printed by search and context."
+)
+memories_argument = click.argument(
+    "memories", type=REFERENCE, nargs=-1, required=True, metavar="ID_OR_KEY...", help=REFERENCE_HELP
 )
 
-SearchId = Annotated[
-    int, Argument(metavar="SEARCH_ID", help="The search; --json of search and context has its id.")
-]
-Memories = Annotated[list[str], Argument(metavar="ID_OR_KEY...", help="Digits are an id; key:42 is a key.")]
-Since = Annotated[str | None, Option(help="Only searches from this date on, or 7d, 2w, 6m, 1y ago.")]
+
+@click.group("feedback", cls=CommandGroup)
+def feedback() -> None:
+    """Record which hits were used or rejected. Feedback moves vitality, and calibration learns from it."""
 
 
-@feedback_commands.add("used")
-def used(context: Context, search: SearchId, memories: Memories, now: Now = None) -> None:
-    """Say which memories of a search were used in an answer, which makes them livelier; twice counts once."""
-    references, moment = [parse_reference(memory) for memory in memories], parse_moment(now, "--now")
-    with globals_of(context).opened() as client:
-        new = client.used(search, references, now=moment)
-    _say(new, len(set(references)), "used")
+@feedback.command("used")
+@search_argument
+@memories_argument
+@now_option
+@pass_globals
+def used(given: GlobalOptions, search: int, memories: tuple[int | str, ...], now: datetime | None) -> None:
+    """Record which memories of a search were used in an answer, which raises their vitality."""
+    with given.opened() as client:
+        new = client.used(search, memories, now=now)
+    _report(new, len(set(memories)), "used")
 
 
-@feedback_commands.add("rejected")
-def rejected(context: Context, search: SearchId, memories: Memories, now: Now = None) -> None:
-    """Say which memories of a search did not answer; the later of used and rejected stands."""
-    references, moment = [parse_reference(memory) for memory in memories], parse_moment(now, "--now")
-    with globals_of(context).opened() as client:
-        new = client.rejected(search, references, now=moment)
-    _say(new, len(set(references)), "rejected")
-
-
-@feedback_commands.add("show")
-def show(
-    context: Context,
-    limit: Annotated[int, Option("-n", help="At most so many memories, 1 to 10000.")] = 20,
-    unused: Annotated[bool, Option("--unused", help="Only memories that were shown and never used.")] = False,
-    since: Since = None,
-    as_json: AsJson = False,
+@feedback.command("rejected")
+@search_argument
+@memories_argument
+@now_option
+@pass_globals
+def rejected(
+    given: GlobalOptions, search: int, memories: tuple[int | str, ...], now: datetime | None
 ) -> None:
-    """How often each memory and each rank was shown, used and rejected.
+    """Record which memories of a search did not answer it; the later of used and rejected counts."""
+    with given.opened() as client:
+        new = client.rejected(search, memories, now=now)
+    _report(new, len(set(memories)), "rejected")
+
+
+@feedback.command("report")
+@limit_option(20, 10_000, "memories")
+@click.option("--unused", is_flag=True, help="Show only memories that were shown but never used.")
+@since_option
+@json_option
+@pass_globals
+def report(given: GlobalOptions, limit: int, unused: bool, since: str | None, as_json: bool) -> None:
+    """Show how often each memory and each rank was shown, used and rejected.
 
     Exit code 1 when nothing was shown.
     """
     begin = parse_since(since, clock())
-    with globals_of(context).opened() as client:
+    with given.opened() as client:
         found = client.feedback(limit=limit, unused=unused, since=begin)
     if as_json:
-        output().out(to_text(found))
+        print_json(found)
     elif found.ranks:
         show_feedback(output(), found, unused=unused)
     else:
-        notes().print("No search that is kept has shown anything.")
+        notes().print("No logged search has shown anything.")
     raise Exit(DONE if found.ranks else NOTHING_FOUND)
 
 
-@feedback_commands.add("export")
-def export(
-    context: Context,
-    out: Annotated[
-        Path | None, Option(metavar="FILE", help="Write it there instead of to standard output.")
-    ] = None,
-    since: Since = None,
-    judged_only: Annotated[
-        bool, Option("--judged-only", help="Leave out what was passed over above a used memory.")
-    ] = False,
-    limit: Annotated[int, Option("-n", help="The newest so many searches, 1 to 100000.")] = 10_000,
-) -> None:
-    """Write judged searches as JSON Lines, one a search, as `pgrecall calibrate` reads them.
+@feedback.command("qrels")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="File to write.")
+@since_option
+@click.option("--judged-only", is_flag=True, help="Leave out memories that were skipped above a used one.")
+@limit_option(10_000, 100_000, "searches, the newest ones")
+@pass_globals
+def qrels(given: GlobalOptions, out: Path | None, since: str | None, judged_only: bool, limit: int) -> None:
+    """Write judged searches as JSON Lines, one for each search, as `pgrecall calibration fit` reads them.
 
     Exit code 1 when there are none.
     """
     begin = parse_since(since, clock())
-    with globals_of(context).opened() as client:
+    with given.opened() as client:
         searches = client.feedback_qrels(since=begin, skipped=not judged_only, limit=limit)
     lines = (f"{qrels_line(search)}\n" for search in searches)
     if out is None:
         for line in lines:
-            output().out(line, end="")
+            click.echo(line, nl=False)
     else:
         _write(lines, out)
     judgements = sum(len(search.judgements) for search in searches)
@@ -103,9 +117,9 @@ def qrels_line(search: JudgedSearch) -> str:
     return json.dumps(plain(search), ensure_ascii=False)
 
 
-def _say(new: int, named: int, verdict: str) -> None:
+def _report(new: int, named: int, verdict: str) -> None:
     known = f" {named - new:,} known before." if named > new else ""
-    output().print(f"{new:,} {verdict}.{known}", soft_wrap=True)
+    output().print(f"{new:,} {verdict}.{known}")
 
 
 def _write(lines: Iterable[str], file: Path) -> None:
@@ -114,5 +128,5 @@ def _write(lines: Iterable[str], file: Path) -> None:
             opened.writelines(lines)
     except OSError as error:
         raise InvalidInput(
-            f"{file} cannot be written: {error.strerror}.", hint="Name a file elsewhere with --out."
+            f"{file} cannot be written: {error.strerror}.", hint="Name another file with --out."
         ) from error

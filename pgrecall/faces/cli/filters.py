@@ -1,54 +1,68 @@
-"""What every command that looks for memories can be narrowed by."""
+"""The options that narrow a search, for every command that searches."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from pgrecall.faces.cli.command_line import Option
-from pgrecall.faces.cli.values import parse_metadata, parse_since, parse_until, texts
+import click
 
-Many = list[str] | None
-InvalidToo = Annotated[bool, Option("--include-invalid", help="Also what is not valid yet, or no more.")]
-LeastRelevance = Annotated[float, Option(help="Leave out what is less relevant; 0 to 1.")]
+from pgrecall.faces.cli.options import TEXT, Command
+from pgrecall.faces.cli.values import parse_metadata, parse_since, parse_until
+
+# Each option is named after the argument of Memory.search that it becomes.
+_FILTERS = (
+    click.option(
+        "--layer", "layers", type=TEXT, multiple=True, help="Only memories of this layer; may be repeated."
+    ),
+    click.option(
+        "--tag", "tags", type=TEXT, multiple=True,
+        help="Only memories with this tag; if repeated, with all of them.",
+    ),
+    click.option(
+        "--author", "authors", type=TEXT, multiple=True,
+        help="Only memories by this author; may be repeated.",
+    ),
+    click.option(
+        "--role", "roles", type=TEXT, multiple=True, help="Only memories of this role; may be repeated."
+    ),
+    click.option(
+        "--source", "sources", type=TEXT, multiple=True,
+        help="Only memories from this source; may be repeated.",
+    ),
+    click.option(
+        "--metadata", metavar="KEY=VALUE", type=TEXT, multiple=True,
+        help="Only memories whose metadata hold this: KEY=VALUE or a JSON object; may be repeated.",
+    ),
+    click.option("--since", metavar="TIME", help="Only from this date on, or since 7d, 2w, 6m, 1y ago."),
+    click.option("--until", metavar="TIME", help="Only up to this date, which is included."),
+    click.option("--include-archived", is_flag=True, help="Include archived memories."),
+    click.option(
+        "--include-superseded", is_flag=True, help="Include memories that a newer one supersedes."
+    ),
+    click.option(
+        "--include-invalid", is_flag=True, help="Include memories that are not valid yet or no longer."
+    ),
+    click.option(
+        "--min-relevance", type=float, default=0.0, help="Leave out hits of lower relevance, 0 to 1."
+    ),
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Filters:
-    """Options of a command: of which layers, tags, authors, roles and times memories are."""
-
-    layer: Annotated[Many, Option(help="Only of this layer; may be repeated.")] = None
-    tag: Annotated[Many, Option(help="Only with this tag; repeated: with all of them.")] = None
-    author: Annotated[Many, Option(help="Only by this author; may be repeated.")] = None
-    role: Annotated[Many, Option(help="Only of this role; may be repeated.")] = None
-    source: Annotated[Many, Option(help="Only from this source; may be repeated.")] = None
-    metadata: Annotated[
-        Many, Option(help="Only with this metadata: KEY=VALUE or a JSON object; repeated: with all of it.")
-    ] = None
-    since: Annotated[str | None, Option(help="From this date on, or 7d, 2w, 6m, 1y ago.")] = None
-    until: Annotated[str | None, Option(help="Up to this date, the day included.")] = None
-    include_archived: Annotated[
-        bool, Option("--include-archived", help="Also what was archived or forgotten.")
-    ] = False
-
-    def read(self, now: datetime) -> dict[str, Any]:
-        """The arguments of a client's method; what was given of time is counted from ``now``.
-
-        Raises:
-            InvalidInput: one of them cannot be used.
-        """
-        return {
-            "since": parse_since(self.since, now),
-            "until": parse_until(self.until, now),
-            "layers": texts(self.layer, "--layer"),
-            "tags": texts(self.tag, "--tag"),
-            "authors": texts(self.author, "--author"),
-            "roles": texts(self.role, "--role"),
-            "sources": texts(self.source, "--source"),
-            "metadata": parse_metadata(self.metadata),
-            "include_archived": self.include_archived,
-        }
+def filter_options(command: Command) -> Command:
+    """Adds the filters to a command, which receives them as keyword arguments."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
 
 
-NONE = Filters()
+def read_filters(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """The filters as arguments of ``Memory.search``; ``7d`` counts back from ``now``.
+
+    Raises:
+        InvalidInput: a time or the metadata cannot be read.
+    """
+    found = {name: None if value == () else value for name, value in given.items()}
+    since, until = parse_since(found["since"], now), parse_until(found["until"], now)
+    return found | {"since": since, "until": until, "metadata": parse_metadata(given["metadata"])}

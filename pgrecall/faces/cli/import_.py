@@ -1,25 +1,47 @@
-"""The command import: notes, records and chats in, with progress, and a report of what became of them."""
+"""The command import: notes, records and chats; and histories of accesses, for `pgrecall access --from`."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Literal, get_args
+
+import click
+from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.base import BAD_INPUT, DONE, INTERRUPTED, NOTHING_FOUND, globals_of, notes, output
-from pgrecall.faces.cli.command_line import Argument, Context, Exit, Option
+from pgrecall.faces.cli.console import Progress, notes, output
 from pgrecall.faces.cli.export import STREAM, import_export
-from pgrecall.faces.cli.progress import Progress
+from pgrecall.faces.cli.invocation import (
+    BAD_INPUT,
+    DONE,
+    INTERRUPTED,
+    NOTHING_FOUND,
+    GlobalOptions,
+    pass_globals,
+)
+from pgrecall.faces.cli.options import TEXT
 from pgrecall.faces.cli.rendering.memory import show_import
-from pgrecall.faces.cli.values import text
 from pgrecall.importers.detect import KnownKind, count_items, known_kind, open_source, source_name
+from pgrecall.importers.jsonl import read_accesses
+from pgrecall.models.access import Access
 from pgrecall.models.maintenance import ImportReport, Problem
 from pgrecall.models.memories import Draft
 from pgrecall.workflows.export import is_export
 
-_THINGS: dict[KnownKind, str] = {
+if TYPE_CHECKING:
+    from pgrecall.client import Memory
+
+Kind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight", "export"]
+
+ACCESS_BATCH = 500
+_UNITS: dict[KnownKind, str] = {
     "markdown": "notes",
     "jsonl": "records",
     "chat": "turns",
@@ -28,52 +50,56 @@ _THINGS: dict[KnownKind, str] = {
 }
 
 
+@click.command("import")
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Folder of Markdown notes; a .md, .jsonl, .json or .zip file; or an export, - for standard input.",
+)
+@click.option(
+    "--kind", "--format", type=click.Choice(get_args(Kind)), default="auto", help="Kind of the source."
+)
+@click.option("--layer", help="Layer of notes and turns that name none.")
+@click.option("--source", type=TEXT, help="Name to remember the import by; by default that of the path.")
+@click.option("--prefix", default="", help="Prefix of every key.")
+@click.option("--strict", is_flag=True, help="Stop at the first problem.")
+@click.option(
+    "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or leave them."
+)
+@pass_globals
 def import_(
-    context: Context,
-    path: Annotated[
-        Path,
-        Argument(
-            help="A folder of Markdown notes, or a .md, .jsonl, .json or .zip file; what `pgrecall export` "
-            "wrote, or - for that from standard input."
-        ),
-    ],
-    kind: Annotated[
-        str,
-        Option("--kind", "--format", help="auto, markdown, jsonl, chat, mem0, hindsight, export."),
-    ] = "auto",
-    layer: Annotated[
-        str | None, Option(help="For notes and turns that name none, and for all of an export.")
-    ] = None,
-    source: Annotated[str | None, Option(help="Remember the import under this name.")] = None,
-    prefix: Annotated[str, Option(help="Put before every key.")] = "",
-    strict: Annotated[bool, Option(help="Stop at the first problem.")] = False,
-    embeddings: Annotated[
-        bool, Option("--embeddings/--no-embeddings", help="Of an export: with its vectors, or without.")
-    ] = True,
+    given: GlobalOptions,
+    path: Path,
+    kind: Kind,
+    layer: str | None,
+    source: str | None,
+    prefix: str,
+    strict: bool,
+    embeddings: bool,
 ) -> None:
-    """Import memories. Doing it again updates what has changed and leaves the rest.
+    """Import memories. A second import updates what has changed and leaves the rest.
 
-    Every batch is committed on its own, so Ctrl-C loses nothing that was reported, and a second run
-    completes the work. What `pgrecall export` wrote is imported whole or not at all, into a tenant that holds
-    nothing.
+    Every batch is committed on its own, so Ctrl-C loses nothing that was reported, and a second import
+    completes the work. An export is imported whole or not at all, into a tenant that is empty.
     """
     if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
         _refuse_options(kind, {"--layer": layer, "--source": source, "--prefix": prefix, "--strict": strict})
-        import_export(globals_of(context), path, embeddings=embeddings)
+        import_export(given, path, embeddings=embeddings)
         return
-    wanted = _kind(path, kind)
-    name = text(source, "--source") if source is not None else source_name(path, wanted)
+    wanted = known_kind(path, kind)
+    name = source if source is not None else source_name(path, wanted)
     items = open_source(path, kind=wanted, source=name, prefix=prefix, layer=layer)
     total = count_items(path, wanted)
-    with globals_of(context).opened(embeds=True) as memory:
+    with given.opened(embeds=True) as memory:
         try:
-            with Progress("importing", _THINGS[wanted], total) as bar:
+            with Progress("importing", _UNITS[wanted], total) as bar:
                 counted = _Counted(items, by_note=wanted == "markdown")
                 report = memory.import_drafts(
                     counted, source=name, strict=strict, progress=lambda _: bar.reached(counted.count)
                 )
         except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the second Ctrl-C must not cut off this answer
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
             stored = memory.status().memories
             notes().print(f"stopped; {stored:,} memories are stored, run it again to complete")
             raise Exit(INTERRUPTED) from None
@@ -81,14 +107,14 @@ def import_(
     raise Exit(_exit_code(report, path))
 
 
-def _refuse_options(kind: str, given: dict[str, object]) -> None:
+def _refuse_options(kind: Kind, given: dict[str, object]) -> None:
     if kind not in ("auto", "export"):
         raise InvalidInput(f"Standard input is read as an export, not as {kind}.", hint="Give a file.")
     for option, value in given.items():
         if value:
             raise InvalidInput(
                 f"{option} does not go with an export, which is imported as it is.",
-                hint="Leave it out; --tenant chooses whose it becomes.",
+                hint="Leave it out; --tenant chooses the tenant.",
             )
 
 
@@ -107,17 +133,6 @@ class _Counted:
             yield item
 
 
-def _kind(path: Path, given: str) -> KnownKind:
-    match given:
-        case "auto" | "markdown" | "jsonl" | "chat" | "mem0" | "hindsight":
-            return known_kind(path, given)
-        case _:
-            raise InvalidInput(
-                f"There is no kind {given!r}.",
-                hint="Use auto, markdown, jsonl, chat, mem0, hindsight or export.",
-            )
-
-
 def _exit_code(report: ImportReport, path: Path) -> int:
     if report.created + report.updated + report.unchanged:
         return DONE
@@ -125,3 +140,56 @@ def _exit_code(report: ImportReport, path: Path) -> int:
         return BAD_INPUT
     notes().print(f"There is nothing to import in {path}.")
     return NOTHING_FOUND
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedAccesses:
+    """The outcome of loading a history: new accesses, accesses counted before, lines that cannot be used."""
+
+    new: int = 0
+    known: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+def load_accesses(memory: Memory, path: Path, *, now: datetime | None) -> LoadedAccesses:
+    """Records every line of a history of accesses. Each batch is committed on its own."""
+    loaded = LoadedAccesses()
+    items = read_accesses(path)
+    with Progress("loading", "accesses", count_items(path, "jsonl")) as bar:
+        while batch := list(islice(items, ACCESS_BATCH)):
+            loaded = _record_batch(memory, loaded, batch, now)
+            bar.add(len(batch))
+    return loaded
+
+
+def _record_batch(
+    memory: Memory, loaded: LoadedAccesses, batch: Sequence[Access | Problem], now: datetime | None
+) -> LoadedAccesses:
+    accesses = [_with_key(item) for item in batch if isinstance(item, Access)]
+    problems = [item for item in batch if isinstance(item, Problem)]
+    outcomes = list(_record(memory, accesses, now)) if accesses else []
+    new = sum(outcome for outcome in outcomes if isinstance(outcome, int))
+    refused = [outcome for outcome in outcomes if isinstance(outcome, Problem)]
+    known = len(accesses) - len(refused) - new
+    return LoadedAccesses(loaded.new + new, loaded.known + known, (*loaded.problems, *problems, *refused))
+
+
+def _record(memory: Memory, accesses: Sequence[Access], now: datetime | None) -> Iterator[int | Problem]:
+    """Records all in one call; if it is refused, one call each, to name those at fault."""
+    try:
+        yield memory.record_accesses(accesses, now=now)
+    except InvalidInput as error:
+        if len(accesses) == 1:
+            yield Problem(str(accesses[0].memory), error.message)
+            return
+        for access in accesses:
+            yield from _record(memory, [access], now)
+
+
+def _with_key(access: Access) -> Access:
+    """The access with an idempotency key made of its content, so that loading a file twice counts it once."""
+    if access.idempotency_key is not None or access.at is None:
+        return access
+    content = [access.memory, access.kind, access.at.isoformat(), access.session_id]
+    digest = hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
+    return replace(access, idempotency_key=f"history:{digest}")

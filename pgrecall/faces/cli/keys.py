@@ -1,65 +1,71 @@
-"""Commands about the keys of the HTTP service: key create, list, revoke."""
+"""Commands about keys of the HTTP service: create, list, revoke."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated
 
-from pgrecall.faces.cli.base import AsJson, globals_of, notes, output
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context
-from pgrecall.faces.cli.json_output import plain, to_text
-from pgrecall.faces.cli.tables import Table
-from pgrecall.faces.cli.values import text
+import click
+from rich.table import Table
+
+from pgrecall.faces.cli.console import notes, output, plain, print_json, table
+from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.models.keys import ApiKey
 
-key_commands = CommandGroup("Keys that callers of `pgrecall serve` show; each acts for one tenant.")
+
+@click.group("keys", cls=CommandGroup)
+def keys() -> None:
+    """Manage the keys of `pgrecall serve`. Each key acts for one tenant."""
 
 
-@key_commands.add("create")
-def create(
-    context: Context,
-    name: Annotated[str, Argument(metavar="NAME", help="Who will hold it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Make a key for the tenant of --tenant. It is shown this once: the database keeps only its digest."""
-    with globals_of(context).opened() as memory:
-        issued = memory.create_key(text(name, "The name of the key"))
+@keys.command("create")
+@click.argument("name", type=TEXT, metavar="NAME", help="Name of the key's holder.")
+@json_option
+@pass_globals
+def create(given: GlobalOptions, name: str, as_json: bool) -> None:
+    """Create a key for the tenant of --tenant. It is shown only once: the database stores only its digest."""
+    with given.opened() as memory:
+        issued = memory.create_key(name)
         if as_json:
-            output().out(to_text({**plain(issued.key), "secret": issued.secret}))
+            print_json({**plain(issued.key), "secret": issued.secret})
         else:
-            output().out(issued.secret)
-        notes().print(f"Key {issued.key.id} of tenant {memory.tenant}. Keep it: it is not shown again.")
+            click.echo(issued.secret)
+        notes().print(f"Key {issued.key.id} of tenant {memory.tenant}. Store it: it is not shown again.")
 
 
-@key_commands.add("list")
-def list_(context: Context, as_json: AsJson = False) -> None:
-    """The keys of this tenant, newest first: when each was made, last used, revoked."""
-    with globals_of(context).opened() as memory:
-        keys = memory.api_keys()
+@keys.command("list")
+@json_option
+@pass_globals
+def list_(given: GlobalOptions, as_json: bool) -> None:
+    """List the keys of this tenant, newest first: when each was created, last used, revoked."""
+    with given.opened() as memory:
+        found = memory.api_keys()
     if as_json:
-        output().out(to_text(keys))
-    elif keys:
-        output().show(_table(keys))
+        print_json(found)
+    elif found:
+        output().print(_table(found))
     else:
-        output().print("There is no key yet; `pgrecall key create NAME` makes one.")
+        output().print("There is no key yet; `pgrecall keys create NAME` makes one.")
 
 
-@key_commands.add("revoke")
-def revoke(context: Context, key: Annotated[int, Argument(metavar="ID", help="As in `key list`.")]) -> None:
-    """Make a key useless, from this moment on and for good."""
-    with globals_of(context).opened() as memory:
+@keys.command("revoke")
+@click.argument("key", type=int, metavar="ID", help="Id of the key, as in `pgrecall keys list`.")
+@pass_globals
+def revoke(given: GlobalOptions, key: int) -> None:
+    """Revoke a key, now and for good."""
+    with given.opened() as memory:
         changed = memory.revoke_key(key)
     output().print("Revoked." if changed else "It was revoked before.")
 
 
-def _table(keys: Sequence[ApiKey]) -> Table:
-    shown = Table("id", "name", "made", "last used", "state", right=("id",))
-    for key in keys:
-        revoked = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
+def _table(found: Sequence[ApiKey]) -> Table:
+    rows = table("id", "name", "created", "last used", "state", right=("id",))
+    for key in found:
+        state = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
         last = _minute(key.last_used_at) if key.last_used_at else "never"
-        shown.add_row(str(key.id), key.name, _minute(key.created_at), last, revoked)
-    return shown
+        rows.add_row(str(key.id), key.name, _minute(key.created_at), last, state)
+    return rows
 
 
 def _minute(moment: datetime) -> str:

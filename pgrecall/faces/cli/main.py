@@ -1,162 +1,145 @@
 """The command ``pgrecall``.
 
-Exit codes: 0 found or done, 1 nothing found, 2 bad input, 3 no usable database, 130 stopped by Ctrl-C.
-What was asked for goes to standard output, everything else to standard error.
+Exit codes: 0 found or done, 1 nothing found or failed, 2 bad input, 3 no usable database, 130 stopped by
+Ctrl-C, 141 the reader of the output went away. Results go to standard output, everything else to standard
+error.
 """
 
 from __future__ import annotations
 
-import gc
 import logging
+import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import click
+from click.exceptions import Exit, NoArgsIsHelpError
 
 from pgrecall import __version__
-from pgrecall.errors import RecallError
-from pgrecall.faces.cli.base import INTERRUPTED, Globals, complain, notes, output
-from pgrecall.faces.cli.command_line import CommandGroup, Context, Exit, Option, command_of, instead
+from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.faces.cli import completion
+from pgrecall.faces.cli.console import notes
+from pgrecall.faces.cli.invocation import BROKEN_PIPE, INTERRUPTED, CommandGroup, GlobalOptions, fail
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "init": ("database", "init"),
-    "import": ("import_", "import_"),
-    "export": ("export", "export"),
-    "search": ("search", "search"),
-    "context": ("context", "context"),
-    "show": ("memories", "show"),
-    "access": ("memories", "access"),
-    "link": ("memories", "link"),
-    "supersede": ("memories", "supersede"),
-    "forget": ("memories", "forget"),
-    "feedback": ("feedback", "feedback_commands"),
-    "pin": ("settings", "pin"),
-    "status": ("database", "status"),
-    "doctor": ("doctor", "doctor"),
-    "verify": ("verify", "verify"),
-    "layers": ("layers", "layer_commands"),
-    "setting": ("settings", "setting_commands"),
-    "calibrate": ("calibrate", "calibrate"),
-    "language": ("settings", "language"),
-    "prune": ("prune", "prune_commands"),
-    "plot": ("plot", "plot_commands"),
-    "worker": ("jobs", "worker"),
-    "job": ("jobs", "job_commands"),
-    "model": ("models", "model_commands"),
-    "mcp": ("mcp", "mcp"),
-    "tools": ("mcp", "tools"),
-    "serve": ("serve", "serve"),
-    "key": ("keys", "key_commands"),
-    "role": ("roles", "role_commands"),
-    "postgres": ("database", "postgres"),
-    "upgrade": ("database", "upgrade"),
+COMMANDS: Mapping[str, str] = {
+    "init": "database:init",
+    "import": "import_:import_",
+    "export": "export:export",
+    "search": "search:search",
+    "context": "context:context",
+    "show": "memories:show",
+    "access": "memories:access",
+    "link": "memories:link",
+    "supersede": "memories:supersede",
+    "forget": "memories:forget",
+    "feedback": "feedback:feedback",
+    "pin": "memories:pin",
+    "status": "database:status",
+    "doctor": "doctor:doctor",
+    "verify": "doctor:verify",
+    "layers": "layers:layers",
+    "settings": "settings:settings",
+    "calibration": "calibration:calibration",
+    "language": "settings:language",
+    "prune": "prune:prune",
+    "charts": "charts:charts",
+    "worker": "worker:worker",
+    "jobs": "jobs:jobs",
+    "models": "models:models",
+    "mcp": "mcp:mcp",
+    "tools": "mcp:tools",
+    "serve": "serve:serve",
+    "keys": "keys:keys",
+    "roles": "roles:roles",
+    "postgres": "database:postgres",
+    "upgrade": "database:upgrade",
 }
-"""Where each command is, in the order one meets them: a module of this package and a name in it."""
-
-COLLECTED_AFTER = 50_000
-"""How many more objects there are before Python looks for garbage: by its own 700 it looks a hundred times
-while a search is imported, and finds none."""
+"""Where each command is, as ``module:name`` in this package, in the order of the help."""
 
 
-class _Commands(CommandGroup):
-    """Imports the module of a command once it is asked for: a search needs only its own.
+class LazyGroup(CommandGroup):
+    """Imports the module of a command when it is called, and turns errors into a sentence and an exit code.
 
-    Our errors become a sentence and an exit code; anything else keeps its traceback.
+    Errors that are not ours keep their traceback.
     """
 
-    def get_command(self, ctx: Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.commands and cmd_name in COMMANDS:
-            module, member = COMMANDS[cmd_name]
-            found = getattr(import_module(f"pgrecall.faces.cli.{module}"), member)
-            made = found if isinstance(found, CommandGroup) else command_of(found, cmd_name)
-            self.add_command(made, cmd_name)
-        return super().get_command(ctx, cmd_name)
-
-    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        with _errors_told():
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        found: click.Command = getattr(import_module(f"pgrecall.faces.cli.{module}"), name)
+        return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with _errors_reported():
             return super().parse_args(ctx, args)
 
-    def invoke(self, ctx: Context) -> Any:
-        with _errors_told():
+    def invoke(self, ctx: click.Context) -> Any:
+        with _errors_reported():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def _errors_reported() -> Iterator[None]:
     try:
         yield
     except RecallError as error:
-        raise Exit(complain(error)) from None
+        raise fail(error) from None
+    except NoArgsIsHelpError:  # not an error of its own: click prints the help
+        raise
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "pgrecall"
+        sentence = error.format_message().rstrip(".")
+        raise fail(InvalidInput(f"{sentence}.", hint=f"`{command} --help` lists the options.")) from None
     except KeyboardInterrupt:
         notes().print("stopped")
         raise Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        for stream in (sys.stdout, sys.stderr):  # or Python would try to flush them again at its end
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise Exit(BROKEN_PIPE) from None
 
 
-app = _Commands(
-    "Agent memory in your own Postgres, ranked by what matters now.",
-    name="pgrecall",
+@click.command(
+    "pgrecall",
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog="Exit codes: 0 found or done, 1 nothing found, 2 bad input, 3 no usable database.",
 )
-
-
-@app.alone
-def _global_options(
-    context: Context,
-    database_url: Annotated[
-        str | None,
-        Option(help="Postgres to use [PGRECALL_DATABASE_URL]; without it an embedded one is started."),
-    ] = None,
-    tenant: Annotated[str | None, Option(help="Whose memories these are [PGRECALL_TENANT].")] = None,
-    data_dir: Annotated[
-        Path | None, Option(help="Where the embedded Postgres keeps its data [PGRECALL_DATA_DIR].")
-    ] = None,
-    verbose: Annotated[
-        bool, Option("--verbose", "-v", help="Say whose models are used: a running service's, or its own.")
-    ] = False,
+@click.option(
+    "--database-url", help="Postgres to use [PGRECALL_DATABASE_URL]; by default an embedded one is started."
+)
+@click.option("--tenant", help="Tenant that owns the memories [PGRECALL_TENANT].")
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="Data directory of the embedded Postgres [PGRECALL_DATA_DIR].",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Report which models were used: borrowed or loaded.")
+@click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version.")
+@completion.install_option
+@completion.show_option
+@click.pass_context
+def app(
+    context: click.Context, database_url: str | None, tenant: str | None, data_dir: Path | None, verbose: bool
 ) -> None:
-    context.obj = Globals(database_url, tenant, data_dir, verbose)
-
-
-def _print_version() -> None:
-    output().print(f"pgrecall {__version__}")
-
-
-def _install_completion() -> None:
-    from pgrecall.faces.cli.completion import install
-
-    shell, file = install(app)
-    output().print(f"The completion of {shell} is in {file}; it works in the next terminal.", soft_wrap=True)
-
-
-def _show_completion() -> None:
-    from pgrecall.faces.cli.completion import script
-
-    output().out(script(app), end="")
-
-
-app.params += [
-    instead("--version", "Print the version.", _print_version),
-    instead("--install-completion", "Install completion for the current shell.", _install_completion),
-    instead("--show-completion", "Show completion for the current shell, to copy it.", _show_completion),
-]
+    """Agent memory in your own Postgres, ranked by what matters now."""
+    context.obj = GlobalOptions(database_url, tenant, data_dir, verbose)
 
 
 def main() -> None:
     """The entry point of the installed command."""
-    gc.set_threshold(COLLECTED_AFTER)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without our signs still shows the rest
-    # Ctrl-C gives a connection back in the middle of a statement, and the pool closes it: no news to anyone.
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character still shows the rest
+    # Ctrl-C returns a connection in the middle of a statement and the pool closes it: not worth a warning.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
-    try:
-        app(prog_name="pgrecall")
-    finally:
-        gc.freeze()  # all there is goes with the process: to search it for garbage took a fifth of a search
+    app(prog_name="pgrecall")

@@ -9,13 +9,20 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
+
+import click
 
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli.base import AllowSuperuser, Globals, announce, globals_of, is_fresh, notes, output
-from pgrecall.faces.cli.command_line import Context, Option
-from pgrecall.faces.cli.json_output import to_text
+from pgrecall.faces.cli.console import notes, print_json
+from pgrecall.faces.cli.invocation import (
+    GlobalOptions,
+    announce,
+    is_fresh,
+    pass_globals,
+    require_unprivileged,
+)
+from pgrecall.faces.cli.options import allow_superuser_option
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory
@@ -23,33 +30,31 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-class ToolFormat(StrEnum):
-    """Who shall read the schemas of the tools."""
-
-    openai = "openai"
-    mcp = "mcp"
-
-
-def mcp(
-    context: Context,
-    http: Annotated[
-        bool, Option("--http", help="Serve streamable HTTP at /mcp, not standard input and output.")
-    ] = False,
-    host: Annotated[str, Option(help="With --http: an address of this machine.")] = "127.0.0.1",
-    port: Annotated[int, Option(low=0, high=65535, help="With --http: the port; 0: any free one.")] = 8765,
-    allow_superuser: AllowSuperuser = False,
-) -> None:
+@click.command("mcp")
+@click.option(
+    "--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of standard input and output."
+)
+@click.option("--host", default="127.0.0.1", help="With --http: address of this machine to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    metavar="PORT",
+    help="With --http: port; 0 takes a free one.",
+)
+@allow_superuser_option
+@pass_globals
+def mcp(given: GlobalOptions, http: bool, host: str, port: int, allow_superuser: bool) -> None:
     """Serve the memory to an agent over MCP, the Model Context Protocol.
 
-    Editors start it themselves and speak over its standard input and output. With --http it is one server
-    for several agents on this machine; for others there is `pgrecall serve`, which asks for keys.
+    Editors start it themselves and talk to it over standard input and output. With --http, one server serves
+    several agents on this machine; `pgrecall serve` serves other machines and requires keys.
     """
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtra("mcp", "mcp")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    given = globals_of(context)
     if http:
-        _require_unprivileged(given, allowed=allow_superuser)
+        _check_role(given, allowed=allow_superuser)
         _serve_http(given, host, port)
     else:
         from pgrecall.faces.mcp.stdio import serve_stdio
@@ -57,23 +62,27 @@ def mcp(
         asyncio.run(serve_stdio(lambda: _open_unprivileged(given, allowed=allow_superuser)))
 
 
-def tools(
-    form: Annotated[
-        ToolFormat, Option("--format", help="openai: for the API's `tools`; mcp: as `tools/list` says.")
-    ] = ToolFormat.openai,
-) -> None:
-    """Print the tools' JSON Schemas, for agents that call functions without MCP."""
-    from pgrecall.tools.formats import mcp_tools, openai_tools
+@click.command("tools")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("openai", "mcp")),
+    default="openai",
+    help="Schemas as OpenAI's API takes `tools`, or as MCP lists them.",
+)
+def tools(form: str) -> None:
+    """Print the JSON Schemas of the tools, for agents that call functions without MCP."""
+    from pgrecall.tools.catalogue import mcp_tools, openai_tools
 
-    output().out(to_text(openai_tools() if form is ToolFormat.openai else mcp_tools()))
+    print_json(openai_tools() if form == "openai" else mcp_tools())
 
 
-def _serve_http(given: Globals, host: str, port: int) -> None:
+def _serve_http(given: GlobalOptions, host: str, port: int) -> None:
     from pgrecall.faces.mcp.http import PATH, serve_local
 
     if host not in LOOPBACK:
         raise InvalidInput(
-            f"--host {host}: it asks for no keys, so it serves this machine only.",
+            f"--host {host}: without keys, MCP is served to this machine only.",
             hint="`pgrecall serve` has keys and serves MCP at /mcp too.",
         )
     listening = _listening(host, port)
@@ -102,29 +111,25 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _require_unprivileged(given: Globals, *, allowed: bool) -> None:
-    """Before anything listens; clients of an embedded server are never its superuser."""
-    from pgrecall.faces.privileges import say_who_serves
-
+def _check_role(given: GlobalOptions, *, allowed: bool) -> None:
+    """Checks the role before anything listens; clients of an embedded server are never its superuser."""
     settings = given.settings()
     if settings.database_url:
         with given.opened() as memory:
-            say_who_serves(memory.caller(), allowed=allowed or settings.allow_superuser)
+            require_unprivileged(memory.caller(), allowed=allowed or settings.allow_superuser)
 
 
-async def _open_unprivileged(given: Globals, *, allowed: bool) -> AsyncMemory:
-    from pgrecall.faces.privileges import say_who_serves
-
+async def _open_unprivileged(given: GlobalOptions, *, allowed: bool) -> AsyncMemory:
     memory = await _open(given)
     try:
-        say_who_serves(await memory.caller(), allowed=allowed or memory.settings.allow_superuser)
+        require_unprivileged(await memory.caller(), allowed=allowed or memory.settings.allow_superuser)
     except BaseException:
         await memory.close()
         raise
     return memory
 
 
-async def _open(given: Globals) -> AsyncMemory:
+async def _open(given: GlobalOptions) -> AsyncMemory:
     from pgrecall.client import AsyncMemory
 
     settings = given.settings()

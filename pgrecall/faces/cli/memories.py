@@ -1,138 +1,153 @@
-"""Commands about single memories: show, access, link, supersede, forget."""
+"""Commands about single memories: show, access, link, supersede, pin, forget."""
 
 from __future__ import annotations
 
+import sys
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import get_args
+
+import click
+from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.base import (
-    BAD_INPUT,
-    DONE,
-    NOTHING_FOUND,
-    AsJson,
-    Now,
-    Reference,
-    globals_of,
-    notes,
-    output,
+from pgrecall.faces.cli.console import notes, output, print_json
+from pgrecall.faces.cli.invocation import BAD_INPUT, DONE, NOTHING_FOUND, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import (
+    MOMENT,
+    REFERENCE,
+    REFERENCE_HELP,
+    TEXT,
+    json_option,
+    now_option,
+    reference_argument,
 )
-from pgrecall.faces.cli.command_line import Argument, Context, Exit, Option, confirm
-from pgrecall.faces.cli.json_output import to_text
 from pgrecall.faces.cli.rendering.memory import show_memory
-from pgrecall.faces.cli.values import parse_moment, parse_reference, text
 from pgrecall.models.access import AccessKind
 
-_KINDS: tuple[AccessKind, ...] = get_args(AccessKind)
 
-
-def show(
-    context: Context,
-    memory: Reference,
-    as_json: AsJson = False,
-    now: Now = None,
-) -> None:
-    """Show one memory whole: its text, its vitality with every term, its links."""
-    reference, moment = parse_reference(memory), parse_moment(now, "--now")
-    with globals_of(context).opened() as client:
-        found = client.get(reference, now=moment)
+@click.command("show")
+@reference_argument
+@json_option
+@now_option
+@pass_globals
+def show(given: GlobalOptions, memory: int | str, as_json: bool, now: datetime | None) -> None:
+    """Show a memory: its text, the terms of its vitality, its links."""
+    with given.opened() as client:
+        found = client.get(memory, now=now)
     if as_json:
-        output().out(to_text(found))
+        print_json(found)
     else:
         show_memory(output(), found)
 
 
+@click.command("access")
+@click.argument("memory", type=REFERENCE, metavar="[ID_OR_KEY]", required=False, help=REFERENCE_HELP)
+@click.option("--kind", type=click.Choice(get_args(AccessKind)), default="used", help="Kind of access.")
+@click.option("--at", type=MOMENT, help="Time of the access (ISO 8601); by default now.")
+@click.option("--session", type=TEXT, metavar="ID", help="Session of the access.")
+@click.option(
+    "--from",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Load a history of accesses from JSON Lines instead.",
+)
+@now_option
+@pass_globals
 def access(
-    context: Context,
-    memory: Annotated[
-        str | None, Argument(metavar="ID_OR_KEY", help="Digits are an id; key:42 is a key.")
-    ] = None,
-    kind: Annotated[str, Option(help="write, read, reference, used or retrieval.")] = "used",
-    at: Annotated[str | None, Option(help="When it was used (ISO 8601, UTC); without it now.")] = None,
-    session: Annotated[str | None, Option(help="The session it was used in.")] = None,
-    history: Annotated[
-        Path | None, Option("--from", metavar="FILE", help="Load a history from JSON Lines instead.")
-    ] = None,
-    now: Now = None,
+    given: GlobalOptions,
+    memory: int | str | None,
+    kind: AccessKind,
+    at: datetime | None,
+    session: str | None,
+    file: Path | None,
+    now: datetime | None,
 ) -> None:
-    """Record that a memory was used, which makes it livelier; or load a whole history of uses.
+    """Record an access to a memory, which raises its vitality; or load a history of accesses.
 
-    A history may be loaded twice: a use with a time counts once.
+    A history may be loaded twice: an access with a time counts once.
     """
-    moment = parse_moment(now, "--now")
-    if (memory is None) == (history is None):
+    if (memory is None) == (file is None):
         raise InvalidInput("Name either a memory or, with --from, a file.")
-    if history is not None:
-        from pgrecall.faces.cli.access_import import load_accesses, show_loaded
-
-        with globals_of(context).opened() as client:
-            loaded = load_accesses(client, history, now=moment)
-        show_loaded(output(), loaded)
-        raise Exit(BAD_INPUT if loaded.problems and not (loaded.new or loaded.known) else DONE)
+    if file is not None:
+        _load_history(given, file, now)
     assert memory is not None
-    reference, happened = parse_reference(memory), parse_moment(at, "--at")
-    session_id = text(session, "--session") if session is not None else None
-    with globals_of(context).opened() as client:
-        client.record_access(reference, _access_kind(kind), at=happened, session_id=session_id, now=moment)
-        found = client.get(reference, now=moment)
-    state = found.vitality
-    output().print(
-        f"Recorded. {state.accesses:,} accesses by now, vitality {state.vitality:.2f}, {state.zone}.",
-        soft_wrap=True,
-    )
+    with given.opened() as client:
+        client.record_access(memory, kind, at=at, session_id=session, now=now)
+        state = client.get(memory, now=now).vitality
+    output().print(f"Recorded. {state.accesses:,} accesses, vitality {state.vitality:.2f}, {state.zone}.")
 
 
-def link(
-    context: Context,
-    source: Annotated[str, Argument(metavar="SRC", help="Where the link begins: an id or key.")],
-    target: Annotated[str, Argument(metavar="DST", help="Where it leads: an id or key.")],
-    relation: Annotated[str, Option(help="links_to, supports, contradicts and so on.")] = "links_to",
-) -> None:
+def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> None:
+    from pgrecall.faces.cli.import_ import load_accesses
+    from pgrecall.faces.cli.rendering.memory import show_problems
+
+    with given.opened() as client:
+        loaded = load_accesses(client, file, now=now)
+    known = f", {loaded.known:,} counted before" if loaded.known else ""
+    output().print(f"{loaded.new:,} accesses recorded{known}.")
+    show_problems(output(), loaded.problems)
+    raise Exit(BAD_INPUT if loaded.problems and not (loaded.new or loaded.known) else DONE)
+
+
+@click.command("link")
+@click.argument("source", type=REFERENCE, metavar="SOURCE", help="Memory that links: an id or key.")
+@click.argument("target", type=REFERENCE, metavar="TARGET", help="Memory it links to: an id or key.")
+@click.option(
+    "--relation", type=TEXT, default="links_to", help="Relation: links_to, supports, contradicts and so on."
+)
+@pass_globals
+def link(given: GlobalOptions, source: int | str, target: int | str, relation: str) -> None:
     """Link two memories."""
-    begin, end = parse_reference(source), parse_reference(target)
-    with globals_of(context).opened() as client:
-        new = client.link(begin, end, text(relation, "--relation"))
+    with given.opened() as client:
+        new = client.link(source, target, relation)
     output().print("Linked." if new else "They are linked already.")
 
 
-def supersede(
-    context: Context,
-    old: Annotated[str, Argument(metavar="OLD", help="What is no longer so: an id or key.")],
-    new: Annotated[str, Argument(metavar="NEW", help="What replaces it: an id or key.")],
-) -> None:
-    """Say that one memory replaces another, which default search then leaves out."""
-    earlier, later = parse_reference(old), parse_reference(new)
-    with globals_of(context).opened() as client:
-        news = client.supersede(earlier, later)
-    output().print("Superseded." if news else "That was known already.")
+@click.command("supersede")
+@click.argument("old", type=REFERENCE, metavar="OLD", help="Memory that no longer holds: an id or key.")
+@click.argument("new", type=REFERENCE, metavar="NEW", help="Memory that replaces it: an id or key.")
+@pass_globals
+def supersede(given: GlobalOptions, old: int | str, new: int | str) -> None:
+    """Supersede a memory by a newer one; default search then leaves the old one out."""
+    with given.opened() as client:
+        changed = client.supersede(old, new)
+    output().print("Superseded." if changed else "It is superseded already.")
 
 
-def forget(
-    context: Context,
-    memory: Reference,
-    hard: Annotated[bool, Option("--hard", help="Delete it for good.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before deleting.")] = False,
-) -> None:
-    """Archive a memory, or with --hard delete it and everything about it."""
-    reference = parse_reference(memory)
-    with globals_of(context).opened() as client:
+@click.command("pin")
+@reference_argument
+@click.option("--undo", is_flag=True, help="Remove the pin.")
+@pass_globals
+def pin(given: GlobalOptions, memory: int | str, undo: bool) -> None:
+    """Pin a memory: it stays out of every prune plan, whatever its vitality."""
+    with given.opened() as client:
+        changed = client.pin(memory, not undo)
+    if changed:
+        output().print("Unpinned." if undo else "Pinned.")
+    else:
+        output().print("It is not pinned." if undo else "It is pinned already.")
+
+
+@click.command("forget")
+@reference_argument
+@click.option("--hard", is_flag=True, help="Delete the memory for good, with everything about it.")
+@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+@pass_globals
+def forget(given: GlobalOptions, memory: int | str, hard: bool, yes: bool) -> None:
+    """Archive a memory, or delete it with --hard."""
+    with given.opened() as client:
         if hard and not yes:
-            found = client.get(reference)
+            found = client.get(memory)
             _confirm(found.key or found.title or str(found.id))
-        changed = client.forget(reference, hard=hard)
+        changed = client.forget(memory, hard=hard)
     if not changed:
-        notes().print("It was archived already.")
+        notes().print("It is archived already.")
         raise Exit(NOTHING_FOUND)
     output().print("Deleted." if hard else "Archived.")
 
 
 def _confirm(name: str) -> None:
-    if not (notes().interactive and confirm(f"Delete {name!r} for good?", err=True)):
+    if not (sys.stderr.isatty() and click.confirm(f"Delete {name!r} for good?", err=True)):
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
-
-
-def _access_kind(given: str) -> AccessKind:
-    for kind in _KINDS:
-        if given == kind:
-            return kind
-    raise InvalidInput(f"There is no kind of access {given!r}.", hint=f"Use one of {', '.join(_KINDS)}.")

@@ -1,4 +1,4 @@
-"""Whose models a command uses: those of a running service that are the same, else its own."""
+"""The models a command borrows from a running service that has the same ones."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from typing import TYPE_CHECKING
 
 from pgrecall import __version__
 from pgrecall.errors import InvalidInput
-from pgrecall.search.lending.matching import (
-    Offer,
+from pgrecall.search.lending.service_client import (
+    ModelOffer,
+    ModelService,
+    ModelServiceError,
     embedder_identity,
-    fits_embedder,
-    fits_reranker,
-    offer_of,
+    offers_same_embedder,
+    offers_same_reranker,
+    read_offer,
     reranker_identity,
 )
-from pgrecall.search.lending.service_client import Lender, NotLent
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.search.embed.embedder import Embedder
-    from pgrecall.search.lending.borrowed_models import Tell
+    from pgrecall.search.lending.service_models import Report
     from pgrecall.search.rerank.reranker import Reranker
 
 OFF = "off"
 
-FOUND_PATIENCE = 0.5
-"""Seconds for a service that was found to tell of its models: one that is busier is no help."""
+FOUND_TIMEOUT = 0.5
+"""Seconds for a service that was found to describe its models: a busier one is no help."""
 
-NAMED_PATIENCE = 3.0
+NAMED_TIMEOUT = 3.0
 
 
 @dataclass(slots=True)
 class Lent:
-    """The models that are borrowed; None where the command makes its own.
+    """The models that are borrowed; None where the command loads its own.
 
-    ``said`` has a sentence for each thing somebody who asks to know would be told.
+    ``said`` has the sentences that are printed with ``--verbose``.
     """
 
     embedder: Embedder | None = None
@@ -45,12 +46,15 @@ class Lent:
     said: list[str] = field(default_factory=list)
 
 
-def borrowed_models(settings: Settings, warn: Tell) -> Lent:
-    """What can be borrowed as these settings stand. ``warn`` hears what went wrong with a service that the
-    settings name; of one that was only found nothing is said unless somebody asks.
+def borrowed_models(settings: Settings, warn: Report) -> Lent:
+    """Borrows models that these settings ask for.
+
+    Args:
+        settings: the command's settings; they may name a service.
+        warn: called with a sentence about each failure of a service that the settings name.
 
     Raises:
-        InvalidInput: the setting is no address.
+        InvalidInput: the setting is not an address.
     """
     lent = Lent()
     if settings.server == OFF or not (embedder_identity(settings) or reranker_identity(settings)):
@@ -64,9 +68,9 @@ def borrowed_models(settings: Settings, warn: Tell) -> Lent:
 
     for lender in _lenders(settings):
         try:
-            offer = offer_of(lender, NAMED_PATIENCE if named else FOUND_PATIENCE)
+            offer = read_offer(lender, NAMED_TIMEOUT if named else FOUND_TIMEOUT)
             _require_usable(offer)
-        except NotLent as error:
+        except ModelServiceError as error:
             tell(f"The service at {lender.shown} {error}; models are loaded here instead.")
             continue
         _borrow(settings, lender, offer, lent, tell)
@@ -76,34 +80,34 @@ def borrowed_models(settings: Settings, warn: Tell) -> Lent:
     return lent
 
 
-def _borrow(settings: Settings, lender: Lender, offer: Offer, lent: Lent, tell: Tell) -> None:
-    from pgrecall.search.lending.borrowed_models import BorrowedEmbedder, BorrowedReranker
+def _borrow(settings: Settings, lender: ModelService, offer: ModelOffer, lent: Lent, tell: Report) -> None:
+    from pgrecall.search.lending.service_models import ServiceEmbedder, ServiceReranker
 
-    if offer.embedder is not None and fits_embedder(settings, offer):
-        lent.embedder = BorrowedEmbedder(lender, offer.embedder, settings, tell)
+    if offer.embedder is not None and offers_same_embedder(settings, offer):
+        lent.embedder = ServiceEmbedder(lender, offer.embedder, settings, tell)
         lent.said.append(f"The embedder {lent.embedder.name} is that of the service at {lender.shown}.")
-    if offer.reranker is not None and fits_reranker(settings, offer):
-        lent.reranker = BorrowedReranker(lender, offer.reranker, settings, tell)
+    if offer.reranker is not None and offers_same_reranker(settings, offer):
+        lent.reranker = ServiceReranker(lender, offer.reranker, settings, tell)
         lent.said.append(f"The reranker {lent.reranker.name} is that of the service at {lender.shown}.")
 
 
-def _require_usable(offer: Offer) -> None:
+def _require_usable(offer: ModelOffer) -> None:
     if offer.version != __version__:
-        raise NotLent(f"is pgrecall {offer.version}, this is {__version__}")
+        raise ModelServiceError(f"is pgrecall {offer.version}, this is {__version__}")
     if offer.ready is not True:
-        raise NotLent("is still loading its models")
+        raise ModelServiceError("is still loading its models")
 
 
-def _lenders(settings: Settings) -> Iterator[Lender]:
+def _lenders(settings: Settings) -> Iterator[ModelService]:
     if settings.server:
         key = settings.server_key.get_secret_value().strip() if settings.server_key else None
-        yield Lender(settings.server.strip(), key or None)
+        yield ModelService(settings.server.strip(), key or None)
         return
-    from pgrecall.faces.service_announcement import announcements
+    from pgrecall.faces.cli.service_announcement import announcements
 
     mine = embedder_identity(settings), reranker_identity(settings)
     for found in announcements(settings.data_dir):
         same = any(one is not None and one in (found.embedder, found.reranker) for one in mine)
         if found.version == __version__ and same:
-            with suppress(InvalidInput):  # no address: nothing that a service of ours has written
-                yield Lender(found.url, found.token)
+            with suppress(InvalidInput):  # not an address, so not written by our service
+                yield ModelService(found.url, found.token)

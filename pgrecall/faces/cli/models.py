@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from pgrecall.faces.cli.base import notes, output
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Option
+import click
+
+from pgrecall.faces.cli.console import notes, output
+from pgrecall.faces.cli.invocation import CommandGroup
 
 MEGABYTE = 1_000_000
 
-model_commands = CommandGroup("Models: making a reranker smaller and faster.")
+
+@click.group("models", cls=CommandGroup)
+def models() -> None:
+    """Prepare models."""
 
 
-@model_commands.add("export-onnx")
-def export_onnx(
-    folder: Annotated[Path, Argument(help="A cross-encoder as sentence-transformers saves it.")],
-    out: Annotated[Path, Argument(help="The folder to write: new, or empty.")],
-    exact: Annotated[
-        bool, Option("--exact", help="Keep full precision: the same scores, four times the size.")
-    ] = False,
-) -> None:
-    """Write a cross-encoder for ONNX Runtime, in 8-bit integers: on a CPU it reads pairs faster.
+@models.command("export-onnx")
+@click.argument(
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Cross-encoder of sentence-transformers.",
+)
+@click.argument("out", type=click.Path(path_type=Path), metavar="OUT", help="Folder to write: new, or empty.")
+@click.option("--exact", is_flag=True, help="Keep full precision: the same scores, four times the size.")
+def export_onnx(folder: Path, out: Path, exact: bool) -> None:
+    """Convert a cross-encoder to ONNX with 8-bit integers, which is faster on a CPU.
 
-    Scores move a little by it, so compare a few real questions before and after, or give --exact.
+    Scores change a little, so compare a few real queries before and after, or use --exact.
     """
     from pgrecall.search.rerank.onnx_export import export_onnx as export
 
     notes().print("Exporting takes a minute or so.")
     done = export(folder, out, exact=exact)
     output().print(
-        f"Wrote {done.folder}: {done.bytes_after / MEGABYTE:.0f} MB in place of "
-        f"{done.bytes_before / MEGABYTE:.0f}; a sample's logit moved by {done.moved:.2f} at most.",
-        soft_wrap=True,
+        f"Wrote {done.folder}: {done.bytes_after / MEGABYTE:.0f} MB instead of "
+        f"{done.bytes_before / MEGABYTE:.0f}; the logits of samples moved by {done.moved:.2f} at most."
     )
-    notes().print(f"Use it: PGRECALL_RERANKER=onnx PGRECALL_RERANKER_MODEL={done.folder}")
+    notes().print(f"To use it: PGRECALL_RERANKER=onnx PGRECALL_RERANKER_MODEL={done.folder}")

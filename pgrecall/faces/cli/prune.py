@@ -2,110 +2,127 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
+
+import click
+from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.base import DONE, NOTHING_FOUND, AsJson, Now, globals_of, notes, output
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Exit, Option
-from pgrecall.faces.cli.json_output import plain, to_text
+from pgrecall.faces.cli.console import notes, output, plain, print_json
+from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
 from pgrecall.faces.cli.rendering.prune import show_outcome, show_plan, show_plans, show_undone
-from pgrecall.faces.cli.values import parse_moment, texts
 from pgrecall.models.prune import PrunePlan
 
-LARGEST_N = 1000
-
-prune_commands = CommandGroup(
-    "Forgetting by plan: what is no longer used leaves default search, and can come back.",
+plan_argument = click.argument(
+    "number", type=int, metavar="ID", help="Id of the plan, as in `pgrecall prune list`."
+)
+html_option = click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write the report as one HTML file."
 )
 
-PlanId = Annotated[int, Argument(metavar="ID", help="The plan; `pgrecall prune list` has their ids.")]
-Html = Annotated[
-    Path | None, Option("--html", metavar="FILE", help="Also write the report as one HTML file.")
-]
+
+@click.group("prune", cls=CommandGroup)
+def prune() -> None:
+    """Archive memories that are no longer used, by a plan that you review, apply and can undo."""
 
 
-@prune_commands.add("plan")
+@prune.command("plan")
+@click.option("--max-count", type=int, help="Maximum number of memories; by default prune.max_count, 1000.")
+@click.option(
+    "--max-share", type=float, help="Maximum share of live memories, 0 to 1; by default prune.max_share, 0.1."
+)
+@click.option(
+    "--grace-days",
+    type=float,
+    help="Keep memories stored or accessed within so many days; by default prune.grace_days, 30.",
+)
+@click.option(
+    "--layer", "layers", type=TEXT, multiple=True, help="Only memories of this layer; may be repeated."
+)
+@json_option
+@html_option
+@now_option
+@pass_globals
 def plan(
-    context: Context,
-    max_count: Annotated[
-        int | None, Option(help="So many memories at most; else setting prune.max_count, 1000.")
-    ] = None,
-    max_share: Annotated[
-        float | None,
-        Option(help="This share of the live ones at most, 0 to 1; else prune.max_share, 0.1."),
-    ] = None,
-    grace_days: Annotated[
-        float | None,
-        Option(help="Nothing stored or used within so many days; else prune.grace_days, 30."),
-    ] = None,
-    layer: Annotated[list[str] | None, Option(help="Only memories of this layer; may be repeated.")] = None,
-    as_json: AsJson = False,
-    html: Html = None,
-    now: Now = None,
+    given: GlobalOptions,
+    max_count: int | None,
+    max_share: float | None,
+    grace_days: float | None,
+    layers: tuple[str, ...],
+    as_json: bool,
+    html: Path | None,
+    now: datetime | None,
 ) -> None:
-    """Make a plan of what could be archived, as a dry run. Exit code 1 when there is nothing."""
-    moment = parse_moment(now, "--now")
-    layers = texts(layer, "--layer")
-    with globals_of(context).opened() as memory:
+    """Plan which memories to archive; nothing is archived yet. Exit code 1 when there are none."""
+    with given.opened() as memory:
         made = memory.plan_prune(
-            max_count=max_count, max_share=max_share, grace_days=grace_days, layers=layers, now=moment
+            max_count=max_count, max_share=max_share, grace_days=grace_days, layers=layers or None, now=now
         )
     _report(made, as_json, html)
     raise Exit(DONE if made.items else NOTHING_FOUND)
 
 
-@prune_commands.add("show")
-def show(context: Context, number: PlanId, as_json: AsJson = False, html: Html = None) -> None:
-    """Show a plan: what it would archive and why, what it keeps back, and what became of it."""
-    with globals_of(context).opened() as memory:
+@prune.command("show")
+@plan_argument
+@json_option
+@html_option
+@pass_globals
+def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) -> None:
+    """Show a plan: what it archives and why, what it keeps back, and its state."""
+    with given.opened() as memory:
         found = memory.prune_plan(number)
     _report(found, as_json, html)
 
 
-@prune_commands.add("apply")
-def apply(context: Context, number: PlanId, as_json: AsJson = False, now: Now = None) -> None:
-    """Archive what a plan is for, but for what was used, linked or pinned since.
+@prune.command("apply")
+@plan_argument
+@json_option
+@now_option
+@pass_globals
+def apply(given: GlobalOptions, number: int, as_json: bool, now: datetime | None) -> None:
+    """Archive the memories of a plan, except those accessed, linked or pinned since.
 
     Exit code 1 when nothing was archived.
     """
-    moment = parse_moment(now, "--now")
-    with globals_of(context).opened() as memory:
-        outcome = memory.apply_prune(number, now=moment)
+    with given.opened() as memory:
+        outcome = memory.apply_prune(number, now=now)
         applied = memory.prune_plan(number)
     if as_json:
-        output().out(to_text(outcome))
+        print_json(outcome)
     else:
         show_outcome(output(), outcome, applied)
     raise Exit(DONE if outcome.archived else NOTHING_FOUND)
 
 
-@prune_commands.add("undo")
-def undo(context: Context, number: PlanId, as_json: AsJson = False, now: Now = None) -> None:
-    """Bring back everything a plan archived. Exit code 1 when nothing was left to bring back."""
-    moment = parse_moment(now, "--now")
-    with globals_of(context).opened() as memory:
-        undone = memory.undo_prune(number, now=moment)
+@prune.command("undo")
+@plan_argument
+@json_option
+@now_option
+@pass_globals
+def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None) -> None:
+    """Restore all memories that a plan archived. Exit code 1 when there was nothing to restore."""
+    with given.opened() as memory:
+        undone = memory.undo_prune(number, now=now)
     if as_json:
-        output().out(to_text(undone))
+        print_json(undone)
     else:
         show_undone(output(), undone)
     raise Exit(DONE if undone.restored else NOTHING_FOUND)
 
 
-@prune_commands.add("list")
-def list_(
-    context: Context,
-    limit: Annotated[int, Option("-n", help="At most so many, 1 to 1000.")] = 20,
-    as_json: AsJson = False,
-) -> None:
-    """The newest plans and what became of them. Exit code 1 when there are none."""
-    if not 1 <= limit <= LARGEST_N:
-        raise InvalidInput(f"-n is {limit}; it must lie between 1 and {LARGEST_N:,}.")
-    with globals_of(context).opened() as memory:
+@prune.command("list")
+@limit_option(20, 1000, "plans")
+@json_option
+@pass_globals
+def list_(given: GlobalOptions, limit: int, as_json: bool) -> None:
+    """List the newest plans and their states. Exit code 1 when there are none."""
+    with given.opened() as memory:
         plans = memory.prune_plans(limit=limit)
     if as_json:
-        output().out(to_text(plans))
+        print_json(plans)
     elif plans:
         show_plans(output(), plans)
     else:
@@ -114,7 +131,7 @@ def list_(
 
 
 def plan_document(plan: PrunePlan) -> dict[str, Any]:
-    """The plan as SQL's ``recall.get_prune_plan`` gives it, all its items in one."""
+    """The plan as SQL's ``recall.get_prune_plan`` returns it, with all its items."""
     document: dict[str, Any] = plain(plan)
     links = document["report"]["links"]
     document["report"]["links"] = [[link["source"], link["target"], link["relation"]] for link in links]
@@ -125,15 +142,15 @@ def _report(plan: PrunePlan, as_json: bool, html: Path | None) -> None:
     if html is not None:
         _write_page(plan, html)
     if as_json:
-        output().out(to_text(plan_document(plan)))
+        print_json(plan_document(plan))
     else:
         show_plan(output(), plan)
     if html is not None:
-        notes().print(f"The report with pictures is in {html}.")
+        notes().print(f"The report with charts is in {html}.")
 
 
 def _write_page(plan: PrunePlan, file: Path) -> None:
-    from pgrecall.faces.charts.report_html import plan_page
+    from pgrecall.faces.charts.plan_report import plan_page
 
     try:
         file.write_text(plan_page(plan), encoding="utf-8")

@@ -1,16 +1,17 @@
-"""Commands for administrators about login roles: role create, bind, unbind, list."""
+"""Commands for administrators about login roles: create, bind, unbind, list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
+
+import click
+from rich.table import Table
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.base import AsJson, globals_of, notes, output
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Option
-from pgrecall.faces.cli.json_output import to_text
-from pgrecall.faces.cli.tables import Table
-from pgrecall.faces.cli.values import text
+from pgrecall.faces.cli.console import notes, output, print_json, table
+from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option
 
 if TYPE_CHECKING:
     from pgrecall.schema.roles import RoleBinding
@@ -18,106 +19,108 @@ if TYPE_CHECKING:
 ANY = "*"
 """Any tenant, as the database writes it."""
 
-role_commands = CommandGroup(
-    "Login roles of the database, and whose memories each acts for. For administrators.",
+role_argument = click.argument("name", type=TEXT, metavar="ROLE", help="Login role.")
+any_tenant_option = click.option(
+    "--any-tenant", is_flag=True, help="Let the role act for any tenant, as services do."
 )
 
-Name = Annotated[str, Argument(metavar="ROLE", help="The login role.")]
-AnyTenant = Annotated[bool, Option("--any-tenant", help="It may name any tenant: for services.")]
+
+@click.group("roles", cls=CommandGroup)
+def roles() -> None:
+    """Manage login roles of the database and the tenant each acts for. For administrators."""
 
 
-@role_commands.add("create")
+@roles.command("create")
+@role_argument
+@click.option("--for", "tenant", type=TEXT, metavar="TENANT", help="Tenant the role acts for.")
+@any_tenant_option
+@click.option("--reader", is_flag=True, help="Let the role read, but change nothing.")
+@click.option("--worker", is_flag=True, help="Let the role run jobs too.")
+@pass_globals
 def create(
-    context: Context,
-    name: Name,
-    bound: Annotated[str | None, Option("--for", metavar="TENANT", help="The one it acts for.")] = None,
-    any_tenant: AnyTenant = False,
-    reader: Annotated[bool, Option("--reader", help="It may read, and change nothing.")] = False,
-    worker: Annotated[bool, Option("--worker", help="It may also run jobs.")] = False,
+    given: GlobalOptions, name: str, tenant: str | None, any_tenant: bool, reader: bool, worker: bool
 ) -> None:
-    """Make a login role that may use memories, or make the one there is so, and bind it.
+    """Create a login role that may use memories, or grant this to a role that exists, and bind it.
 
-    Its password is taken from PGRECALL_ROLE_PASSWORD; only a hash of it is sent.
+    The password is read from PGRECALL_ROLE_PASSWORD; only its hash is sent.
     """
-    from pgrecall.schema import roles
+    from pgrecall.schema.roles import create
 
     if reader and worker:
         raise InvalidInput("--reader and --worker exclude each other.")
-    tenant = _tenant(bound, any_tenant=any_tenant)
-    with globals_of(context).located() as (url, _, settings):
+    wanted = _require_tenant(tenant, any_tenant=any_tenant)
+    with given.located() as (url, _, settings):
         password = settings.role_password.get_secret_value() if settings.role_password else None
-        roles.create(
+        create(
             url,
-            text(name, "The role"),
+            name,
             may="reader" if reader else "worker" if worker else "app",
-            tenant=tenant,
+            tenant=wanted,
             password=password,
             timeout=settings.connect_timeout,
         )
-    notes().print(f"Role {name} {_acts_for(tenant)}.")
+    notes().print(f"Role {name} {_acts_for(wanted)}.")
 
 
-@role_commands.add("bind")
-def bind(
-    context: Context,
-    name: Name,
-    tenant: Annotated[str | None, Argument(metavar="TENANT", help="The one it acts for.")] = None,
-    any_tenant: AnyTenant = False,
-) -> None:
-    """Bind a role: from now on it acts for this tenant and no other, whatever it asks."""
-    from pgrecall.schema import roles
+@roles.command("bind")
+@role_argument
+@click.argument("tenant", type=TEXT, metavar="[TENANT]", required=False, help="Tenant the role acts for.")
+@any_tenant_option
+@pass_globals
+def bind(given: GlobalOptions, name: str, tenant: str | None, any_tenant: bool) -> None:
+    """Bind a role to a tenant: it then acts for this tenant and no other, whatever it asks for."""
+    from pgrecall.schema.roles import bind
 
-    wanted = _tenant(tenant, any_tenant=any_tenant)
-    with globals_of(context).located() as (url, _, settings):
-        changed = roles.bind(url, text(name, "The role"), wanted, timeout=settings.connect_timeout)
-    said = f"Role {name} {_acts_for(wanted)}"
-    output().print(f"{said}." if changed else f"{said} already.", soft_wrap=True)
+    wanted = _require_tenant(tenant, any_tenant=any_tenant)
+    with given.located() as (url, _, settings):
+        changed = bind(url, name, wanted, timeout=settings.connect_timeout)
+    output().print(f"Role {name} {_acts_for(wanted)}{'' if changed else ' already'}.")
 
 
-@role_commands.add("unbind")
-def unbind(context: Context, name: Name) -> None:
-    """Take a role's binding away: it then acts for no tenant."""
-    from pgrecall.schema import roles
+@roles.command("unbind")
+@role_argument
+@pass_globals
+def unbind(given: GlobalOptions, name: str) -> None:
+    """Remove a role's binding: it then acts for no tenant."""
+    from pgrecall.schema.roles import unbind
 
-    with globals_of(context).located() as (url, _, settings):
-        changed = roles.unbind(url, text(name, "The role"), timeout=settings.connect_timeout)
-    output().print("Unbound." if changed else "It was bound to none.")
+    with given.located() as (url, _, settings):
+        changed = unbind(url, name, timeout=settings.connect_timeout)
+    output().print("Unbound." if changed else "It is bound to no tenant.")
 
 
-@role_commands.add("list")
-def list_(
-    context: Context,
-    as_json: AsJson = False,
-) -> None:
-    """Every binding: role, tenant, and the most the role may do."""
-    from pgrecall.schema import roles
+@roles.command("list")
+@json_option
+@pass_globals
+def list_(given: GlobalOptions, as_json: bool) -> None:
+    """List every binding: the role, its tenant, and what it may do."""
+    from pgrecall.schema.roles import bindings
 
-    with globals_of(context).located() as (url, _, settings):
-        found = roles.bindings(url, timeout=settings.connect_timeout)
+    with given.located() as (url, _, settings):
+        found = bindings(url, timeout=settings.connect_timeout)
     if as_json:
-        output().out(to_text(found))
+        print_json(found)
     elif found:
-        output().show(_table(found))
+        output().print(_table(found))
     else:
-        output().print("No role is bound; `pgrecall role create` makes one.")
+        output().print("No role is bound; `pgrecall roles create` makes one.")
 
 
-def _tenant(named: str | None, *, any_tenant: bool) -> str:
-    if (named is None) != any_tenant:
-        raise InvalidInput("Whom it acts for is not clear.", hint="Name one tenant, or say --any-tenant.")
-    if named == ANY:
-        raise InvalidInput("* is no tenant.", hint="Say --any-tenant for a role that may name any.")
-    return ANY if named is None else text(named, "The tenant")
+def _require_tenant(tenant: str | None, *, any_tenant: bool) -> str:
+    if (tenant is None) != any_tenant:
+        raise InvalidInput("It is not clear which tenant is meant.", hint="Name one, or say --any-tenant.")
+    if tenant == ANY:
+        raise InvalidInput("* is not a tenant.", hint="Say --any-tenant for a role that acts for any.")
+    return ANY if tenant is None else tenant
 
 
 def _acts_for(tenant: str) -> str:
-    return "may name any tenant" if tenant == ANY else f"acts for tenant {tenant}"
+    return "may act for any tenant" if tenant == ANY else f"acts for tenant {tenant}"
 
 
 def _table(bindings: Sequence[RoleBinding]) -> Table:
-    shown = Table("role", "tenant", "may", "state")
+    rows = table("role", "tenant", "may", "state")
     for found in bindings:
-        state = "can log in" if found.may_log_in else "cannot log in" if found.present else "is not there"
-        tenant = "any" if found.tenant == ANY else found.tenant
-        shown.add_row(found.role, tenant, found.may, state)
-    return shown
+        state = "can log in" if found.may_log_in else "cannot log in" if found.present else "does not exist"
+        rows.add_row(found.role, "any" if found.tenant == ANY else found.tenant, found.may, state)
+    return rows

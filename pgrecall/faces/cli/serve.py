@@ -10,90 +10,105 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from pgrecall import __version__
 from pgrecall.errors import InvalidInput, MissingExtra
-from pgrecall.faces.cli.base import AllowSuperuser, announce, globals_of, is_fresh, notes, output
-from pgrecall.faces.cli.command_line import Context, Option
+from pgrecall.faces.cli.console import notes
+from pgrecall.faces.cli.invocation import (
+    GlobalOptions,
+    announce,
+    is_fresh,
+    pass_globals,
+    require_unprivileged,
+)
+from pgrecall.faces.cli.options import allow_superuser_option
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall.faces.http.authentication import AccessPolicy
     from pgrecall.faces.http.logs import Log, LogForm
-    from pgrecall.faces.http.service import Door
 
 _PACKAGES = {"fastapi": "FastAPI", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
              "structlog": "structlog"}  # fmt: skip
 
 
+@click.command("serve")
+@click.option("--host", help="Address to listen at [PGRECALL_HTTP_HOST]; by default 127.0.0.1.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Port to listen at [PGRECALL_HTTP_PORT]; by default 8766; 0 takes a free one.",
+)
+@click.option("--without-keys", is_flag=True, help="Let every caller in without a key, as one tenant.")
+@click.option("--no-page", is_flag=True, help="Serve the API only, without the page for browsers.")
+@click.option("--json-log", is_flag=True, help="Log JSON lines even if standard error is a terminal.")
+@allow_superuser_option
+@pass_globals
 def serve(
-    context: Context,
-    host: Annotated[str | None, Option(help="Address to listen at [PGRECALL_HTTP_HOST], 127.0.0.1.")] = None,
-    port: Annotated[
-        int | None,
-        Option(low=0, high=65535, help="Port [PGRECALL_HTTP_PORT], 8766; 0 takes a free one."),
-    ] = None,
-    keyless: Annotated[
-        bool, Option("--without-keys", help="Let everybody in who can reach it, as one tenant.")
-    ] = False,
-    no_page: Annotated[
-        bool, Option("--no-page", help="Serve the API alone, without the page for a browser.")
-    ] = False,
-    json_log: Annotated[
-        bool, Option("--json-log", help="Log JSON lines, also where standard error is a terminal.")
-    ] = False,
-    allow_superuser: AllowSuperuser = False,
+    given: GlobalOptions,
+    host: str | None,
+    port: int | None,
+    without_keys: bool,
+    no_page: bool,
+    json_log: bool,
+    allow_superuser: bool,
 ) -> None:
-    """Serve memories over HTTP until SIGTERM or Ctrl-C: JSON at /v1, described at /openapi.json,
-    and at / a page to look at them in a browser.
+    """Serve memories over HTTP until SIGTERM or Ctrl-C: JSON at /v1, and a page for browsers at /.
 
-    Callers show a key from `pgrecall key create`, which acts for one tenant. On this machine alone none is
-    needed as long as there is none.
+    Callers present a key from `pgrecall keys create`, which acts for one tenant. Callers on this machine need
+    none as long as no key exists. /openapi.json describes the API.
     """
     for module, package in _PACKAGES.items():
         if find_spec(module) is None:
             raise MissingExtra(package, "http")
-    given: dict[str, Any] = {"http_host": host, "http_port": port, "allow_superuser": allow_superuser or None}
+    wanted: dict[str, Any] = {
+        "http_host": host,
+        "http_port": port,
+        "allow_superuser": allow_superuser or None,
+    }
     settings = replace(
-        globals_of(context).settings(), **{name: value for name, value in given.items() if value is not None}
+        given.settings(), **{name: value for name, value in wanted.items() if value is not None}
     )
     form: LogForm = "json" if json_log or not sys.stderr.isatty() else "console"
-    asyncio.run(_serve(settings, keyless=keyless, with_page=not no_page, form=form))
+    asyncio.run(_serve(settings, keyless=without_keys, with_page=not no_page, form=form))
 
 
 async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: LogForm) -> None:
     from pgrecall.client import AsyncMemory
     from pgrecall.faces.http.app import create_app
-    from pgrecall.faces.http.logs import bridged, service_log
+    from pgrecall.faces.http.logs import forward_library_logs, service_log
     from pgrecall.faces.http.server import listening_socket, serve
     from pgrecall.faces.http.service import Service
     from pgrecall.faces.page.app import create_page
-    from pgrecall.faces.privileges import say_who_serves
 
     fresh = is_fresh(settings)
     async with AsyncMemory(settings=settings) as memory:
         if fresh and memory.server is not None:
             announce(memory.server)
-        say_who_serves(await memory.caller(), allowed=settings.allow_superuser)
-        door = _door(settings.http_host, keyless=keyless, any_key=await memory.any_key())
+        require_unprivileged(await memory.caller(), allowed=settings.allow_superuser)
+        policy = _access_policy(settings.http_host, keyless=keyless, any_key=await memory.any_key())
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
-            token = f"pgs_{secrets.token_urlsafe(32)}" if door.needs_key else None
-            service = Service(memory, door, log, token=token)
+            token = f"pgs_{secrets.token_urlsafe(32)}" if policy.needs_key else None
+            service = Service(memory, policy, log, token=token)
             app = create_app(service, page=create_page(service) if with_page else None)
-            output().out(_address(settings.http_host, port))
-            _say_who_gets_in(door, settings.tenant)
-            with bridged(log), _announced(settings, port, token, log):
-                await serve(app, listener, patience=settings.http_patience)
+            click.echo(_address(settings.http_host, port))
+            _report_access(policy, settings.tenant)
+            with forward_library_logs(log), _announced(settings, port, token, log):
+                await serve(app, listener, timeout=settings.http_timeout)
     notes().print("stopped")
 
 
 @contextmanager
 def _announced(settings: Settings, port: int, token: str | None, log: Log) -> Iterator[None]:
-    """Meanwhile the command line on this machine finds the service, and borrows its models."""
+    """Lets the command line on this machine find the service and borrow its models for the duration."""
     from pgrecall.faces.cli.model_lending import OFF
-    from pgrecall.faces.service_announcement import Announcement, announced
-    from pgrecall.search.lending.matching import embedder_identity, reranker_identity
+    from pgrecall.faces.cli.service_announcement import Announcement, announced
+    from pgrecall.search.lending.service_client import embedder_identity, reranker_identity
 
     own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.http_host, settings.http_host)
     announcement = Announcement(
@@ -109,29 +124,30 @@ def _announced(settings: Settings, port: int, token: str | None, log: Log) -> It
             try:
                 stack.enter_context(announced(settings.data_dir, port, announcement))
             except OSError as error:
-                log.warning("the command line will not find this service", problem=str(error))
+                log.warning("the command line cannot find this service", problem=str(error))
         yield
 
 
-def _door(host: str, *, keyless: bool, any_key: bool) -> Door:
-    """Who is let in: with keys once there are any; without, only callers on this machine, unless told."""
-    from pgrecall.faces.http.local_requests import LOOPBACK
-    from pgrecall.faces.http.service import Door
+def _access_policy(host: str, *, keyless: bool, any_key: bool) -> AccessPolicy:
+    """Who may call: holders of keys if any exist, else callers on this machine; all if ``keyless``."""
+    from pgrecall.faces.http.authentication import LOOPBACK, AccessPolicy
 
     local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")
     if not (local or any_key or keyless):
         raise InvalidInput(
-            f"There is no key, so everybody who reaches {host} could read and change all memories.",
-            hint="Make one with `pgrecall key create NAME`, listen at 127.0.0.1, or say --without-keys.",
+            f"There is no key, so anyone who reaches {host} could read and change all memories.",
+            hint="Make one with `pgrecall keys create NAME`, listen at 127.0.0.1, or say --without-keys.",
         )
     if any_key and not keyless:
-        return Door(needs_key=True)
-    return Door(needs_key=False, hosts=LOOPBACK | {host.lower().strip("[]")} if local else None)
+        return AccessPolicy(needs_key=True)
+    return AccessPolicy(
+        needs_key=False, allowed_hosts=LOOPBACK | {host.lower().strip("[]")} if local else None
+    )
 
 
-def _say_who_gets_in(door: Door, tenant: str) -> None:
-    if door.needs_key:
-        notes().print("Callers need a key: pgrecall key create NAME.")
+def _report_access(policy: AccessPolicy, tenant: str) -> None:
+    if policy.needs_key:
+        notes().print("Callers need a key: pgrecall keys create NAME.")
     else:
         notes().print(f"No key is needed: callers act for tenant {tenant}.")
 

@@ -1,87 +1,80 @@
-"""Commands about what can be tuned: setting list, set, reset; language; and pin."""
+"""Commands about settings: list, set, reset; and the language of a tenant."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-from pgrecall.faces.cli.base import AsJson, Reference, globals_of, output
-from pgrecall.faces.cli.command_line import Argument, CommandGroup, Context, Option
-from pgrecall.faces.cli.json_output import to_text
+from pgrecall.faces.cli.console import output, print_json
+from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option
 from pgrecall.faces.cli.rendering.layers import show_settings
-from pgrecall.faces.cli.values import parse_reference, text
 
-setting_commands = CommandGroup("Every number that can be tuned, for this tenant.")
+name_argument = click.argument(
+    "name", type=TEXT, metavar="NAME", help="Name of the setting, as in `pgrecall settings list`."
+)
 
-Name = Annotated[str, Argument(metavar="NAME", help="Of the setting, as in `pgrecall setting list`.")]
+
+@click.group("settings", cls=CommandGroup)
+def settings() -> None:
+    """Show and change the numbers that tune search, forgetting and jobs for this tenant."""
 
 
-@setting_commands.add("list")
-def list_(
-    context: Context,
-    as_json: AsJson = False,
-) -> None:
-    """Every setting: its value in force, whose that is, its default and bounds, what it means."""
-    with globals_of(context).opened() as memory:
-        settings = memory.tuning()
+@settings.command("list")
+@json_option
+@pass_globals
+def list_(given: GlobalOptions, as_json: bool) -> None:
+    """List every setting: its value, where that comes from, its default, bounds and meaning."""
+    with given.opened() as memory:
+        found = memory.tuning()
     if as_json:
-        output().out(to_text(settings))
+        print_json(found)
     else:
-        show_settings(output(), settings)
+        show_settings(output(), found)
 
 
-@setting_commands.add("set")
-def set_(
-    context: Context,
-    name: Name,
-    value: Annotated[float, Argument(metavar="VALUE", help="A number within the bounds.")],
-) -> None:
-    """Give a setting a value for this tenant."""
-    with globals_of(context).opened() as memory:
-        memory.configure(text(name, "The name of the setting"), value)
-    output().print(f"{name} is {value:g} now.", soft_wrap=True)
+@settings.command("set")
+@name_argument
+@click.argument("value", type=float, metavar="VALUE", help="Number within the bounds.")
+@pass_globals
+def set_(given: GlobalOptions, name: str, value: float) -> None:
+    """Set a setting for this tenant."""
+    with given.opened() as memory:
+        memory.configure(name, value)
+    output().print(f"{name} is {value:g} now.")
 
 
-@setting_commands.add("reset")
-def reset(context: Context, name: Name) -> None:
-    """Take this tenant's own value away, so that the database's or the default applies again."""
-    with globals_of(context).opened() as memory:
-        memory.configure(text(name, "The name of the setting"), None)
+@settings.command("reset")
+@name_argument
+@pass_globals
+def reset(given: GlobalOptions, name: str) -> None:
+    """Reset a setting to the database's value or the default."""
+    with given.opened() as memory:
+        memory.configure(name, None)
         value = next(setting.value for setting in memory.tuning() if setting.name == name)
-    output().print(f"{name} is {value:g} now.", soft_wrap=True)
+    output().print(f"{name} is {value:g} now.")
 
 
-def language(
-    context: Context,
-    name: Annotated[
-        str | None, Argument(metavar="[NAME]", help="Of the language; without it, tell which it is.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Tell or choose the language this tenant's memories and questions are read in."""
-    with globals_of(context).opened() as memory:
-        changed = None if name is None else memory.set_language(text(name, "The name of the language"))
+@click.command("language")
+@click.argument(
+    "name",
+    type=TEXT,
+    metavar="[NAME]",
+    required=False,
+    help="Language to use; without it, show the current one.",
+)
+@json_option
+@pass_globals
+def language(given: GlobalOptions, name: str | None, as_json: bool) -> None:
+    """Show or choose the language in which this tenant's memories and queries are read."""
+    with given.opened() as memory:
+        changed = None if name is None else memory.set_language(name)
         known = memory.languages()
     if as_json:
-        output().out(to_text(known))
+        print_json(known)
         return
-    accents = "accents are taken off" if known.accents_off else "accents count, for unaccent is missing"
-    output().print(f"{known.language}; {accents}.", soft_wrap=True)
+    accents = "accents are ignored" if known.accents_off else "accents count, as unaccent is missing"
+    output().print(f"{known.language}; {accents}.")
     if changed is None:
-        output().print(f"There are: {', '.join(known.available)}.", soft_wrap=True)
+        output().print(f"Available: {', '.join(known.available)}.")
     else:
-        output().print(f"{changed:,} memories were read anew.", soft_wrap=True)
-
-
-def pin(
-    context: Context,
-    memory: Reference,
-    undo: Annotated[bool, Option("--undo", help="Take the pin away.")] = False,
-) -> None:
-    """Pin a memory: it stays out of every prune plan, whatever its vitality."""
-    reference = parse_reference(memory)
-    with globals_of(context).opened() as client:
-        changed = client.pin(reference, not undo)
-    if changed:
-        output().print("Unpinned." if undo else "Pinned.")
-    else:
-        output().print("It was not pinned." if undo else "It is pinned already.")
+        output().print(f"{changed:,} memories were indexed again.")

@@ -1,10 +1,10 @@
-"""What people type on a command line, as values: memories, moments and texts."""
+"""Values from the text a user types: memories, times, queries."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -26,12 +26,12 @@ def parse_moment(given: str | None, option: str) -> datetime | None:
 
 
 def parse_since(given: str | None, now: datetime) -> datetime | None:
-    """A moment, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``."""
+    """A time, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``."""
     return _read(partial(dates.parse_since, now=now), given, "--since")
 
 
 def parse_until(given: str | None, now: datetime) -> datetime | None:
-    """Like ``parse_since``; a mere date means the end of that day."""
+    """Like ``parse_since``; a date without a time means the end of that day."""
     return _read(partial(dates.parse_until, now=now), given, "--until")
 
 
@@ -45,12 +45,16 @@ def _read(parse: Callable[[str], datetime], given: str | None, option: str) -> d
 
 
 def clock() -> datetime:
-    """The moment a command runs at, where none was given."""
+    """The current time, in UTC."""
     return datetime.now(UTC)
 
 
 def text(given: str, what: str) -> str:
-    """The argument itself, refused when its bytes are not text."""
+    """The text itself.
+
+    Raises:
+        InvalidInput: it is blank or not valid Unicode; names ``what``.
+    """
     if not given.strip():
         raise InvalidInput(f"{what} is empty.")
     try:
@@ -62,13 +66,8 @@ def text(given: str, what: str) -> str:
     return given
 
 
-def texts(given: list[str] | None, what: str) -> tuple[str, ...] | None:
-    """The values of a repeated option; None when it was not given."""
-    return tuple(text(value, what) for value in given) if given else None
-
-
-def parse_metadata(given: list[str] | None) -> dict[str, Any] | None:
-    """Metadata to filter by, from ``KEY=VALUE`` texts and JSON objects; a value that is no JSON is a text.
+def parse_metadata(given: Sequence[str] | None) -> dict[str, Any] | None:
+    """Metadata to filter by, from ``KEY=VALUE`` texts and JSON objects; a value that is not JSON is a text.
 
     Raises:
         InvalidInput: one is neither.
@@ -79,12 +78,12 @@ def parse_metadata(given: list[str] | None) -> dict[str, Any] | None:
     for one in given:
         key, equals, value = text(one, "The metadata filter").partition("=")
         if one.lstrip().startswith("{"):
-            read = _json_of(one)
-            if isinstance(read, dict):
-                metadata |= read
+            parsed = _json_or_text(one)
+            if isinstance(parsed, dict):
+                metadata |= parsed
                 continue
         elif equals and key.strip():
-            metadata[key.strip()] = _json_of(value)
+            metadata[key.strip()] = _json_or_text(value)
             continue
         raise InvalidInput(
             f"The metadata filter {one!r:.100} cannot be read.",
@@ -93,15 +92,15 @@ def parse_metadata(given: list[str] | None) -> dict[str, Any] | None:
     return metadata
 
 
-def _json_of(given: str) -> Any:
+def _json_or_text(given: str) -> Any:
     try:
         return json.loads(given)
     except ValueError:
         return given
 
 
-def question(given: str) -> str:
-    """The question, read from standard input for ``-``."""
+def read_query(given: str) -> str:
+    """The query of a command; ``-`` reads it from standard input."""
     if given != "-":
         return given
     try:

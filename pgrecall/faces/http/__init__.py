@@ -1,18 +1,14 @@
-"""The HTTP service: pgrecall's operations as JSON, for whoever does not speak Python or SQL.
+"""The HTTP service: the client's operations as a JSON API.
 
-shapes      what requests and answers look like, derived from the dataclasses
-problems    errors as problem+json (RFC 9457)
-admission   how much is worked on at once, and how much may wait
-bearer      keys, and whom they act for
-caller      the other side of a request
-guard       what every route of the API goes through
-routes_*    the routes
-service     what they share, opened at start and closed at the end
-probes      is it alive, is it ready, and its figures
-metrics     those figures, as Prometheus reads them
-tracing     spans, where OpenTelemetry is installed
-logs        one line for each request, without anything anybody remembered
-observed    the middleware that counts, times, traces and logs
-app         the application as a whole, with the MCP server and the page mounted
-server      uvicorn, and how it ends
+app               the application: API, MCP server and page; its OpenAPI document
+routes            the routes of the API, a module per noun
+schemas           pydantic models of requests and responses, derived from the package's dataclasses
+authentication    bearer keys and the tenant each stands for
+request_handling  what every route does: authenticate, read the body, wait in the queue, stop on disconnect
+request_limits    how many requests run and wait, how large and how slow a body may be
+middleware        logs, counts and traces each request; checks the Host header
+problems          errors as problem+json (RFC 9457)
+service           the state that routes share
+metrics, tracing, logs   Prometheus, OpenTelemetry, structlog
+server            uvicorn with time limits for slow clients
 """

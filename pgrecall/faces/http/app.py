@@ -1,117 +1,143 @@
-"""The application: the API, the probes, and what is mounted beside them."""
+"""The application: the API with its OpenAPI document, the MCP server and the page."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.requests import Request
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.routing import BaseRoute, Match, Mount, Route
+from starlette.types import ASGIApp, Scope
 
 from pgrecall import __version__
-from pgrecall.faces.http import probes
-from pgrecall.faces.http.authentication import memory_of
-from pgrecall.faces.http.local_requests import LocalOnly
-from pgrecall.faces.http.mounts import Beside
-from pgrecall.faces.http.openapi import Application
-from pgrecall.faces.http.problems import add_problems
-from pgrecall.faces.http.request_middleware import Observed
-from pgrecall.faces.http.routes import (
-    feedback,
-    memories,
-    models,
-    prune,
-    search,
-    settings,
-    status,
-)
+from pgrecall.faces.http.authentication import authenticate
+from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
+from pgrecall.faces.http.problems import MEDIA_TYPE, PROBLEM_SCHEMA, add_error_handlers
+from pgrecall.faces.http.routes import memories, models, prune, search, settings, status
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory
     from pgrecall.faces.mcp.http import McpApp
 
-ABOUT = "Agent memory in your own Postgres, ranked by what matters now."
+SUMMARY = "Agent memory in your own Postgres, ranked by what matters now."
+API_PREFIX = "/v1"
+MCP_PATH = "/mcp"
 
-AGENTS = "/mcp"
-"""Where agents that speak the Model Context Protocol ask."""
-
-PARTS = (
-    memories,
-    search,
-    feedback,
-    prune,
-    settings,
-    status,
-    models,
-    probes,
+ROUTERS = (
+    *(module.router for module in (memories, search, prune, settings, status, models)),
+    status.probe_router,
 )
 
 
-def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
-    """The application that serves a client.
+class ApiApplication(FastAPI):
+    """A FastAPI application whose OpenAPI document has our problems and keys."""
 
-    Args:
-        page: served at whatever path nothing else has; it asks ``request.app`` for nothing.
+    needs_key = True
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            self.openapi_schema = _add_problems_and_keys(super().openapi(), needs_key=self.needs_key)
+        return self.openapi_schema
+
+
+class FallbackMount(Mount):
+    """Mounts an application at the root for all paths that the API does not have.
+
+    Paths below ``/v1`` stay the API's, so that its errors are problems and not pages.
     """
 
-    agents = _agents(service)
+    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute]) -> None:
+        super().__init__("/", app, name="page")
+        self._taken = frozenset(route.path for route in routes if isinstance(route, Route))
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        path = scope["path"]
+        if path in self._taken or path == API_PREFIX or path.startswith(f"{API_PREFIX}/"):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
+    """Builds the application of a service.
+
+    Args:
+        page: serves every path that the API does not have.
+    """
+    mcp = _mcp_app(service)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             service.start()
             stack.push_async_callback(service.stop)
-            stack.push_async_callback(app.state.counts.stop)
-            if agents is not None:
-                await stack.enter_async_context(agents.running())
+            if mcp is not None:
+                await stack.enter_async_context(mcp.running())
             yield
 
-    app = Application(
+    app = ApiApplication(
         title="pgrecall",
-        summary=ABOUT,
+        summary=SUMMARY,
         version=__version__,
         lifespan=lifespan,
-        docs_url=None,  # both pages load their scripts from elsewhere
+        docs_url=None,  # both pages load scripts from other sites
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=_named,
+        generate_unique_id_function=_operation_id,
     )
     app.state.service = service
-    app.state.counts = probes.Counts()
-    for part in PARTS:
-        app.include_router(part.router)
-    add_problems(app)
-    app.needs_key = service.door.needs_key
-    if agents is not None:
-        app.router.routes.append(Route(AGENTS, agents, name="mcp"))
+    for router in ROUTERS:
+        app.include_router(router)
+    add_error_handlers(app)
+    app.needs_key = service.policy.needs_key
+    if mcp is not None:
+        app.router.routes.append(Route(MCP_PATH, mcp, name="mcp"))
     if page is not None:
-        app.router.routes.append(Beside(page, app.router.routes))
-    if service.door.hosts is not None:
-        app.add_middleware(LocalOnly, hosts=service.door.hosts)
-    app.add_middleware(Observed, service=service)
+        app.router.routes.append(FallbackMount(page, app.router.routes))
+    if service.policy.allowed_hosts is not None:
+        app.add_middleware(AllowedHostsMiddleware, hosts=service.policy.allowed_hosts)
+    app.add_middleware(TelemetryMiddleware, service=service)
     return app
 
 
-def _agents(service: Service) -> McpApp | None:
-    """The MCP server, where its extra is installed; the same keys open it."""
+def _mcp_app(service: Service) -> McpApp | None:
+    """The MCP server, where its extra is installed; it takes the same keys."""
     if find_spec("mcp") is None:
         return None
-    from pgrecall.faces.mcp.http import mcp_app
+    from pgrecall.faces.mcp.http import McpApp
 
-    async def whose(request: Request) -> AsyncMemory:
-        async with service.admission.place():
-            memory = await memory_of(service, request.headers)
+    async def memory_for(request: Request) -> AsyncMemory:
+        async with service.queue.slot():
+            memory = await authenticate(service, request.headers)
         request.state.memory = memory
         return memory
 
-    return mcp_app(whose, body_limit=service.settings.http_body_bytes)
+    return McpApp(memory_for, body_limit=service.settings.http_body_bytes)
 
 
-def _named(route: APIRoute) -> str:
+def _operation_id(route: APIRoute) -> str:
     return route.name
+
+
+def _add_problems_and_keys(document: dict[str, Any], *, needs_key: bool) -> dict[str, Any]:
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas["Problem"] = PROBLEM_SCHEMA
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "pgr_..."}}
+    reference = {"$ref": "#/components/schemas/Problem"}
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            operation["responses"].pop("422", None)
+            operation["responses"]["default"] = {
+                "description": "A problem.",
+                "content": {MEDIA_TYPE: {"schema": reference}},
+            }
+            if path.startswith(f"{API_PREFIX}/"):
+                operation["security"] = [{"key": []}] if needs_key else [{"key": []}, {}]
+    return document

@@ -1,49 +1,68 @@
-"""Whom a request acts for: the tenant of its key or, on a machine of one's own, the service's."""
+"""Authentication: the tenant that a request acts for, from its bearer key."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
+from fastapi import Depends
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
+from pgrecall.client import AsyncMemory
 from pgrecall.operations.keys import PREFIX
 
 if TYPE_CHECKING:
-    from pgrecall.client import AsyncMemory
     from pgrecall.faces.http.service import Service
 
-_FORM = re.compile(rf"(?i:Bearer) +({PREFIX}[A-Za-z0-9_-]{{20,100}})")
+LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
+
+_BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[A-Za-z0-9_-]{{20,100}})")
 
 
-def secret_in(headers: Headers, *, needed: bool) -> str | None:
-    """The key a request shows; None without one, where none is needed.
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """Who may use the service.
+
+    Attributes:
+        needs_key: every request must have a key; else those without one act for the service's own tenant.
+        allowed_hosts: host names that requests may use; None allows any. A service without keys restricts
+            them, so that no web page reaches it through a domain that resolves to this machine.
+    """
+
+    needs_key: bool
+    allowed_hosts: frozenset[str] | None = None
+
+
+def bearer_key(headers: Headers, *, required: bool) -> str | None:
+    """The key in the Authorization header; None without one, unless it is required.
 
     Raises:
-        HTTPException: 401, there is none or it is no key of ours.
+        HTTPException: 401, the header is missing or malformed.
     """
-    given = headers.get("authorization")
-    if given is None and not needed:
+    value = headers.get("authorization")
+    if value is None and not required:
         return None
-    if given is None:
+    if value is None:
         raise _unauthorized("This needs a key: send it as `Authorization: Bearer pgr_...`.", "")
-    found = _FORM.fullmatch(given.strip())
-    if found is None:
+    match = _BEARER.fullmatch(value.strip())
+    if match is None:
         raise _unauthorized("The header Authorization must be `Bearer pgr_...`.", "invalid_request")
-    return found[1]
+    return match[1]
 
 
-async def memory_of(service: Service, headers: Headers) -> AsyncMemory:
-    """The memory of whom a request acts for.
+async def authenticate(service: Service, headers: Headers) -> AsyncMemory:
+    """The client for the tenant of a request's key.
 
     Raises:
         HTTPException: 401, the key is missing, unknown or revoked.
     """
-    secret = secret_in(headers, needed=service.door.needs_key)
-    if secret is None:
+    key = bearer_key(headers, required=service.policy.needs_key)
+    if key is None:
         return service.memory
-    holder = await service.memory.key_holder(secret)
+    holder = await service.memory.key_holder(key)
     if holder is None:
         raise _unauthorized("This key is unknown or revoked.", "invalid_token")
     return service.memory.for_tenant(holder.tenant)
@@ -52,3 +71,12 @@ async def memory_of(service: Service, headers: Headers) -> AsyncMemory:
 def _unauthorized(detail: str, error: str) -> HTTPException:
     challenge = 'Bearer realm="pgrecall"' + (f', error="{error}"' if error else "")
     return HTTPException(401, detail, {"WWW-Authenticate": challenge})
+
+
+async def _tenant_memory(request: Request) -> AsyncMemory:  # a plain function would run in a thread
+    memory: AsyncMemory = request.state.memory
+    return memory
+
+
+TenantMemory = Annotated[AsyncMemory, Depends(_tenant_memory)]
+"""The client for the tenant that the request acts for, set by :mod:`.request_handling`."""

@@ -1,7 +1,7 @@
-"""The service's log: a line for each request, as JSON or for a console, on standard error.
+"""The service's log on standard error: a line for each request, as JSON or for a console.
 
-No line holds a text, a key of a memory, a bearer key or a path that was asked for: routes stand for paths,
-and of an error that nobody expected the log has its kind and where it happened, not what it says.
+No line has a text, a memory's key, a bearer key or a requested path: paths are logged as routes, and
+unexpected errors by their type and place, without their message.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ LogForm = Literal["json", "console"]
 Log = structlog.typing.FilteringBoundLogger
 
 _FRAMES = 12
-"""Of an error, the innermost."""
+"""Innermost frames logged of an error."""
 
-_SPOKEN = ("uvicorn", "pgrecall", "psycopg.pool")
-"""Loggers whose messages hold nothing of what was remembered; of others the log has the template."""
+_TRUSTED = ("uvicorn", "pgrecall", "psycopg.pool")
+"""Loggers whose messages never quote a memory; of others only the message template is logged."""
 
 
 def service_log(form: LogForm, stream: TextIO | None = None) -> Log:
-    """A log that writes to a stream, by default standard error."""
+    """A structlog logger that writes to a stream, by default standard error."""
     target = stream or sys.stderr
     render: Any = (
         structlog.processors.JSONRenderer()
@@ -45,42 +45,42 @@ def service_log(form: LogForm, stream: TextIO | None = None) -> Log:
     return log
 
 
-class _Bridge(logging.Handler):
-    """What other libraries log, as lines of this log."""
+class _ForwardingHandler(logging.Handler):
+    """Forwards records of the standard library's logging."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.INFO)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        spoken = record.name.startswith(_SPOKEN)
-        about: dict[str, Any] = {"logger": record.name}
+        trusted = record.name.startswith(_TRUSTED)
+        details: dict[str, Any] = {"logger": record.name}
         if record.exc_info and record.exc_info[1] is not None:
-            about |= whereabouts(record.exc_info[1])
-        self._log.log(record.levelno, record.getMessage() if spoken else str(record.msg), **about)
+            details |= error_location(record.exc_info[1])
+        self._log.log(record.levelno, record.getMessage() if trusted else str(record.msg), **details)
 
 
 @contextmanager
-def bridged(log: Log) -> Iterator[None]:
-    """Meanwhile warnings of all libraries, and what uvicorn says, go to this log."""
+def forward_library_logs(log: Log) -> Iterator[None]:
+    """Forwards warnings of all libraries and uvicorn's messages to this log inside the block."""
     root, uvicorn = logging.getLogger(), logging.getLogger("uvicorn.error")
     levels = root.level, uvicorn.level
-    bridge = _Bridge(log)
-    root.addHandler(bridge)
+    handler = _ForwardingHandler(log)
+    root.addHandler(handler)
     root.setLevel(logging.WARNING)
     uvicorn.setLevel(logging.INFO)
-    # Its messages repeat what callers sent.
+    # Its messages quote requests.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        root.removeHandler(bridge)
+        root.removeHandler(handler)
         root.setLevel(levels[0])
         uvicorn.setLevel(levels[1])
 
 
-def whereabouts(error: BaseException) -> dict[str, Any]:
-    """The kind of an error and where it happened: what it says may quote what somebody remembered."""
+def error_location(error: BaseException) -> dict[str, Any]:
+    """An error's type and stack frames; its message may quote a memory."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     return {
         "error": type(error).__name__,

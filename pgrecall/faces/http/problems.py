@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457). ``type`` tells programs which error it is, ``detail`` tells people."""
+"""Errors as problem+json (RFC 9457): ``type`` for programs, ``detail`` for people."""
 
 from __future__ import annotations
 
@@ -32,110 +32,133 @@ from pgrecall.errors import (
 MEDIA_TYPE = "application/problem+json"
 NAMESPACE = "urn:pgrecall:problem:"
 RETRY_AFTER = "1"
-"""Seconds after which what failed for the moment may be asked again."""
+"""Seconds, for errors that may pass."""
 
-_PASSING = ("40", "53", "55", "57")
-"""SQLSTATE classes of what may succeed another time: conflicts, lack of resources, locks, cancellation."""
+_TRANSIENT = ("40", "53", "55", "57")
+"""SQLSTATE classes of errors that may pass: conflicts, lack of resources, locks, cancellation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What an error is over HTTP."""
+class ProblemType:
+    """The status, type and title of a problem."""
 
     status: int
     name: str
     title: str
 
 
-KINDS: Mapping[type[RecallError], Kind] = {
-    RecallError: Kind(500, "error", "It did not work"),
-    InvalidInput: Kind(422, "invalid-input", "A value cannot be used"),
-    MemoryNotFound: Kind(404, "memory-not-found", "There is no such memory"),
-    EmbedderMismatch: Kind(409, "embedder-mismatch", "The embedder is not the database's"),
-    DatabaseError: Kind(500, "database-error", "Postgres refused"),
-    DatabaseUnavailable: Kind(503, "database-unavailable", "Postgres does not answer"),
-    DatabaseBusy: Kind(503, "database-busy", "No connection to Postgres is free"),
-    DatabaseTimeout: Kind(504, "database-timeout", "Postgres took too long"),
-    DatabaseUnsuitable: Kind(500, "database-unsuitable", "Postgres lacks something"),
-    SchemaMismatch: Kind(503, "schema-mismatch", "The schema is not this version's"),
-    EmbedderError: Kind(502, "embedder-failed", "The embedder failed"),
-    RerankerError: Kind(502, "reranker-failed", "The reranker failed"),
-    MissingExtra: Kind(500, "missing-extra", "Something is not installed"),
+PROBLEM_TYPES: Mapping[type[RecallError], ProblemType] = {
+    RecallError: ProblemType(500, "error", "The request failed"),
+    InvalidInput: ProblemType(422, "invalid-input", "A value cannot be used"),
+    MemoryNotFound: ProblemType(404, "memory-not-found", "There is no such memory"),
+    EmbedderMismatch: ProblemType(409, "embedder-mismatch", "The embedder is not the database's"),
+    DatabaseError: ProblemType(500, "database-error", "Postgres refused the request"),
+    DatabaseUnavailable: ProblemType(503, "database-unavailable", "Postgres does not answer"),
+    DatabaseBusy: ProblemType(503, "database-busy", "No connection to Postgres is free"),
+    DatabaseTimeout: ProblemType(504, "database-timeout", "Postgres took too long"),
+    DatabaseUnsuitable: ProblemType(500, "database-unsuitable", "Postgres lacks something"),
+    SchemaMismatch: ProblemType(503, "schema-mismatch", "The schema does not match this version"),
+    EmbedderError: ProblemType(502, "embedder-failed", "The embedder failed"),
+    RerankerError: ProblemType(502, "reranker-failed", "The reranker failed"),
+    MissingExtra: ProblemType(500, "missing-extra", "A package is not installed"),
 }
-PASSING = Kind(503, "try-again", "Postgres could not do it now")
-MALFORMED = Kind(400, "malformed-json", "The body is not JSON")
-INVALID = Kind(422, "invalid-request", "The request is not of the form it must have")
-INTERNAL = Kind(500, "internal-error", "Something went wrong here")
+TRY_AGAIN = ProblemType(503, "try-again", "Postgres could not do it now")
+MALFORMED_JSON = ProblemType(400, "malformed-json", "The body is not JSON")
+INVALID_REQUEST = ProblemType(422, "invalid-request", "The request does not have the required form")
+INTERNAL_ERROR = ProblemType(500, "internal-error", "Internal error")
 
-
-_SAID = {
-    404: "There is nothing at this path; /openapi.json lists what there is.",
-    405: "This path takes other methods; the header Allow has them.",
+_DETAILS = {
+    404: "There is nothing at this path; /openapi.json lists all paths.",
+    405: "This path takes other methods; see the header Allow.",
 }
-"""What to say where a framework says no more than its status."""
+"""For statuses that the framework raises without a detail."""
+
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "An error (RFC 9457): `type` for programs, `detail` and `hint` for people.",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string", "format": "uri"},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string"},
+        "hint": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["where", "problem"],
+                "properties": {"where": {"type": "string"}, "problem": {"type": "string"}},
+            },
+        },
+    },
+}
 
 
-def problem(kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None, **more: object) -> Response:
-    """An answer that says what is wrong; empty members are left out."""
+def problem_response(
+    kind: ProblemType, detail: str, *, headers: Mapping[str, str] | None = None, **members: object
+) -> Response:
+    """A response with a problem; empty members are left out."""
     document = {"type": NAMESPACE + kind.name, "title": kind.title, "status": kind.status, "detail": detail}
-    document |= {name: value for name, value in more.items() if value}
-    # Escaped: what is quoted may hold half a surrogate pair, which has no UTF-8.
+    document |= {name: value for name, value in members.items() if value}
+    # Escaped as ASCII: a quoted value may hold a lone surrogate, which UTF-8 cannot encode.
     return Response(json.dumps(document).encode(), kind.status, dict(headers or {}), MEDIA_TYPE)
 
 
-def refused(error: HTTPException) -> Response:
-    """What a status says by itself, as a problem."""
+def http_problem(error: HTTPException) -> Response:
+    """The response to an HTTPException."""
     phrase = HTTPStatus(error.status_code).phrase
-    kind = Kind(error.status_code, phrase.lower().replace(" ", "-"), phrase)
-    detail = error.detail if error.detail != phrase else _SAID.get(error.status_code, f"{phrase}.")
-    return problem(kind, f"{detail.rstrip('.')}.", headers=error.headers)
+    kind = ProblemType(error.status_code, phrase.lower().replace(" ", "-"), phrase)
+    detail = error.detail if error.detail != phrase else _DETAILS.get(error.status_code, f"{phrase}.")
+    return problem_response(kind, f"{detail.rstrip('.')}.", headers=error.headers)
 
 
-def failed(error: RecallError) -> Response:
-    """The problem that one of our errors is."""
-    kind = kind_of(error)
+def error_problem(error: RecallError) -> Response:
+    """The response to an error of the package."""
+    kind = problem_type(error)
     headers = {"Retry-After": RETRY_AFTER} if kind.status == HTTPStatus.SERVICE_UNAVAILABLE else None
-    return problem(kind, error.message, headers=headers, hint=error.hint)
+    return problem_response(kind, error.message, headers=headers, hint=error.hint)
 
 
-def kind_of(error: RecallError) -> Kind:
-    """What this error is over HTTP: that of the nearest class above it that has a kind."""
-    passing = type(error) is DatabaseError and (error.sqlstate or "").startswith(_PASSING)
-    return PASSING if passing else next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
-
-
-def add_problems(app: FastAPI) -> None:
-    """Every error of the application becomes a problem."""
-
-    async def on_refusal(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return refused(error)
-
-    async def on_failure(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RecallError)
-        request.state.failure = error
-        return failed(error)
-
-    async def on_invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return invalid(error.errors())
-
-    async def on_anything_else(_: Request, error: Exception) -> Response:
-        return problem(INTERNAL, f"An error of the kind {type(error).__name__}; the log has more.")
-
-    app.add_exception_handler(HTTPException, on_refusal)
-    app.add_exception_handler(RecallError, on_failure)
-    app.add_exception_handler(RequestValidationError, on_invalid)
-    app.add_exception_handler(Exception, on_anything_else)
-
-
-def invalid(errors: Sequence[Mapping[str, Any]]) -> Response:
-    """What is wrong with a request, place by place; nothing that was sent is repeated."""
+def validation_problem(errors: Sequence[Mapping[str, Any]]) -> Response:
+    """The response to a request of the wrong form: every error by its place, without the values sent."""
     if errors and errors[0]["type"] == "json_invalid":
-        return problem(MALFORMED, f"The body is not JSON: {errors[0]['ctx']['error']}.")
+        return problem_response(MALFORMED_JSON, f"The body is not JSON: {errors[0]['ctx']['error']}.")
     found = [{"where": _place(error["loc"]), "problem": error["msg"]} for error in errors]
     first = found[0] if found else {"where": "request", "problem": "it cannot be read"}
-    return problem(INVALID, f"{first['where']}: {first['problem']}.", errors=found)
+    return problem_response(INVALID_REQUEST, f"{first['where']}: {first['problem']}.", errors=found)
+
+
+def problem_type(error: RecallError) -> ProblemType:
+    """The problem type of an error: that of its nearest base class in :data:`PROBLEM_TYPES`."""
+    if type(error) is DatabaseError and (error.sqlstate or "").startswith(_TRANSIENT):
+        return TRY_AGAIN
+    return next(PROBLEM_TYPES[base] for base in type(error).__mro__ if base in PROBLEM_TYPES)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Makes every error of the application a problem."""
+
+    async def on_http_exception(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return http_problem(error)
+
+    async def on_recall_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RecallError)
+        request.state.failure = error
+        return error_problem(error)
+
+    async def on_validation_error(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return validation_problem(error.errors())
+
+    async def on_unexpected_error(_: Request, error: Exception) -> Response:
+        return problem_response(INTERNAL_ERROR, f"An unexpected {type(error).__name__}; see the log.")
+
+    app.add_exception_handler(HTTPException, on_http_exception)
+    app.add_exception_handler(RecallError, on_recall_error)
+    app.add_exception_handler(RequestValidationError, on_validation_error)
+    app.add_exception_handler(Exception, on_unexpected_error)
 
 
 def _place(location: Sequence[int | str]) -> str:

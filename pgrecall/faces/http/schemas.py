@@ -1,5 +1,4 @@
-"""Requests and answers as pydantic models, made from the dataclasses of the package: there is no second list
-of their fields anywhere."""
+"""Pydantic models of requests and responses, derived from the package's dataclasses and their docstrings."""
 
 from __future__ import annotations
 
@@ -7,151 +6,207 @@ import operator
 import re
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, reduce
+from inspect import getdoc
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from pgrecall.faces.http.docstrings import attributes_of, summary_of
-
-LONGEST_TEXT = 1_000_000
-"""Characters of any text in a request; what a single field may hold is narrower, and SQL says so."""
+MAX_TEXT_LENGTH = 1_000_000
+"""Characters of any text in a request; SQL holds single fields to narrower limits."""
 
 _BOUNDS: Mapping[str, Mapping[str, float]] = {
     "k": {"ge": 1, "le": 1000},
     "min_relevance": {"ge": 0, "le": 1},
     "budget_tokens": {"ge": 1, "le": 10_000_000},
 }
-"""Bounds that SQL holds too; here they are in the OpenAPI document."""
+"""Bounds that SQL enforces too; here for the OpenAPI document."""
 
+_ATTRIBUTE = re.compile(r"^    (\w[\w, ]*): (.*(?:\n {8}.*)*)", re.M)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-class _Given(BaseModel):
-    """A request: what it does not know is refused, not ignored."""
+@dataclass(frozen=True, slots=True)
+class NowField:
+    """A body with nothing but its time.
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=LONGEST_TEXT)
+    Attributes:
+        now: time to use instead of the database's clock.
+    """
+
+    now: datetime | None = None
 
 
-class _Shown(BaseModel):
-    """An answer, read from the attributes of a value."""
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Whether the request changed anything."""
 
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many rows the request affected."""
+
+    count: int
+
+
+class _RequestModel(BaseModel):
+    """Unknown fields are refused, not ignored."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=MAX_TEXT_LENGTH)
+
+
+class _ResponseModel(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class Given:
-    """Annotates a parameter as a JSON object with the fields of dataclasses, or of TypedDicts.
+class Body:
+    """Annotates a parameter as a JSON object with the fields of dataclasses or TypedDicts.
 
-    ``Annotated[Draft, Given(Draft)]`` is a draft; ``Annotated[dict[str, Any], Given(A, B)]`` is a mapping
-    of those fields that were given, so that defaults stay where they are: in the client.
+    ``Annotated[Draft, Body(Draft)]`` is a Draft. ``Annotated[dict[str, Any], Body(A, B)]`` is a dict of the
+    fields that the request has, so that defaults stay with the client.
     """
 
-    def __init__(self, *shapes: type, without: tuple[str, ...] = (), name: str = "") -> None:
+    def __init__(self, *types: type, without: tuple[str, ...] = (), name: str = "") -> None:
         definitions: dict[str, Any] = {}
-        for shape in shapes:
-            definitions |= _asked(shape)
+        for each in types:
+            definitions |= _request_fields(each)
         kept = {field: definition for field, definition in definitions.items() if field not in without}
         self.model = pydantic.create_model(
-            name or shapes[0].__name__, __base__=_Given, __doc__=summary_of(shapes[0]), **kept
+            name or types[0].__name__, __base__=_RequestModel, __doc__=_summary(types[0]), **kept
         )
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        make = source if is_dataclass(source) and isinstance(source, type) else dict
+        build = source if is_dataclass(source) and isinstance(source, type) else dict
         return core_schema.no_info_after_validator_function(
-            lambda given: make(**{name: getattr(given, name) for name in given.model_fields_set}),
+            lambda body: build(**{name: getattr(body, name) for name in body.model_fields_set}),
             handler.generate_schema(self.model),
         )
 
 
 @cache
-def shown(shape: type) -> type[BaseModel]:
-    """The model of an answer: the fields of a dataclass and what it computes from them, all the way down."""
-    hints, told = get_type_hints(shape), attributes_of(shape)
+def response_model(kind: type) -> type[BaseModel]:
+    """The model of a response: the fields and properties of a dataclass, recursively."""
+    hints, descriptions = get_type_hints(kind), _descriptions(kind)
     definitions: dict[str, Any] = {
         field.name: (
-            _mapped(hints[field.name], _as_shown),
-            pydantic.Field(..., description=told.get(field.name)),
+            _map_type(hints[field.name], _response_type),
+            pydantic.Field(..., description=descriptions.get(field.name)),
         )
-        for field in fields(shape)
+        for field in fields(kind)
     }
-    for name, member in vars(shape).items():
+    for name, member in vars(kind).items():
         if isinstance(member, property) and member.fget is not None:
-            definitions[name] = (_mapped(get_type_hints(member.fget)["return"], _as_shown), ...)
-    return pydantic.create_model(shape.__name__, __base__=_Shown, __doc__=summary_of(shape), **definitions)
+            definitions[name] = (_map_type(get_type_hints(member.fget)["return"], _response_type), ...)
+    return pydantic.create_model(
+        kind.__name__, __base__=_ResponseModel, __doc__=_summary(kind), **definitions
+    )
 
 
-def shown_many(shape: type) -> Any:
-    """The model of a list of such answers."""
-    return types.GenericAlias(list, (shown(shape),))
+def response_list(kind: type) -> Any:
+    """The model of a list of such responses."""
+    return types.GenericAlias(list, (response_model(kind),))
 
 
-def _asked(shape: type) -> dict[str, Any]:
-    hints, told = get_type_hints(shape), attributes_of(shape)
-    if is_typeddict(shape):
+def _request_fields(kind: type) -> dict[str, Any]:
+    hints, descriptions = get_type_hints(kind), _descriptions(kind)
+    if is_typeddict(kind):
         return {
-            name: (_mapped(kind, _as_asked), pydantic.Field(None, description=told.get(name)))
-            for name, kind in hints.items()
+            name: (_map_type(hint, _request_type), pydantic.Field(None, description=descriptions.get(name)))
+            for name, hint in hints.items()
         }
     return {
-        field.name: (_mapped(hints[field.name], _as_asked), _default(field, told.get(field.name)))
-        for field in fields(shape)
+        field.name: (
+            _map_type(hints[field.name], _request_type),
+            _field_info(field, descriptions.get(field.name)),
+        )
+        for field in fields(kind)
     }
 
 
-def _default(field: Field[Any], description: str | None) -> Any:
-    more: dict[str, Any] = {"description": description, **_BOUNDS.get(field.name, {})}
+def _field_info(field: Field[Any], description: str | None) -> Any:
+    options: dict[str, Any] = {"description": description, **_BOUNDS.get(field.name, {})}
     if field.default_factory is not MISSING:
-        return pydantic.Field(default_factory=field.default_factory, **more)
-    return pydantic.Field(**more) if field.default is MISSING else pydantic.Field(field.default, **more)
+        return pydantic.Field(default_factory=field.default_factory, **options)
+    return pydantic.Field(**options) if field.default is MISSING else pydantic.Field(field.default, **options)
 
 
-def _mapped(kind: Any, change: Callable[[Any], Any]) -> Any:
-    """A type in which ``change`` has replaced what it is made of."""
-    arguments = get_args(kind)
-    if not arguments or get_origin(kind) is Literal:
-        return change(kind)
-    inner = [_mapped(argument, change) for argument in arguments]
-    origin = get_origin(kind)
+def _map_type(hint: Any, convert: Callable[[Any], Any]) -> Any:
+    """Applies ``convert`` to the leaves of a type."""
+    arguments = get_args(hint)
+    if not arguments or get_origin(hint) is Literal:
+        return convert(hint)
+    inner = [_map_type(argument, convert) for argument in arguments]
+    origin = get_origin(hint)
     return reduce(operator.or_, inner) if origin in (Union, types.UnionType) else origin[tuple(inner)]
 
 
-def _as_shown(kind: Any) -> Any:
-    return shown(kind) if isinstance(kind, type) and is_dataclass(kind) else kind
+def _response_type(hint: Any) -> Any:
+    return response_model(hint) if isinstance(hint, type) and is_dataclass(hint) else hint
 
 
-def _as_asked(kind: Any) -> Any:
-    """The type as JSON has it: neither true nor "1" is the number 1, and a time without a zone is UTC."""
-    if kind is datetime:
-        return Moment
-    if isinstance(kind, type) and is_dataclass(kind):
-        return Annotated[kind, Given(kind)]
-    if kind in (int, float):
-        return Annotated[kind, BeforeValidator(_number)]
-    return Annotated[bool, Strict()] if kind is bool else kind
+def _request_type(hint: Any) -> Any:
+    """The type as JSON has it: neither true nor "1" is the number 1; a time without a zone is UTC."""
+    if hint is datetime:
+        return Timestamp
+    if isinstance(hint, type) and is_dataclass(hint):
+        return Annotated[hint, Body(hint)]
+    if hint in (int, float):
+        return Annotated[hint, BeforeValidator(_require_number)]
+    return Annotated[bool, Strict()] if hint is bool else hint
 
 
-def _number(given: object) -> object:
-    if isinstance(given, bool | str):
+def _require_number(value: object) -> object:
+    if isinstance(value, bool | str):
         raise PydanticCustomError("number_type", "Input should be a number")
-    return given
+    return value
 
 
-def _date(given: object) -> object:
-    if not isinstance(given, datetime) and not (isinstance(given, str) and _DATE.match(given)):
-        raise PydanticCustomError("moment_type", "Input should be an ISO 8601 date or time")
-    return given
+def _require_date(value: object) -> object:
+    if not isinstance(value, datetime) and not (isinstance(value, str) and _DATE.match(value)):
+        raise PydanticCustomError("time_type", "Input should be an ISO 8601 date or time")
+    return value
 
 
-def _in_utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+def _default_to_utc(time: datetime) -> datetime:
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
-Moment = Annotated[datetime, BeforeValidator(_date), AfterValidator(_in_utc)]
-"""A moment as JSON and queries have it."""
+Timestamp = Annotated[datetime, BeforeValidator(_require_date), AfterValidator(_default_to_utc)]
+"""A time in JSON and in query parameters."""
 
-At = Moment | None
-"""A moment in a query; without one it is now."""
+OptionalTimestamp = Timestamp | None
+
+
+def _summary(kind: type) -> str:
+    """The docstring without its list of attributes."""
+    return _plain_markdown(_parse_docstring(kind)[0])
+
+
+@cache
+def _descriptions(kind: type) -> Mapping[str, str]:
+    """The description of each field that the docstring's ``Attributes`` section has."""
+    found = [
+        pair for part in reversed(kind.__mro__) for pair in _ATTRIBUTE.findall(_parse_docstring(part)[1])
+    ]
+    return {name.strip(): _as_sentence(text) for names, text in found for name in names.split(",")}
+
+
+def _parse_docstring(kind: type) -> tuple[str, str]:
+    summary, _, attributes = (getdoc(kind) or "").partition("\nAttributes:\n")
+    return summary.strip(), attributes
+
+
+def _as_sentence(text: str) -> str:
+    words = _plain_markdown(" ".join(text.split()))
+    return words[:1].upper() + words[1:]
+
+
+def _plain_markdown(text: str) -> str:
+    """reStructuredText code and roles as Markdown code."""
+    return re.sub(r":\w+:`", "`", text).replace("``", "`")

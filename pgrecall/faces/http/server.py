@@ -1,4 +1,4 @@
-"""Serving the application: uvicorn on a socket of ours, clients that dawdle cut off, an end in order."""
+"""Runs the application with uvicorn: time limits for slow clients, and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.http.app import AGENTS
+from pgrecall.faces.http.app import MCP_PATH
 
-GRACE = 10
-"""Seconds that requests under way have to end once the service is told to stop."""
+SHUTDOWN_TIMEOUT = 10
+"""Seconds that running requests have to finish."""
 
 KEEP_ALIVE = 75
-"""Seconds a connection may stay idle between two requests: longer than proxies keep theirs."""
+"""Seconds a connection may stay idle between requests: longer than proxies keep theirs."""
 
-LONGEST_HEADERS = 32 * 1024
+MAX_HEADER_BYTES = 32 * 1024
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens there.
+    """Opens a listening socket.
 
     Raises:
-        InvalidInput: it cannot; says why.
+        InvalidInput: the address or port cannot be used.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -40,23 +40,23 @@ def listening_socket(host: str, port: int) -> socket.socket:
         listener = socket.create_server(address[:2], family=family, dualstack_ipv6=both)
     except OSError as error:
         raise InvalidInput(
-            f"Nobody can listen at {host}, port {port}: {error.strerror or error}.",
-            hint="Choose others with --host and --port.",
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}.",
+            hint="Choose another address with --host and --port.",
         ) from error
-    # Connections inherit it. Else the body of an answer waits 40 ms for the client to acknowledge its head.
+    # Connections inherit it. Without it the body waits 40 ms until the client acknowledges the headers.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 
-async def serve(app: FastAPI, listener: socket.socket, *, patience: float) -> None:
-    """Serves until SIGTERM or Ctrl-C; then what runs is finished, within 10 seconds.
+async def serve(app: FastAPI, listener: socket.socket, *, timeout: float) -> None:
+    """Serves until SIGTERM or Ctrl-C, then finishes running requests within 10 seconds.
 
     Args:
-        patience: seconds a client may take for the headers of a request, and may leave an answer unread.
+        timeout: seconds a client may take to send headers, and may leave a response unread.
     """
 
-    class Protocol(PatientProtocol):
-        seconds = patience
+    class Protocol(TimeoutProtocol):
+        seconds = timeout
 
     config = Config(
         app,
@@ -68,16 +68,16 @@ async def serve(app: FastAPI, listener: socket.socket, *, patience: float) -> No
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
-        h11_max_incomplete_event_size=LONGEST_HEADERS,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
     )
-    with _signals_spent():
+    with _ignore_reraised_signals():
         await Server(config).serve(sockets=[listener])
 
 
 @contextmanager
-def _signals_spent() -> Iterator[None]:
-    """uvicorn raises the signal that stopped it once more at its end; it has done its work by then."""
+def _ignore_reraised_signals() -> Iterator[None]:
+    """uvicorn raises the signal that stopped it again when it has shut down."""
     before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
     try:
         yield
@@ -86,64 +86,63 @@ def _signals_spent() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class PatientProtocol(H11Protocol):
-    """HTTP/1.1 with limited patience: a request whose headers do not end, or an answer that is not read,
-    ends the connection."""
+class TimeoutProtocol(H11Protocol):
+    """HTTP/1.1 that drops a connection when its headers do not end or its response is not read in time."""
 
     seconds: float
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._headers_due: asyncio.TimerHandle | None = None
-        self._reading_due: asyncio.TimerHandle | None = None
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._headers_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
-        self._headers_due = self._abort_later()
+        self._headers_timer = self._abort_later()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         between_requests = self.cycle is None or self.cycle.response_complete
-        if between_requests and self._headers_due is None:
-            self._headers_due = self._abort_later()
+        if between_requests and self._headers_timer is None:
+            self._headers_timer = self._abort_later()
         elif not between_requests:
-            _call_off(self._headers_due)
-            self._headers_due = None
+            _cancel(self._headers_timer)
+            self._headers_timer = None
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # What came of the next request while this one was answered.
-        if self.cycle.response_complete and self.conn.trailing_data[0] and self._headers_due is None:
-            self._headers_due = self._abort_later()
+        # The next request began to arrive during this response.
+        if self.cycle.response_complete and self.conn.trailing_data[0] and self._headers_timer is None:
+            self._headers_timer = self._abort_later()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._reading_due = self._abort_later()
+        self._read_timer = self._abort_later()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        _call_off(self._reading_due)
+        _cancel(self._read_timer)
 
     def shutdown(self) -> None:
         super().shutdown()
-        if self.cycle is not None and not self.cycle.response_complete and _never_ends(self.scope):
+        if self.cycle is not None and not self.cycle.response_complete and _is_event_stream(self.scope):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        _call_off(self._headers_due)
-        _call_off(self._reading_due)
+        _cancel(self._headers_timer)
+        _cancel(self._read_timer)
         super().connection_lost(exc)
 
     def _abort_later(self) -> asyncio.TimerHandle:
         return self.loop.call_later(self.seconds, self.transport.abort)
 
 
-def _never_ends(scope: Mapping[str, object]) -> bool:
-    """Whether a request is an agent's stream of news, which would hold up the end; agents ask again."""
-    return scope["method"] == "GET" and scope["path"] == AGENTS
+def _is_event_stream(scope: Mapping[str, object]) -> bool:
+    """Whether a request is an MCP event stream, which would delay the shutdown; agents reconnect."""
+    return scope["method"] == "GET" and scope["path"] == MCP_PATH
 
 
-def _call_off(timer: asyncio.TimerHandle | None) -> None:
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()

@@ -1,17 +1,17 @@
-"""What the routes share: the client, who is let in, what is counted, and whether all is ready."""
+"""The state that all routes share: the client, the access policy, the queue, telemetry and readiness."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from pgrecall.errors import RecallError
-from pgrecall.faces.http.admission import Admission
-from pgrecall.faces.http.logs import Log, whereabouts
-from pgrecall.faces.http.metrics import Metrics
+from pgrecall.faces.http.authentication import AccessPolicy
+from pgrecall.faces.http.logs import Log, error_location
+from pgrecall.faces.http.metrics import CensusCache, Metrics
+from pgrecall.faces.http.request_limits import RequestQueue
 from pgrecall.faces.http.tracing import Tracing
 from pgrecall.schema import state as schema
 from pgrecall.search.rerank.reranker import warm_up
@@ -20,56 +20,48 @@ if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory
     from pgrecall.settings import Settings
 
-WARMING = "a text"
-"""What the embedder is asked for at the start, so that no request waits for its model."""
+WARM_UP_TEXT = "a text"
+"""Embedded at the start, so that no request waits for the model."""
 
-READY_SECONDS = 3.0
-"""How long the database may take to say that it is there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """Who is let in.
-
-    Attributes:
-        needs_key: no request without a key; else those without one act for the service's own tenant.
-        hosts: what requests may call this machine; None lets them call it anything. Without keys it keeps
-            pages of a browser out that reach this machine by a name of their own.
-    """
-
-    needs_key: bool
-    hosts: frozenset[str] | None = None
+READINESS_TIMEOUT = 3.0
+"""Seconds the database has to answer a readiness probe."""
 
 
 class Service:
-    """One service, of one event loop. The memory it is given is open, and closed by whoever opened it.
+    """One service on one event loop.
 
-    ``token`` lets in whoever knows it, to the models alone.
+    Args:
+        memory: the open client; its owner closes it.
+        policy: who may use the service.
+        log: receives a line for each request.
+        tracing: makes spans; by default with OpenTelemetry's global provider.
+        token: a secret that grants access to the models, and to nothing else.
     """
 
     def __init__(
         self,
         memory: AsyncMemory,
-        door: Door,
+        policy: AccessPolicy,
         log: Log,
         tracing: Tracing | None = None,
         *,
         token: str | None = None,
     ) -> None:
         self.memory = memory
-        self.door = door
+        self.policy = policy
         self.token = token
         self.log = log
         self.tracing = tracing or Tracing()
         self.metrics = Metrics()
-        self.admission = Admission(
+        self.census = CensusCache(memory, log)
+        self.queue = RequestQueue(
             self.settings.http_concurrency or self.settings.pool_size,
             self.settings.http_queue,
-            self.settings.http_patience,
+            self.settings.http_timeout,
         )
-        self.metrics.watch(self.admission, memory.pool_figures)
-        self._expected = schema.head_revision(), schema.functions_fingerprint()
-        self._warming: asyncio.Task[None] | None = None
+        self.metrics.register_gauges(self.queue, memory.pool_figures)
+        self._expected_schema = schema.head_revision(), schema.functions_fingerprint()
+        self._loading: asyncio.Task[None] | None = None
         self._stopping = False
 
     @property
@@ -77,56 +69,55 @@ class Service:
         return self.memory.settings
 
     @property
-    def warm(self) -> bool:
-        """Whether the models are loaded."""
-        return not self._cold()
+    def models_loaded(self) -> bool:
+        return not self._model_problems()
 
     def start(self) -> None:
-        """Loads the models, while requests are answered already."""
-        self._warming = asyncio.create_task(self._warm())
+        """Starts to load the models; requests are served meanwhile."""
+        self._loading = asyncio.create_task(self._load_models())
 
     async def stop(self) -> None:
-        """Waits for a model that is being loaded: its thread cannot be called off."""
+        """Waits for models that are still loading: their thread cannot be cancelled."""
         self._stopping = True
-        if self._warming is not None:
-            await asyncio.wait({self._warming})
+        await self.census.stop()
+        if self._loading is not None:
+            await asyncio.wait({self._loading})
 
-    async def unready(self) -> list[str]:
-        """Why requests should go elsewhere, a sentence each; empty when all is ready."""
-        found = ["The service is stopping."] if self._stopping else []
-        found += self._cold()
+    async def problems(self) -> list[str]:
+        """The reasons why the service is not ready, a sentence each; empty when it is."""
+        problems = ["The service is stopping."] if self._stopping else []
+        problems += self._model_problems()
         try:
-            async with asyncio.timeout(READY_SECONDS):
+            async with asyncio.timeout(READINESS_TIMEOUT):
                 state = await self.memory.schema_state()
         except RecallError as error:
-            return [*found, error.message]
+            return [*problems, error.message]
         except TimeoutError:
-            return [*found, f"Postgres has not answered within {READY_SECONDS:g} seconds."]
-        if (state.revision, state.functions) != self._expected:
-            found.append("The schema of the database has changed since this service was started.")
-        return found
+            return [*problems, f"Postgres did not answer within {READINESS_TIMEOUT:g} seconds."]
+        if (state.revision, state.functions) != self._expected_schema:
+            problems.append("The database schema has changed since this service started.")
+        return problems
 
-    def _cold(self) -> list[str]:
-        warming = self._warming
-        if warming is None or not warming.done():
-            return ["The models are being loaded."]
-        error = warming.exception()
+    def _model_problems(self) -> list[str]:
+        if self._loading is None or not self._loading.done():
+            return ["The models are loading."]
+        error = self._loading.exception()
         return [] if error is None else [f"The models cannot be loaded: {error}"]
 
-    async def _warm(self) -> None:
+    async def _load_models(self) -> None:
         embedder, reranker = self.memory.embedder, self.memory.reranker
         try:
             if embedder is not None:
-                await asyncio.to_thread(embedder.embed, [WARMING])
+                await asyncio.to_thread(embedder.embed, [WARM_UP_TEXT])
             if reranker is not None:
                 await asyncio.to_thread(warm_up, reranker)
         except RecallError as error:
-            self.log.error("a model cannot be loaded", problem=str(error), **whereabouts(error))
+            self.log.error("a model cannot be loaded", problem=str(error), **error_location(error))
             raise
         self.log.info("models are loaded")
 
 
-def service_of(request: Request) -> Service:
-    """The service that a request came to."""
+def get_service(request: Request) -> Service:
+    """The service that received the request."""
     service: Service = request.app.state.service
     return service

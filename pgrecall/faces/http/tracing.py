@@ -1,7 +1,7 @@
-"""Spans of requests and of the phases of searches, where OpenTelemetry is installed; else nothing.
+"""OpenTelemetry spans of requests and of the phases of searches; none where its SDK is not installed.
 
-Where they go is the business of whoever runs the service: OpenTelemetry's own variables, or its launcher.
-Attributes say what was asked of which route, never with which words.
+Exporters are configured by OpenTelemetry's own variables or its launcher. Attributes name routes and never
+hold what a request contains.
 """
 
 from __future__ import annotations
@@ -16,41 +16,40 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer, TracerProvider
 
 PHASES = ("names", "embedding", "database", "reranking")
-"""Of a search, in the order in which they run."""
+"""The phases of a search, in the order in which they run."""
 
 
 class Tracing:
-    """Spans of this service.
+    """Creates the spans of a service.
 
     Args:
-        provider: makes them; None takes OpenTelemetry's own, which drops them unless it was set up.
+        provider: the tracer provider; None: OpenTelemetry's global one.
     """
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
-        self._tracer = _tracer(provider)
+        self._tracer = _get_tracer(provider)
 
     @contextmanager
-    def request(self, method: str, headers: Mapping[str, str]) -> Iterator[None]:
-        """Around a request; ``headers`` may name the span of whoever asks."""
+    def request_span(self, method: str, headers: Mapping[str, str]) -> Iterator[None]:
+        """A span around a request; ``headers`` may name its parent."""
         if self._tracer is None:
             yield
             return
         from opentelemetry.propagate import extract
         from opentelemetry.trace import SpanKind
 
-        about = {"http.request.method": method}
         with self._tracer.start_as_current_span(
             method,
             extract(headers),
             SpanKind.SERVER,
-            about,
-            record_exception=False,  # its words may be those of a memory
+            {"http.request.method": method},
+            record_exception=False,  # its message may quote a memory
             set_status_on_exception=False,
         ):
             yield
 
-    def answered(self, method: str, route: str, status: int) -> None:
-        """What became of the request that is under way."""
+    def end_request(self, method: str, route: str, status: int) -> None:
+        """Records the route and the status in the current span."""
         if self._tracer is None:
             return
         from opentelemetry.trace import Status, StatusCode, get_current_span
@@ -61,19 +60,19 @@ class Tracing:
         if status >= 500:
             span.set_status(Status(StatusCode.ERROR))
 
-    def searched(self, timings: Mapping[str, float]) -> None:
-        """The phases of a search that ended this moment, as spans one after the other; milliseconds."""
+    def record_search_phases(self, timings: Mapping[str, float]) -> None:
+        """Adds a span for each phase of a search that has just ended; timings in milliseconds."""
         if self._tracer is None:
             return
-        taken = [(phase, round(timings[phase] * 1e6)) for phase in PHASES if timings.get(phase)]
-        at = time.time_ns() - sum(nanoseconds for _, nanoseconds in taken)
-        for phase, nanoseconds in taken:
-            span = self._tracer.start_span(f"search {phase}", start_time=at)
-            at += nanoseconds
-            span.end(at)
+        durations = [(phase, round(timings[phase] * 1e6)) for phase in PHASES if timings.get(phase)]
+        time_ns = time.time_ns() - sum(nanoseconds for _, nanoseconds in durations)
+        for phase, nanoseconds in durations:
+            span = self._tracer.start_span(f"search {phase}", start_time=time_ns)
+            time_ns += nanoseconds
+            span.end(time_ns)
 
 
-def _tracer(provider: TracerProvider | None) -> Tracer | None:
+def _get_tracer(provider: TracerProvider | None) -> Tracer | None:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         return None
     from opentelemetry import trace

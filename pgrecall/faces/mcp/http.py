@@ -1,4 +1,4 @@
-"""Many clients over streamable HTTP: as a route of another application, or as an application of its own."""
+"""The MCP server over streamable HTTP: within another application, or as one of its own."""
 
 from __future__ import annotations
 
@@ -18,78 +18,67 @@ from starlette.types import Receive, Scope, Send
 
 from pgrecall.client import AsyncMemory
 from pgrecall.faces.mcp.server import Request as McpRequest
-from pgrecall.faces.mcp.server import make_server
+from pgrecall.faces.mcp.server import build_server
 
-MemoryForRequest = Callable[[Request], Awaitable[AsyncMemory]]
-"""The open client of whoever sends a request; what it raises is answered by the application around it."""
+MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
+"""Returns the open client for a request's tenant; the application around it handles what it raises."""
 
 PATH = "/mcp"
 BODY_LIMIT = 4 * 1024 * 1024
-_STOPPING_SECONDS = 3
-_MEMORY = "pgrecall.memory"
-_SESSION = "mcp-session-id"
+_SHUTDOWN_TIMEOUT = 3
+_MEMORY_KEY = "pgrecall.memory"
+_SESSION_HEADER = "mcp-session-id"
 
 
 class McpApp:
-    """An ASGI application that serves MCP at whatever path it is routed from.
+    """An ASGI application that serves MCP at the path it is routed from.
 
-    Route it whole (``Route("/mcp", endpoint=app)``, all methods), and hold :meth:`running` open while
-    requests come in. A session of the protocol belongs to the tenant that began it: for others it does not
-    exist.
+    Route all methods to it (``Route("/mcp", endpoint=app)``), and keep :meth:`running` open while it serves.
+    A protocol session belongs to the tenant that opened it; other tenants get 404.
+
+    Args:
+        memory_for: returns the client for a request.
+        allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
+            asks for keys.
+        body_limit: bytes that a request may have.
     """
 
     def __init__(
         self,
-        memory_for_request: MemoryForRequest,
+        memory_for: MemoryForHttpRequest,
         *,
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
     ) -> None:
-        self._memory_for_request = memory_for_request
+        self._memory_for = memory_for
         self._sessions = StreamableHTTPSessionManager(
-            make_server(_memory_of, _session_of),
-            security_settings=_security(allowed_hosts),
+            build_server(_memory_from_scope, _session_id),
+            security_settings=_security_settings(allowed_hosts),
             max_request_body_size=body_limit,
         )
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """What has to be open while it serves; once only."""
+        """The context in which it serves; it can be entered once."""
         return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        memory = await self._memory_for_request(Request(scope))
-        whose = AuthenticatedUser(AccessToken(token="", client_id=memory.tenant, scopes=[]))
-        await self._sessions.asgi_app({**scope, _MEMORY: memory, "user": whose}, receive, send)
-
-
-def mcp_app(
-    memory_for_request: MemoryForRequest,
-    *,
-    allowed_hosts: Sequence[str] | None = None,
-    body_limit: int = BODY_LIMIT,
-) -> McpApp:
-    """The MCP server as an ASGI application for another one to route, see :class:`McpApp`.
-
-    Args:
-        allowed_hosts: what the headers Host and Origin may name; None leaves that to the application around
-            it, which asks for keys.
-        body_limit: bytes that a request may have.
-    """
-    return McpApp(memory_for_request, allowed_hosts=allowed_hosts, body_limit=body_limit)
+        memory = await self._memory_for(Request(scope))
+        user = AuthenticatedUser(AccessToken(token="", client_id=memory.tenant, scopes=[]))
+        await self._sessions.asgi_app({**scope, _MEMORY_KEY: memory, "user": user}, receive, send)
 
 
 def serve_local(
     open_memory: Callable[[], AbstractAsyncContextManager[AsyncMemory]], listening: socket.socket
 ) -> None:
-    """Serves at ``/mcp`` for clients on this machine, one tenant and no keys, until told to stop."""
+    """Serves one tenant at ``/mcp`` to clients on this machine, without keys, until a signal arrives."""
     port = listening.getsockname()[1]
     hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
     opened: list[AsyncMemory] = []
 
-    async def only_one(_: Request) -> AsyncMemory:
+    async def memory_for(_: Request) -> AsyncMemory:
         return opened[0]
 
-    app = mcp_app(only_one, allowed_hosts=hosts)
+    app = McpApp(memory_for, allowed_hosts=hosts)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -101,24 +90,23 @@ def serve_local(
         Starlette(routes=[Route(PATH, endpoint=app)], lifespan=lifespan),
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=_STOPPING_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
     )
     uvicorn.Server(config).run(sockets=[listening])
 
 
-async def _memory_of(request: McpRequest) -> AsyncMemory:
+async def _memory_from_scope(request: McpRequest) -> AsyncMemory:
     assert request.request is not None
-    memory: AsyncMemory = request.request.scope[_MEMORY]
+    memory: AsyncMemory = request.request.scope[_MEMORY_KEY]
     return memory
 
 
-def _session_of(request: McpRequest) -> str | None:
-    """The protocol's session, where it has one."""
-    return request.request.headers.get(_SESSION) if request.request is not None else None
+def _session_id(request: McpRequest) -> str | None:
+    return request.request.headers.get(_SESSION_HEADER) if request.request is not None else None
 
 
-def _security(allowed_hosts: Sequence[str] | None) -> TransportSecuritySettings:
-    """A page in a browser must not reach a server without keys by a name that leads to this machine."""
+def _security_settings(allowed_hosts: Sequence[str] | None) -> TransportSecuritySettings:
+    """Without keys, no web page may reach the server through a domain that resolves to this machine."""
     if allowed_hosts is None:
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
     origins = [f"http://{host}" for host in allowed_hosts]

@@ -1,7 +1,7 @@
-"""The protocol's requests, answered by the tools and resources.
+"""The MCP server: handlers for the tools and resources, independent of the transport.
 
-A tool that fails returns its sentence and the way out to the agent, which can then do better; what is wrong
-with the request itself is an error of the protocol. Nothing ends the server.
+A tool that fails returns its error and hint to the agent, which can then try something else. Only an invalid
+request is an error of the protocol.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
@@ -25,6 +26,8 @@ from mcp.types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Resource,
+    ResourceTemplate,
     TextContent,
     TextResourceContents,
 )
@@ -33,55 +36,82 @@ from mcp.types import Tool as ListedTool
 from pgrecall import __version__
 from pgrecall.client import AsyncMemory
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
-from pgrecall.faces.mcp.resources import MIME_TYPE, RESOURCES, TEMPLATES, document
-from pgrecall.tools import INSTRUCTIONS, Tool, call_async, tool_named
-from pgrecall.tools.formats import mcp_tools
+from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools
+from pgrecall.tools.read_tools import GET, STATUS
+from pgrecall.tools.tool import Tool, call_async
 
 Request = ServerRequestContext[Any, Any]
-MemoryOf = Callable[[Request], Awaitable[AsyncMemory]]
-"""The client that answers a request: its tenant is whoever asks."""
-SessionOf = Callable[[Request], str | None]
+MemoryForRequest = Callable[[Request], Awaitable[AsyncMemory]]
+"""Returns the client for the tenant of a request."""
+SessionForRequest = Callable[[Request], str | None]
+
+JSON = "application/json"
+STATUS_URI = "pgrecall://status"
+MEMORY_URI = "pgrecall://memory/"
+
+RESOURCES = (
+    Resource(
+        uri=STATUS_URI,
+        name="status",
+        title="Status of the memory",
+        description="Counts by layer and zone, vitality, and alarms that need attention.",
+        mime_type=JSON,
+    ),
+)
+RESOURCE_TEMPLATES = (
+    ResourceTemplate(
+        uri_template=f"{MEMORY_URI}{{+memory}}",
+        name="memory",
+        title="A memory",
+        description="One memory in full, by id or key; pgrecall://memory/key:42 is the one with the key 42.",
+        mime_type=JSON,
+    ),
+)
 
 log = logging.getLogger(__name__)
 
 
-def make_server(memory_of: MemoryOf, session_of: SessionOf) -> Server[Any]:
-    """A server whose requests are answered by the memory that ``memory_of`` names.
+def build_server(memory_for: MemoryForRequest, session_for: SessionForRequest) -> Server[Any]:
+    """Builds a server.
 
     Args:
-        session_of: the session that uses and searches of a request are counted in.
+        memory_for: returns the client that answers a request.
+        session_for: returns the session in which a request's searches and accesses are logged.
     """
 
     async def list_tools(_: Request, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[ListedTool.model_validate(tool) for tool in mcp_tools()])
 
-    async def call_tool(request: Request, asked: CallToolRequestParams) -> CallToolResult:
-        tool = _tool(asked.name)
+    async def call_tool(request: Request, params: CallToolRequestParams) -> CallToolResult:
+        tool = _get_tool(params.name)
         try:
-            memory = await memory_of(request)
-            session = session_of(request)
+            memory = await memory_for(request)
+            session = session_for(request)
             memory = memory.session(session) if session else memory
-            result = await call_async(tool, memory, asked.arguments or {}, datetime.now(UTC))
+            result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
         except RecallError as error:
-            return _failed(str(error))
-        except Exception:  # a defect must cost this one call, not the agent its memory
+            return _tool_error(str(error))
+        except Exception:  # a bug must fail this call only, not the agent's connection
             log.exception("The tool %s failed", tool.name)
-            return _failed("The memory failed while answering this; its log says why. Try something else.")
-        return _answered(result.model_dump(mode="json"))
+            return _tool_error("The tool failed unexpectedly; the server's log has the reason.")
+        document = result.model_dump(mode="json")
+        # As text too, for clients that show their model nothing else.
+        return CallToolResult(content=[TextContent(text=_compact(document))], structured_content=document)
 
     async def list_resources(_: Request, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=list(RESOURCES))
 
     async def list_templates(_: Request, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
+        return ListResourceTemplatesResult(resource_templates=list(RESOURCE_TEMPLATES))
 
-    async def read_resource(request: Request, asked: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(request: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
-            found = await document(await memory_of(request), asked.uri, datetime.now(UTC))
+            document = await _read_resource(await memory_for(request), params.uri, datetime.now(UTC))
         except RecallError as error:
-            raise _protocol_error(error, asked.uri) from error
-        shown = TextResourceContents(uri=asked.uri, mime_type=MIME_TYPE, text=_text(found))
-        return ReadResourceResult(contents=[shown])
+            kind = "not_found" if isinstance(error, MemoryNotFound) else "refused"
+            raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri, "kind": kind}) from error
+        content = TextResourceContents(uri=params.uri, mime_type=JSON, text=_compact(document))
+        return ReadResourceResult(contents=[content])
 
     return Server(
         "pgrecall",
@@ -96,27 +126,28 @@ def make_server(memory_of: MemoryOf, session_of: SessionOf) -> Server[Any]:
     )
 
 
-def _tool(name: str) -> Tool[Any, Any, Any]:
+async def _read_resource(memory: AsyncMemory, uri: str, now: datetime) -> dict[str, Any]:
+    if uri == STATUS_URI:
+        return (await call_async(STATUS, memory, {}, now)).model_dump(mode="json")
+    reference = unquote(uri.removeprefix(MEMORY_URI), errors="replace")
+    if not uri.startswith(MEMORY_URI) or not reference:
+        raise InvalidInput(
+            f"There is no resource {uri!r:.200}.", hint=f"There are {STATUS_URI} and {MEMORY_URI}ID_OR_KEY."
+        )
+    arguments = {"memory": reference, "max_chars": 1_000_000}
+    return (await call_async(GET, memory, arguments, now)).model_dump(mode="json")
+
+
+def _get_tool(name: str) -> Tool[Any, Any, Any]:
     try:
-        return tool_named(name)
+        return get_tool(name)
     except InvalidInput as error:
         raise MCPError(INVALID_PARAMS, str(error)) from error
 
 
-def _answered(document: dict[str, Any]) -> CallToolResult:
-    """As structured content, and as text for clients that show their model nothing else."""
-    return CallToolResult(content=[TextContent(text=_text(document))], structured_content=document)
+def _tool_error(message: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=message)], is_error=True)
 
 
-def _failed(sentence: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=sentence)], is_error=True)
-
-
-def _protocol_error(error: RecallError, uri: str) -> MCPError:
-    """A resource has no other way to say what is wrong."""
-    kind = "not_found" if isinstance(error, MemoryNotFound) else "refused"
-    return MCPError(INVALID_PARAMS, str(error), {"uri": uri, "kind": kind})
-
-
-def _text(document: object) -> str:
+def _compact(document: object) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -1,7 +1,6 @@
-"""One client over standard input and output, until it closes its end.
+"""The MCP server over standard input and output, for one client.
 
-Standard output belongs to the protocol: while it is served, whatever else writes there goes to standard
-error.
+Standard output carries only the protocol: anything else written there goes to standard error.
 """
 
 from __future__ import annotations
@@ -17,44 +16,81 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from pgrecall.client import AsyncMemory
-from pgrecall.faces.mcp.lazy_client import Opening
-from pgrecall.faces.mcp.server import Request, make_server
+from pgrecall.errors import RecallError
+from pgrecall.faces.mcp.server import Request, build_server
+
+
+class LazyClient:
+    """A client that opens while the first requests run, and retries at the next request when that failed.
+
+    Editors wait only so long for a server's first response, and an embedded Postgres takes seconds to start.
+    """
+
+    def __init__(self, open_memory: Callable[[], Awaitable[AsyncMemory]]) -> None:
+        self._open = open_memory
+        self._task: asyncio.Future[AsyncMemory] | None = None
+
+    def start(self) -> None:
+        """Begins to open the client, unless it is open or opening."""
+        if self._task is None or (self._task.done() and self._task.exception() is not None):
+            self._task = asyncio.ensure_future(self._open())
+
+    async def get(self) -> AsyncMemory:
+        """The open client. Cancelling this does not cancel the opening.
+
+        Raises:
+            RecallError: it cannot be opened.
+        """
+        self.start()
+        assert self._task is not None
+        return await asyncio.shield(self._task)
+
+    async def close(self) -> None:
+        """Closes the client, or cancels its opening."""
+        if self._task is None:
+            return
+        self._task.cancel()  # does nothing once it is open
+        try:
+            memory = await self._task
+        except (RecallError, asyncio.CancelledError):
+            return  # a request has reported it
+        await memory.close()
 
 
 async def serve_stdio(open_memory: Callable[[], Awaitable[AsyncMemory]]) -> None:
-    """Serves until standard input ends; then, or when told to stop, the client is closed."""
-    opening = Opening(open_memory)
+    """Serves until standard input ends or a signal arrives, then closes the client."""
+    client = LazyClient(open_memory)
     calls: set[asyncio.Task[Any]] = set()
     session = f"mcp-{uuid.uuid4().hex}"  # a process serves one conversation
 
-    async def memory_of(_: Request) -> AsyncMemory:
+    async def memory_for(_: Request) -> AsyncMemory:
         call = asyncio.current_task()
         assert call is not None
         calls.add(call)
         call.add_done_callback(calls.discard)
-        return await opening.memory()
+        return await client.get()
 
-    server = make_server(memory_of, lambda _: session)
-    opening.begin()
+    server = build_server(memory_for, lambda _: session)
+    client.start()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_end_when_told, calls, opening)
+        tasks.start_soon(_exit_on_signal, calls, client)
         try:
-            async with stdio_server() as (requests, answers):
-                await server.run(requests, answers, server.create_initialization_options())
+            async with stdio_server() as (read, write):
+                await server.run(read, write, server.create_initialization_options())
         finally:
             tasks.cancel_scope.cancel()
-    await opening.close()
+    await client.close()
 
 
-async def _end_when_told(calls: set[asyncio.Task[Any]], opening: Opening) -> None:
-    """At a signal calls off what is under way, so that Postgres need not finish it, and ends the process."""
+async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient) -> None:
+    """Cancels running calls, so that Postgres stops working on them, and ends the process."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for number in signals:
-            under_way = set(calls)
-            for call in under_way:
+            running = set(calls)
+            for call in running:
                 call.cancel()
-            if under_way:
-                await asyncio.wait(under_way)
-            await opening.close()
-            # A thread waits for standard input, and nothing but its end would end that thread.
+            if running:
+                await asyncio.wait(running)
+            await client.close()
+            # A thread blocks on standard input, and only the end of that input would end the thread.
             os._exit(128 + number)

@@ -1,14 +1,17 @@
-"""The page of the service: what is remembered, how alive it is and why, to be looked at in a browser.
+"""The page of the service: search, all memories at a glance, single memories, links, pruning, maintenance.
 
-The server renders every view, and every view works without its script. Nothing comes from elsewhere.
+The server renders every view, and every view works without JavaScript. Nothing loads from other sites.
 
-door        who may look: sessions opened with a key, and what a form must prove
-visits      what every view goes through, and how its answer is drawn
-fields      what addresses and forms hold, as values
-search      questions, and why each answer stands where it does
-overview   all memories at a glance
-memory      one memory: its life
-links       what lies around it
-prune       plans made, reviewed, applied and undone
-upkeep      jobs and health
+app               routes, security headers and error pages
+sessions          cookie sessions and CSRF tokens
+sign_in           the views for signing in and out
+request_handling  what every view goes through
+form_fields       fields of queries and forms, parsed
+templating        the Jinja environment and its filters
+search, score_steps     the search view, and the steps of each score
+overview, charts        all memories at a glance
+memory, memory_chart    one memory
+links             the links around a memory
+prune             prune plans
+maintenance       jobs and checks
 """

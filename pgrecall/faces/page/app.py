@@ -1,4 +1,4 @@
-"""The page as an application: its views, its files, and its errors, which are pages too."""
+"""The page as an ASGI application: routes, security headers and error pages."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.errors import RecallError
-from pgrecall.faces.http.problems import RETRY_AFTER, kind_of
-from pgrecall.faces.page import links, maintenance, memory, prune, search, sign_in
-from pgrecall.faces.page import overview as overview
-from pgrecall.faces.page.request_handling import frame, looking, sending
-from pgrecall.faces.page.sessions import PageDoor, SignInNeeded
-from pgrecall.faces.page.templating import drawn
+from pgrecall.faces.http.problems import RETRY_AFTER, problem_type
+from pgrecall.faces.page import links, maintenance, memory, overview, prune, search, sign_in
+from pgrecall.faces.page.request_handling import base_values, get_route, post_route
+from pgrecall.faces.page.sessions import SessionStore, SignInRequired
+from pgrecall.faces.page.templating import render
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
 
-FILES = "/page"
-"""Where style, script and icon lie."""
+STATIC_PATH = "/page"
 
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -39,99 +37,105 @@ _POLICY = (
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # without any, a browser hides where a form was sent from
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers send forms with the Origin null
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_STATIC_FILES = StaticFiles(
+    directory=Path(__file__).parent / "static", packages=[("pgrecall.faces.charts", "styles")]
+)
+_DETAILS = {404: "There is nothing at this address.", 405: "This address does not accept such a request."}
+"""For statuses that the framework raises without a detail."""
 
 
 def create_page(service: Service) -> ASGIApp:
-    """The page of a service, to be mounted beside its API."""
-    door = PageDoor(service)
-    look, send = partial(looking, service, door), partial(sending, service, door)
+    """Builds the page of a service; :mod:`pgrecall.faces.http.app` mounts it."""
+    sessions = SessionStore(service)
+    get, post = partial(get_route, service, sessions), partial(post_route, service, sessions)
     routes: Sequence[BaseRoute] = (
-        look("/", search.search),
-        send("/feedback", search.feedback),
-        look("/overview", overview.overview),
-        look("/overview/{listed}", overview.one_list),
-        look("/memory/{memory:path}", memory.life),
-        look("/links/{memory:path}", links.around),
-        look("/prune", prune.plans),
-        send("/prune", prune.make),
-        look("/prune/{plan}", prune.review),
-        send("/prune/{plan}/apply", prune.apply),
-        send("/prune/{plan}/undo", prune.undo),
-        look("/upkeep", maintenance.upkeep),
-        send("/upkeep/verify", maintenance.verify),
-        *sign_in.routes(service, door),
-        Mount(FILES, StaticFiles(directory=Path(__file__).parent / "static"), name="files"),
+        get("/", search.search),
+        post("/feedback", search.feedback),
+        get("/overview", overview.overview),
+        get("/overview/{listed}", overview.one_list),
+        get("/memories/{memory:path}", memory.memory),
+        get("/links/{memory:path}", links.links),
+        get("/prune", prune.list_plans),
+        post("/prune", prune.create_plan),
+        get("/prune/{plan}", prune.show_plan),
+        post("/prune/{plan}/apply", prune.apply_plan),
+        post("/prune/{plan}/undo", prune.undo_plan),
+        get("/maintenance", maintenance.maintenance),
+        post("/maintenance/verify", maintenance.verify),
+        *sign_in.routes(service, sessions),
+        Mount(STATIC_PATH, _STATIC_FILES, name="static"),
     )
     return Starlette(
         routes=routes,
-        middleware=[Middleware(_Guarding)],
-        exception_handlers=_handlers(door),
+        middleware=[Middleware(SecurityHeadersMiddleware)],
+        exception_handlers=_exception_handlers(sessions),
     )
 
 
-class _Guarding:
-    """ASGI middleware: what every answer of the page tells browsers not to do."""
+class SecurityHeadersMiddleware:
+    """Adds the security and caching headers to every response of the page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                # Memories stay in no cache; files are asked for anew, and mostly have not changed.
-                headers["Cache-Control"] = "no-cache" if scope["path"].startswith(FILES) else "no-store"
+                # Memories are never cached; static files are revalidated.
+                headers["Cache-Control"] = "no-cache" if scope["path"].startswith(STATIC_PATH) else "no-store"
             await send(message)
 
-        await self._app(scope, receive, guarded)
+        await self._app(scope, receive, send_with_headers)
 
 
-def _handlers(door: PageDoor) -> dict[Any, Any]:
-    async def on_stranger(request: Request, error: SignInNeeded) -> Response:
-        return sign_in.form(request, door, said=error.detail, status=401, following=_asked(request))
+def _exception_handlers(sessions: SessionStore) -> dict[Any, Any]:
+    async def on_sign_in_required(request: Request, error: SignInRequired) -> Response:
+        return sign_in.show_form(
+            request, sessions, message=error.detail, status=401, next_path=_requested_path(request)
+        )
 
-    async def on_refusal(request: Request, error: HTTPException) -> Response:
+    async def on_http_exception(request: Request, error: HTTPException) -> Response:
         phrase = HTTPStatus(error.status_code).phrase
-        said = error.detail if error.detail != phrase else _SAID.get(error.status_code, f"{phrase}.")
-        answer = _error(request, door, error.status_code, phrase, said)
-        answer.headers.update(error.headers or {})
-        return answer
+        detail = error.detail if error.detail != phrase else _DETAILS.get(error.status_code, f"{phrase}.")
+        response = _error_page(request, sessions, error.status_code, phrase, detail)
+        response.headers.update(error.headers or {})
+        return response
 
-    async def on_failure(request: Request, error: RecallError) -> Response:
+    async def on_recall_error(request: Request, error: RecallError) -> Response:
         request.state.failure = error
-        kind = kind_of(error)
-        answer = _error(request, door, kind.status, kind.title, error.message, error.hint)
+        kind = problem_type(error)
+        response = _error_page(request, sessions, kind.status, kind.title, error.message, error.hint)
         if kind.status == HTTPStatus.SERVICE_UNAVAILABLE:
-            answer.headers["Retry-After"] = RETRY_AFTER
-        return answer
+            response.headers["Retry-After"] = RETRY_AFTER
+        return response
 
-    async def on_anything_else(request: Request, error: Exception) -> Response:
-        said = f"An error of the kind {type(error).__name__}; the log of the service has more."
-        return _error(request, door, 500, "Something went wrong here", said)
+    async def on_unexpected_error(request: Request, error: Exception) -> Response:
+        detail = f"An unexpected {type(error).__name__}; see the log of the service."
+        return _error_page(request, sessions, 500, "Internal error", detail)
 
     return {
-        SignInNeeded: on_stranger,
-        HTTPException: on_refusal,
-        RecallError: on_failure,
-        Exception: on_anything_else,
+        SignInRequired: on_sign_in_required,
+        HTTPException: on_http_exception,
+        RecallError: on_recall_error,
+        Exception: on_unexpected_error,
     }
 
 
-_SAID = {404: "There is nothing at this address.", 405: "This address takes no such request."}
+def _error_page(
+    request: Request, sessions: SessionStore, status: int, title: str, detail: str, hint: str = ""
+) -> Response:
+    values = {**base_values(request, sessions), "title": title, "detail": detail, "hint": hint}
+    return render("error.html.j2", {**values, "status": status}, status=status)
 
 
-def _error(request: Request, door: PageDoor, status: int, title: str, said: str, hint: str = "") -> Response:
-    values = {**frame(request, door), "title": title, "said": said, "hint": hint, "status": status}
-    return drawn("error.html.j2", values, status=status)
-
-
-def _asked(request: Request) -> str:
-    """Where somebody wanted to go; where a form went, nothing is sent again."""
+def _requested_path(request: Request) -> str:
+    """Where to go after signing in; the start page after a form, which is not sent again."""
     if request.method != "GET":
         return "/"
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")

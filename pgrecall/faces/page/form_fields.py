@@ -1,4 +1,4 @@
-"""What addresses and forms hold, as values: each that cannot be used is refused by its name."""
+"""Fields of queries and forms, parsed; errors name the field."""
 
 from __future__ import annotations
 
@@ -10,93 +10,97 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.values import parse_moment
+from pgrecall.importers.dates import parse_time
 
 Fields = ImmutableMultiDict[str, str]
 
-MOST_FIELDS = 200
-LARGEST_ID = 2**63 - 1
-_FORM = "application/x-www-form-urlencoded"
+MAX_FIELDS = 200
+MAX_ID = 2**63 - 1
+_MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
-def form_of(body: bytes, kind: str) -> Fields:
-    """The fields of a form as browsers send it.
+def parse_form(body: bytes, content_type: str) -> Fields:
+    """The fields of a URL-encoded form.
 
     Raises:
-        HTTPException: 415, it is sent in another way; 400, it cannot be read.
+        HTTPException: 415 for another media type; 400 when it cannot be parsed.
     """
-    if body and kind.partition(";")[0].strip().lower() != _FORM:
-        raise HTTPException(415, f"A form must be sent as {_FORM}.")
+    if body and content_type.partition(";")[0].strip().lower() != _MEDIA_TYPE:
+        raise HTTPException(415, f"A form must be sent as {_MEDIA_TYPE}.")
     try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError as error:
-        raise HTTPException(400, "The form cannot be read.") from error
+        raise HTTPException(400, "The form cannot be parsed.") from error
     return ImmutableMultiDict(pairs)
 
 
-def word(fields: Mapping[str, str], name: str) -> str | None:
-    """A text; None where there is none."""
+def text_field(fields: Mapping[str, str], name: str) -> str | None:
+    """A text; None when empty."""
     return fields.get(name, "").strip() or None
 
 
-def whole(fields: Mapping[str, str], name: str, default: int, *, low: int, high: int) -> int:
-    """A whole number within bounds.
+def int_field(fields: Mapping[str, str], name: str, default: int, *, low: int, high: int) -> int:
+    """A whole number from ``low`` to ``high``.
 
     Raises:
-        InvalidInput: it is none, or lies outside.
+        InvalidInput: it is not one.
     """
-    given = word(fields, name)
-    if given is None:
+    value = text_field(fields, name)
+    if value is None:
         return default
     try:
-        number = int(given.replace(",", "")) if len(given) <= 20 else high + 1
+        number = int(value.replace(",", "")) if len(value) <= 20 else high + 1
     except ValueError:
-        raise InvalidInput(f"{_called(name)} is {given!r:.60}, which is no whole number.") from None
+        raise InvalidInput(f"{_label(name)} is {value!r:.60}, which is not a whole number.") from None
     if not low <= number <= high:
-        raise InvalidInput(f"{_called(name)} is {given:.60}; it must lie between {low:,} and {high:,}.")
+        raise InvalidInput(f"{_label(name)} is {value:.60}; it must be between {low:,} and {high:,}.")
     return number
 
 
-def number(fields: Mapping[str, str], name: str) -> float | None:
-    """A number; None where there is none.
+def float_field(fields: Mapping[str, str], name: str) -> float | None:
+    """A number; None when empty.
 
     Raises:
-        InvalidInput: it is something else.
+        InvalidInput: it is not a number.
     """
-    given = word(fields, name)
-    if given is None:
+    value = text_field(fields, name)
+    if value is None:
         return None
     try:
-        return float(given)
+        return float(value)
     except ValueError:
-        raise InvalidInput(f"{_called(name)} is {given!r:.60}, which is no number.") from None
+        raise InvalidInput(f"{_label(name)} is {value!r:.60}, which is not a number.") from None
 
 
-def moment(fields: Mapping[str, str], name: str) -> datetime | None:
-    """A date or time, in UTC where it names no zone; None where there is none.
+def time_field(fields: Mapping[str, str], name: str) -> datetime | None:
+    """A date or time, in UTC unless it has a zone; None when empty.
 
     Raises:
-        InvalidInput: it cannot be read.
+        InvalidInput: it is neither.
     """
-    return parse_moment(word(fields, name), _called(name))
+    value = text_field(fields, name)
+    try:
+        return None if value is None else parse_time(value)
+    except ValueError as error:
+        raise InvalidInput(f"{_label(name)}: {error}.") from error
 
 
-def ticked(fields: Mapping[str, str], name: str) -> bool:
-    """Whether a box is ticked."""
+def checkbox(fields: Mapping[str, str], name: str) -> bool:
+    """Whether a checkbox is ticked."""
     return fields.get(name, "") not in ("", "0")
 
 
-def number_in_path(given: str, what: str) -> int:
+def path_id(segment: str, noun: str) -> int:
     """An id in a path.
 
     Raises:
-        HTTPException: 404, it cannot be one.
+        HTTPException: 404, it is not an id.
     """
-    if not (given.isascii() and given.isdigit() and len(given) <= 19 and 0 < int(given) <= LARGEST_ID):
-        raise HTTPException(404, f"There is no such {what}.")
-    return int(given)
+    if not (segment.isascii() and segment.isdigit() and len(segment) <= 19 and 0 < int(segment) <= MAX_ID):
+        raise HTTPException(404, f"There is no such {noun}.")
+    return int(segment)
 
 
-def _called(name: str) -> str:
+def _label(name: str) -> str:
     words = name.replace("_", " ")
     return f"{words[:1].upper()}{words[1:]}"

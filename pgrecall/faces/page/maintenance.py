@@ -1,4 +1,4 @@
-"""Jobs and health: what a tenant holds, what ran and is due, what raises an alarm, and a check of all."""
+"""The maintenance view: jobs and their runs, the tenant's state, and a check of all invariants."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from typing import Any
 from starlette.responses import Response
 
 from pgrecall.faces.cli.rendering.jobs import counts_words, interval_words
-from pgrecall.faces.page.request_handling import Visit
+from pgrecall.faces.page.request_handling import PageRequest
 
-RUNS = 20
-
-
-async def upkeep(visit: Visit) -> Response:
-    """The state of the tenant, its jobs, and their newest runs."""
-    return await visit.page("upkeep.html.j2", **await _state(visit), checks=None)
+MAX_RUNS = 20
 
 
-async def verify(visit: Visit) -> Response:
-    """The same, with every invariant of the tenant's data checked; nothing is changed."""
-    checks = await visit.memory.verify(now=visit.now)
-    return await visit.page("upkeep.html.j2", **await _state(visit), checks=checks)
+async def maintenance(request: PageRequest) -> Response:
+    return await request.render("maintenance.html.j2", **await _values(request), checks=None)
 
 
-async def _state(visit: Visit) -> dict[str, Any]:
+async def verify(request: PageRequest) -> Response:
+    """The same view with the result of the checks, which change nothing."""
+    checks = await request.memory.verify(now=request.now)
+    return await request.render("maintenance.html.j2", **await _values(request), checks=checks)
+
+
+async def _values(request: PageRequest) -> dict[str, Any]:
     return {
-        "state": await visit.memory.status(now=visit.now),
-        "runs": await visit.memory.job_runs(limit=RUNS),
-        "unready": await visit.service.unready(),
-        "working": visit.service.admission.working,
-        "waiting": visit.service.admission.waiting,
+        "state": await request.memory.status(now=request.now),
+        "runs": await request.memory.job_runs(limit=MAX_RUNS),
+        "problems": await request.service.problems(),
+        "running": request.service.queue.running,
+        "waiting": request.service.queue.waiting,
         "interval": interval_words,
         "counts": counts_words,
     }

@@ -1,24 +1,26 @@
-"""All memories at a glance: the zones of each layer, now and before, how vitality is distributed, and the few
-memories that are worth a look. It takes one pass over narrow rows, whatever the memories hold."""
+"""The overview: zones of each layer now and in the past, the distribution of vitality, and lists of memories
+worth a look. It reads narrow rows in one pass, whatever the size of the memories."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.client.surveying import LISTS
-from pgrecall.faces.page.charts import columns, over_time, zone_bars
-from pgrecall.faces.page.form_fields import moment, whole, word
-from pgrecall.faces.page.request_handling import Visit
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.vitality_histogram import vitality_histogram
+from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
+from pgrecall.faces.page.form_fields import int_field, text_field, time_field
+from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.models.layers import Layer
-from pgrecall.models.overview import Overview, OverviewList, ZoneShare
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.models.overview import Overview, OverviewList
+from pgrecall.vitality.parameters import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
+BAR_WIDTH = 320.0
 BINS, INSTANTS, SAMPLE = 25, 13, 500
 DRAWN_AT_ONCE = 2000
 """Live memories up to which the past is drawn without being asked for."""
@@ -28,36 +30,41 @@ _DEFAULT_DAYS = 365
 _FURTHEST = 100_000
 
 NAMES: dict[OverviewList, tuple[str, str]] = {
-    "alive": ("Most alive", "What is used most, and was used last."),
+    "alive": ("Most active", "Accessed most and most recently."),
     "leaving": (
         "Fading",
-        "What will leave its zone next if nothing uses it, by how little keeps it there.",
+        "Will leave their zone next without an access, soonest first.",
     ),
-    "unused": ("Never used", "Stored and never used since, the oldest first."),
+    "unused": ("Never used", "Not accessed since they were stored, oldest first."),
 }
-"""What a list is called, and what it holds."""
+"""Title and description of each list."""
 
 
-async def overview(visit: Visit) -> Response:
+async def overview(request: PageRequest) -> Response:
     """Zones, the past where it is asked for or cheap, the distribution, and the head of each list."""
-    layer = word(visit.query, "layer")
-    days = whole(visit.query, "days", 0, low=0, high=36_525)
-    known = await visit.memory.layers()
+    layer = text_field(request.query, "layer")
+    days = int_field(request.query, "days", 0, low=0, high=36_525)
+    known = await request.memory.layers()
     if layer is not None and layer not in {each.name for each in known}:
         raise HTTPException(404, f"There is no layer {layer!r:.60}.")
-    found = await visit.memory.overview(layer=layer, limit=SHOWN, bins=BINS, now=visit.now)
+    found = await request.memory.overview(layer=layer, limit=SHOWN, bins=BINS, now=request.now)
     memories = sum(each.memories for each in found.layers)
+    zones = _common_zones(found, known)
+    unit = BAR_WIDTH / max((each.memories for each in found.layers), default=1)
+    counts = [sum(each) for each in zip(*(each.counts for each in found.layers), strict=True)]
     past = None
     if memories and (days or memories <= DRAWN_AT_ONCE):
-        past = await _past(visit, layer, days or _DEFAULT_DAYS)
-    return await visit.page(
+        past = await _past(request, layer, days or _DEFAULT_DAYS)
+    return await request.render(
         "overview.html.j2",
         layer=layer,
         found=found,
         memories=memories,
         totals=_totals(found),
-        zone_bars=zone_bars(found.layers),
-        distribution=columns(found.layers, _common_zones(found, known)),
+        zone_bars=[zone_bar(each.zones, unit) for each in found.layers],
+        histogram=vitality_histogram(counts, zones),
+        bins=[(place / BINS, (place + 1) / BINS, count) for place, count in enumerate(counts)],
+        zones=zones,
         past=past,
         past_days=PAST_DAYS,
         days=days or _DEFAULT_DAYS,
@@ -67,17 +74,17 @@ async def overview(visit: Visit) -> Response:
     )
 
 
-async def one_list(visit: Visit) -> Response:
+async def one_list(request: PageRequest) -> Response:
     """A list, page by page; the moment it was made for stays that of its first page."""
-    name = next((known for known in LISTS if known == visit.request.path_params["listed"]), None)
+    name = next((known for known in LISTS if known == request.request.path_params["listed"]), None)
     if name is None:
         raise HTTPException(404)
-    layer, at = word(visit.query, "layer"), moment(visit.query, "at") or visit.now
-    first = whole(visit.query, "after", 0, low=0, high=_FURTHEST)
-    found = await visit.memory.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
+    layer, at = text_field(request.query, "layer"), time_field(request.query, "at") or request.now
+    first = int_field(request.query, "after", 0, low=0, high=_FURTHEST)
+    found = await request.memory.overview([name], layer=layer, limit=PAGE, offset=first, bins=2, now=at)
     listed = found.lists[name]
-    return await visit.page(
-        "list.html.j2",
+    return await request.render(
+        "overview_list.html.j2",
         name=name,
         words=NAMES[name],
         layer=layer,
@@ -89,19 +96,15 @@ async def one_list(visit: Visit) -> Response:
     )
 
 
-async def _past(visit: Visit, layer: str | None, days: int) -> Any:
+async def _past(request: PageRequest, layer: str | None, days: int) -> tuple[ZonesOverTime, ...]:
     """The zones at instants up to now; where the tenant is younger, from its beginning on."""
-    begin = visit.now - timedelta(days=days)
-    shares = await visit.memory.zones_over_time(_instants(begin, visit.now), sample=SAMPLE)
-    first = min((share.at for share in shares), default=visit.now)
-    step = (visit.now - begin) / (INSTANTS - 1)
-    if first - begin > 2 * step and visit.now - first > timedelta(hours=1):
-        shares = await visit.memory.zones_over_time(_instants(first - step, visit.now), sample=SAMPLE)
-    return over_time(_of_layer(shares, layer), visit.now)
-
-
-def _of_layer(shares: Sequence[ZoneShare], layer: str | None) -> list[ZoneShare]:
-    return [share for share in shares if layer in (None, share.layer)]
+    begin = request.now - timedelta(days=days)
+    shares = await request.memory.zones_over_time(_instants(begin, request.now), sample=SAMPLE)
+    first = min((share.at for share in shares), default=request.now)
+    step = (request.now - begin) / (INSTANTS - 1)
+    if first - begin > 2 * step and request.now - first > timedelta(hours=1):
+        shares = await request.memory.zones_over_time(_instants(first - step, request.now), sample=SAMPLE)
+    return zones_over_time([share for share in shares if layer in (None, share.layer)])
 
 
 def _instants(begin: datetime, end: datetime) -> list[datetime]:
@@ -109,10 +112,7 @@ def _instants(begin: datetime, end: datetime) -> list[datetime]:
 
 
 def _totals(found: Overview) -> dict[str, int]:
-    return {
-        zone: sum(layer.zones.get(zone, 0) for layer in found.layers)
-        for zone in ("active", "stale", "fading", "archived")
-    }
+    return {zone: sum(layer.zones.get(zone, 0) for layer in found.layers) for zone in ZONES}
 
 
 def _common_zones(found: Overview, known: Sequence[Layer]) -> ZoneThresholds | None:

@@ -1,12 +1,11 @@
-"""What every view goes through: who looks is known, what they send is bounded and theirs, their turn is
-awaited, and the work ends when they go away."""
+"""What every view goes through: authentication, a bounded form, a CSRF check, a slot, cancellation."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,105 +14,111 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from pgrecall.faces.cli.values import clock
-from pgrecall.faces.http.caller import Caller
-from pgrecall.faces.http.request_guard import GONE, admitted_body, in_its_turn
-from pgrecall.faces.page.form_fields import Fields, form_of
-from pgrecall.faces.page.sessions import PageDoor
-from pgrecall.faces.page.templating import drawn
+from pgrecall.faces.http.request_handling import (
+    CLIENT_CLOSED_REQUEST,
+    Authenticate,
+    read_body,
+    run_in_slot,
+)
+from pgrecall.faces.http.request_limits import ClientConnection
+from pgrecall.faces.page.form_fields import Fields, parse_form
+from pgrecall.faces.page.sessions import SessionStore
+from pgrecall.faces.page.templating import render
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory
     from pgrecall.faces.http.service import Service
 
-LARGEST_FORM = 64 * 1024
-TOKEN = "token"
+MAX_FORM_BYTES = 64 * 1024
+TOKEN_FIELD = "token"
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """Somebody who looks at a view, or sends one of its forms."""
+class PageRequest:
+    """A request for a view, or a form that it sent."""
 
     request: Request
     service: Service
-    door: PageDoor
+    sessions: SessionStore
     memory: AsyncMemory
     form: Fields
     now: datetime
 
     @property
     def query(self) -> QueryParams:
-        """What the address asks for."""
         return self.request.query_params
 
-    async def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A view, drawn in a thread: lists may be long and graphs have to be laid out."""
-        known = {**frame(self.request, self.door), "now": self.now, **values}
-        return await asyncio.to_thread(drawn, template, known, status=status)
+    async def render(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """Renders a template in a thread: lists may be long, and graphs need a layout."""
+        values = {**base_values(self.request, self.sessions), "now": self.now, **values}
+        return await asyncio.to_thread(render, template, values, status=status)
 
 
-View = Callable[[Visit], Awaitable[Response]]
+View = Callable[[PageRequest], Awaitable[Response]]
 
 
-def frame(request: Request, door: PageDoor) -> dict[str, Any]:
-    """What stands around every view."""
+def base_values(request: Request, sessions: SessionStore) -> dict[str, Any]:
+    """The values that the base template needs."""
     memory: AsyncMemory | None = getattr(request.state, "memory", None)
     return {
         "path": request.url.path,
         "tenant": None if memory is None else memory.tenant,
-        "token": door.token_for(request),
-        "needs_key": door.needs_key,
+        "token": sessions.csrf_token(request),
+        "needs_key": sessions.needs_key,
     }
 
 
-def looking(service: Service, door: PageDoor, path: str, view: View) -> Route:
-    """A route to a view that changes nothing."""
-    return _route(service, door, path, view, method="GET")
+def get_route(service: Service, sessions: SessionStore, path: str, view: View) -> Route:
+    """A route to a view, which changes nothing."""
+    return _route(service, sessions, path, view, method="GET")
 
 
-def sending(service: Service, door: PageDoor, path: str, view: View) -> Route:
-    """A route to what a form of the page does."""
-    return _route(service, door, path, view, method="POST")
+def post_route(service: Service, sessions: SessionStore, path: str, view: View) -> Route:
+    """A route that receives a form."""
+    return _route(service, sessions, path, view, method="POST")
 
 
-def elsewhere(path: str) -> Response:
-    """Has the browser open another view, in answer to a form."""
+def redirect(path: str) -> Response:
+    """Sends the browser to another view after a form."""
     return RedirectResponse(path, 303)
 
 
 async def read_form(
     service: Service,
-    door: PageDoor,
+    sessions: SessionStore,
     request: Request,
-    caller: Caller,
-    whose: Callable[[], Awaitable[AsyncMemory]],
+    connection: ClientConnection,
+    authenticate: Authenticate,
 ) -> Fields:
-    """The form of a request, sent by this page and by nobody else; of others nothing is done.
+    """Authenticates a request and reads its form; a POST needs a valid CSRF token.
 
     Raises:
-        HTTPException: it is too large, too slow, of another kind, or from elsewhere.
+        HTTPException: the form is too large, too slow, of another media type, or from another site.
     """
-    body = await admitted_body(service, request, caller, whose, LARGEST_FORM)
-    form = form_of(body, request.headers.get("content-type", ""))
+    body = await read_body(service, request, connection, authenticate, MAX_FORM_BYTES)
+    form = parse_form(body, request.headers.get("content-type", ""))
     if request.method == "POST":
-        door.require_own_form(request, form.get(TOKEN, ""))
+        sessions.require_csrf_token(request, form.get(TOKEN_FIELD, ""))
     return form
 
 
-def _route(service: Service, door: PageDoor, path: str, view: View, *, method: str) -> Route:
-    async def visited(request: Request) -> Response:
-        request.scope["route"] = route  # what the log and the figures call it
-        caller = Caller(request)
+def _route(service: Service, sessions: SessionStore, path: str, view: View, *, method: str) -> Route:
+    async def handle(request: Request) -> Response:
+        request.scope["route"] = route  # for the log and the metrics
+        connection = ClientConnection(request)
         try:
-            form = await read_form(service, door, request, caller, partial(door.memory_of, request))
-            visit = Visit(request, service, door, request.state.memory, form, clock())
-            return await caller.while_here(in_its_turn(service, _seen(view, visit)))
+            authenticate = partial(sessions.authenticate, request)
+            form = await read_form(service, sessions, request, connection, authenticate)
+            now = datetime.now(UTC)
+            page_request = PageRequest(request, service, sessions, request.state.memory, form, now)
+            response = _await_view(view, page_request)
+            return await connection.run_until_disconnect(run_in_slot(service, response))
         except ClientDisconnect:
-            return Response(status_code=GONE)
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
 
-    route = Route(path, visited, methods=[method])
+    route = Route(path, handle, methods=[method])
     return route
 
 
-async def _seen(view: View, visit: Visit) -> Response:
-    return await view(visit)
+async def _await_view(view: View, request: PageRequest) -> Response:
+    return await view(request)

@@ -1,4 +1,4 @@
-"""Why an answer stands where it does, as steps to be drawn: from what holds of any memory to its score."""
+"""The steps of a hit's score, from the model's intercept to the total, as a bar chart."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from pgrecall.search.explanation import sentence
 Direction = Literal["base", "up", "down", "none", "sum"]
 
 _PARTS = {
-    "intercept": "before anything is known",
-    "similarity": "meaning",
-    "coverage": "words it holds",
-    "information": "how rare they are",
+    "intercept": "baseline",
+    "similarity": "similarity",
+    "coverage": "words found",
+    "information": "rarity of the words",
     "phrase": "words side by side",
-    "name": "its name",
-    "author": "its author",
-    "cue": "what was just used",
-    "graph": "its links",
+    "name": "title",
+    "author": "author",
+    "cue": "recent accesses",
+    "graph": "links",
 }
-_NO_PART = ("logit", "probability")
-_WORTH_DRAWING = 0.005
-_NARROWEST = 1.0
-"""Log-odds that a picture spans at least: what hardly counts is not made to look large."""
+_TOTALS = ("logit", "probability")
+_MIN_SHOWN = 0.005
+_MIN_RANGE = 1.0
+"""Least range of a chart in log-odds, so that small steps look small."""
 
-_READ = 200_000
-WIDE = 240.0
-"""Width of a picture of steps."""
+_MAX_TEXT = 200_000
+WIDTH = 240.0
+"""Width of the chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one reason adds to the log-odds; in the picture from ``left`` on, ``width`` wide."""
+    """What one feature adds to the log-odds, and its bar; the next one begins at ``joint``."""
 
     name: str
     value: float
@@ -43,53 +43,52 @@ class Step:
     left: float
     width: float
     joint: float
-    """Where the next step begins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
-    """The reasons of a hit in the order they count, their sum last; ``zero`` is where the odds are even."""
+class ScoreSteps:
+    """The steps of a hit's score, the total last; ``zero`` is the position of even odds."""
 
     sentence: str
     steps: tuple[Step, ...]
     zero: float
 
 
-def reasons(hits: Sequence[Hit]) -> tuple[Why, ...]:
-    """Why each hit stands where it does, all drawn to one scale."""
+def score_steps(hits: Sequence[Hit]) -> tuple[ScoreSteps, ...]:
+    """The steps of all hits, on one scale."""
     parts = [tuple(_parts(hit.explanation)) for hit in hits]
     levels = [level for each in parts for level in _levels(each)]
     low, high = min([0.0, *levels]), max([0.0, *levels])
-    unit = WIDE / max(high - low, _NARROWEST)
+    unit = WIDTH / max(high - low, _MIN_RANGE)
     return tuple(
-        Why(_sentence(hit), tuple(_steps(each, low, unit)), round(-low * unit, 1))
+        ScoreSteps(_sentence(hit), tuple(_steps(each, low, unit)), round(-low * unit, 1))
         for hit, each in zip(hits, parts, strict=True)
     )
 
 
 def _parts(explanation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Each reason and the log-odds it adds; those that add nothing are left out."""
+    """Each feature and the log-odds it adds, unless that is next to nothing."""
     relevance, score = explanation.get("relevance", {}), explanation.get("score", {})
     known = [name for name in _PARTS if name in relevance]
     others = [
         name
         for name, value in relevance.items()
-        if name not in _PARTS and name not in _NO_PART and isinstance(value, int | float)
+        if name not in _PARTS and name not in _TOTALS and isinstance(value, int | float)
     ]
     counted = 0.0
     for name in (*known, *others):
         counted += relevance[name]
-        if abs(relevance[name]) >= _WORTH_DRAWING:
+        if abs(relevance[name]) >= _MIN_SHOWN:
             yield _PARTS.get(name, name), relevance[name]
     fused = relevance.get("logit", counted)
-    if abs(fused - counted) >= _WORTH_DRAWING:
-        yield "how these are blended", fused - counted
+    if abs(fused - counted) >= _MIN_SHOWN:
+        yield "blending", fused - counted
     if "logit" in explanation.get("rerank", {}):
-        yield "reading it beside the question", explanation["rerank"]["logit"] - fused
+        yield "reranker", explanation["rerank"]["logit"] - fused
     if "vitality" in score:
-        yield "vitality: asked for by name" if score.get("exempt") else "vitality", score["vitality"]
-    if abs(score.get("held_back") or 0.0) >= _WORTH_DRAWING:
-        yield "what supersedes it comes first", score["held_back"]
+        yield "vitality: named in the query" if score.get("exempt") else "vitality", score["vitality"]
+    if abs(score.get("held_back") or 0.0) >= _MIN_SHOWN:
+        yield "superseded", score["held_back"]
 
 
 def _levels(parts: Iterable[tuple[str, float]]) -> Iterator[float]:
@@ -103,10 +102,10 @@ def _steps(parts: Sequence[tuple[str, float]], low: float, unit: float) -> Itera
     reached = 0.0
     for name, value in parts:
         begin, reached = reached, reached + value
-        direction: Direction = "none" if abs(value) < _WORTH_DRAWING else "up" if value > 0 else "down"
+        direction: Direction = "none" if abs(value) < _MIN_SHOWN else "up" if value > 0 else "down"
         direction = "base" if name == _PARTS["intercept"] else direction
         yield _step(name, value, direction, begin, reached, low, unit)
-    yield _step("together", reached, "sum", 0.0, reached, low, unit)
+    yield _step("total", reached, "sum", 0.0, reached, low, unit)
 
 
 def _step(
@@ -118,8 +117,8 @@ def _step(
 
 
 def _sentence(hit: Hit) -> str:
-    """The explanation in words, with stems as the memory spells them."""
+    """The explanation as a sentence, with stems spelt as in the memory."""
     words: Mapping[str, float] = hit.explanation.get("arms", {}).get("lexical", {}).get("words", {})
-    text = f"{hit.title} {hit.author or ''} {hit.body}"[:_READ]
-    spelt = {lexeme: text[begin:end].lower() for begin, end, lexeme in reversed(matches(text, words))}
-    return sentence(hit.explanation, spelt)
+    text = f"{hit.title} {hit.author or ''} {hit.body}"[:_MAX_TEXT]
+    spellings = {lexeme: text[begin:end].lower() for begin, end, lexeme in reversed(matches(text, words))}
+    return sentence(hit.explanation, spellings)

@@ -1,4 +1,4 @@
-"""Searching: a question and its filters, and of each answer why it stands where it does."""
+"""The search view: the form with its filters, the hits with the steps of their scores, and feedback."""
 
 from __future__ import annotations
 
@@ -12,108 +12,108 @@ from starlette.responses import JSONResponse, Response
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.rendering.snippets import snippet
 from pgrecall.faces.cli.values import parse_metadata
-from pgrecall.faces.http.problems import kind_of
-from pgrecall.faces.page.form_fields import LARGEST_ID, Fields, moment, ticked, whole, word
-from pgrecall.faces.page.request_handling import Visit, elsewhere
-from pgrecall.faces.page.score_steps import Why, reasons
-from pgrecall.faces.page.sessions import asked_from_here
-from pgrecall.faces.page.templating import address
+from pgrecall.faces.http.problems import problem_type
+from pgrecall.faces.page.form_fields import MAX_ID, Fields, checkbox, int_field, text_field, time_field
+from pgrecall.faces.page.request_handling import PageRequest, redirect
+from pgrecall.faces.page.score_steps import ScoreSteps, score_steps
+from pgrecall.faces.page.sessions import is_user_navigation
+from pgrecall.faces.page.templating import url
 from pgrecall.models.search import Hit, SearchResult
 
-PLACES = (10, 20, 50)
-_ASKED = ("q", "layer", "source", "metadata", "as_of", "archived", "superseded", "profile", "rerank", "k")
+HIT_COUNTS = (10, 20, 50)
+_FIELDS = ("q", "layer", "source", "metadata", "as_of", "archived", "superseded", "profile", "rerank", "k")
 _VERDICTS = ("used", "rejected")
-_MOST_VERDICTS = 60
-_LETTERS = 280
+_MAX_VERDICTS = 60
+_SNIPPET_LENGTH = 280
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A hit as it is shown: its snippet in pieces, each with whether it matches, and what was said of it."""
+class ShownHit:
+    """A hit as it is shown: its snippet in pieces, each with whether it matches, and its verdict."""
 
     hit: Hit
     pieces: tuple[tuple[str, bool], ...]
-    why: Why
+    score_steps: ScoreSteps
     verdict: str | None
 
 
-async def search(visit: Visit) -> Response:
-    """The form and, where something is asked, its answers."""
-    asked = {name: visit.query.get(name, "").strip() for name in _ASKED}
+async def search(request: PageRequest) -> Response:
+    """The form and, with a query, its hits."""
+    fields = {name: request.query.get(name, "").strip() for name in _FIELDS}
     values: dict[str, Any] = {
-        "asked": asked,
-        "layers": await visit.memory.layers(),
-        "profiles": sorted({model.profile for model in await visit.memory.relevance_models()}),
-        "can_rerank": visit.memory.reranker is not None,
-        "places": PLACES,
+        "fields": fields,
+        "layers": await request.memory.layers(),
+        "profiles": sorted({model.profile for model in await request.memory.relevance_models()}),
+        "can_rerank": request.memory.reranker is not None,
+        "hit_counts": HIT_COUNTS,
         "result": None,
         "problem": None,
     }
-    if not asked["q"]:
-        return await visit.page("search.html.j2", **values)
+    if not fields["q"]:
+        return await request.render("search.html.j2", **values)
     try:
-        result, search_id = await _asked(visit)
+        result, search_id = await _search(request)
     except InvalidInput as error:
         values["problem"] = error
-        return await visit.page("search.html.j2", status=kind_of(error).status, **values)
-    values |= {"result": result, "search_id": search_id, "answers": _answers(result, visit.query)}
-    values |= {"back": address("", _kept(visit.query, search_id))}
-    return await visit.page("search.html.j2", **values)
+        return await request.render("search.html.j2", status=problem_type(error).status, **values)
+    values |= {"result": result, "search_id": search_id, "hits": _shown_hits(result, request.query)}
+    values |= {"back": url("", _back_fields(request.query, search_id))}
+    return await request.render("search.html.j2", **values)
 
 
-async def feedback(visit: Visit) -> Response:
-    """Says that an answer was used, or that it was none, and shows the answers again, as they were."""
-    search_id = whole(visit.form, "search", 0, low=1, high=LARGEST_ID)
-    number = whole(visit.form, "memory", 0, low=1, high=LARGEST_ID)
-    verdict = visit.form.get("verdict", "")
+async def feedback(request: PageRequest) -> Response:
+    """Records that a hit was used or rejected, and returns to the hits."""
+    search_id = int_field(request.form, "search", 0, low=1, high=MAX_ID)
+    number = int_field(request.form, "memory", 0, low=1, high=MAX_ID)
+    verdict = request.form.get("verdict", "")
     if verdict not in _VERDICTS:
-        raise InvalidInput(f"There is no verdict {verdict!r:.40}.", hint="It is used or rejected.")
-    say = visit.memory.used if verdict == "used" else visit.memory.rejected
-    await say(search_id, number)
-    if "application/json" in visit.request.headers.get("accept", ""):
+        raise InvalidInput(f"The verdict {verdict!r:.40} is unknown.", hint="Use used or rejected.")
+    record = request.memory.used if verdict == "used" else request.memory.rejected
+    await record(search_id, number)
+    if "application/json" in request.request.headers.get("accept", ""):
         return JSONResponse({"verdict": verdict})
-    before = QueryParams(parse_qsl(visit.form.get("back", "").removeprefix("?"), max_num_fields=200))
-    kept = _kept(before, search_id)
+    query = QueryParams(parse_qsl(request.form.get("back", "").removeprefix("?"), max_num_fields=200))
+    fields = _back_fields(query, search_id)
     for other in _VERDICTS:
-        kept[other] = [each for each in kept[other] if each != str(number)]
-    kept[verdict].append(str(number))
-    return elsewhere(f"{address('/', kept)}#hit-{number}")
+        fields[other] = [each for each in fields[other] if each != str(number)]
+    fields[verdict].append(str(number))
+    return redirect(f"{url('/', fields)}#hit-{number}")
 
 
-async def _asked(visit: Visit) -> tuple[SearchResult, int | None]:
-    """The answers, and the logged search that showed them: an earlier one, where its answers are judged."""
-    query = visit.query
-    earlier = whole(query, "search", 0, low=0, high=LARGEST_ID)
-    layer, source, metadata = word(query, "layer"), word(query, "source"), word(query, "metadata")
-    result = await visit.memory.search(
-        word(query, "q") or "",
-        k=whole(query, "k", PLACES[0], low=1, high=100),
+async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
+    """The result and the id of its logged search: an earlier one when the query names it."""
+    query = request.query
+    earlier = int_field(query, "search", 0, low=0, high=MAX_ID)
+    layer, source, metadata = (text_field(query, name) for name in ("layer", "source", "metadata"))
+    result = await request.memory.search(
+        text_field(query, "q") or "",
+        k=int_field(query, "k", HIT_COUNTS[0], low=1, high=100),
         layers=None if layer is None else (layer,),
         sources=None if source is None else (source,),
         metadata=parse_metadata([metadata] if metadata else None),
-        include_archived=ticked(query, "archived"),
-        include_superseded=ticked(query, "superseded"),
-        profile=word(query, "profile"),
-        rerank=ticked(query, "rerank"),
-        as_of=moment(query, "as_of"),
-        log=not earlier and asked_from_here(visit.request),
+        include_archived=checkbox(query, "archived"),
+        include_superseded=checkbox(query, "superseded"),
+        profile=text_field(query, "profile"),
+        rerank=checkbox(query, "rerank"),
+        as_of=time_field(query, "as_of"),
+        log=not earlier and is_user_navigation(request.request),
     )
-    visit.service.metrics.searched(result, rerank=ticked(query, "rerank"))
-    visit.service.tracing.searched(result.timings)
+    request.service.metrics.observe_search(result, rerank=checkbox(query, "rerank"))
+    request.service.tracing.record_search_phases(result.timings)
     return result, earlier or result.search_id
 
 
-def _answers(result: SearchResult, query: QueryParams) -> tuple[Answer, ...]:
-    said = {number: verdict for verdict in _VERDICTS for number in query.getlist(verdict)[:_MOST_VERDICTS]}
+def _shown_hits(result: SearchResult, query: QueryParams) -> tuple[ShownHit, ...]:
+    verdicts = {number: verdict for verdict in _VERDICTS for number in query.getlist(verdict)[:_MAX_VERDICTS]}
     return tuple(
-        Answer(hit, _pieces(hit), why, said.get(str(hit.id)))
-        for hit, why in zip(result.hits, reasons(result.hits), strict=True)
+        ShownHit(hit, _pieces(hit), steps, verdicts.get(str(hit.id)))
+        for hit, steps in zip(result.hits, score_steps(result.hits), strict=True)
     )
 
 
 def _pieces(hit: Hit) -> tuple[tuple[str, bool], ...]:
     words = hit.explanation.get("arms", {}).get("lexical", {}).get("words", {})
-    text, spans = snippet(hit.body, words, _LETTERS)
+    text, spans = snippet(hit.body, words, _SNIPPET_LENGTH)
     pieces, reached = [], 0
     for begin, end in spans:
         pieces += [(text[reached:begin], False), (text[begin:end], True)]
@@ -121,8 +121,8 @@ def _pieces(hit: Hit) -> tuple[tuple[str, bool], ...]:
     return (*pieces, (text[reached:], False))
 
 
-def _kept(query: QueryParams | Fields, search_id: int | None) -> dict[str, Any]:
-    """What a link back to these answers has to hold."""
-    kept: dict[str, Any] = {name: query.get(name, "") for name in _ASKED}
-    kept |= {name: list(query.getlist(name)[:_MOST_VERDICTS]) for name in _VERDICTS}
-    return {**kept, "search": search_id}
+def _back_fields(query: QueryParams | Fields, search_id: int | None) -> dict[str, Any]:
+    """The query of the address that shows these hits again."""
+    fields: dict[str, Any] = {name: query.get(name, "") for name in _FIELDS}
+    fields |= {name: list(query.getlist(name)[:_MAX_VERDICTS]) for name in _VERDICTS}
+    return {**fields, "search": search_id}

@@ -1,7 +1,7 @@
-"""Who may look at the page: sessions that a key opens, and what a form must prove before anything changes.
+"""Cookie sessions that a key opens, and the CSRF tokens of forms.
 
-A session lives in this process: its cookie is a random number that names it, and says nothing. The key is
-asked about at every request, so that one that is revoked opens nothing from then on.
+Sessions live in this process; the cookie is a random number. The key is checked at every request, so that a
+revoked one stops working at once.
 """
 
 from __future__ import annotations
@@ -24,123 +24,117 @@ if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
 
 COOKIE = "pgrecall_session"
-LASTS = 12 * 3600
-"""Seconds after which a session asks for the key again."""
+SESSION_SECONDS = 12 * 3600
+MAX_SESSIONS = 1000
 
-MOST_SESSIONS = 1000
-
-_NOT_OURS = "This form was not sent by this page, so nothing was changed."
-_OUTDATED = (
-    "This form is from before the service was started again; open the page anew and send it once more."
-)
+_CROSS_SITE = "This form was not sent from this page, so nothing was changed."
+_STALE_TOKEN = "This form is outdated; reload the page and send it again."
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Somebody who has shown a key; ``ends`` is a moment of the process's clock."""
+    """A signed-in browser: its key, and when the session ends on the monotonic clock."""
 
-    secret: str
-    ends: float
+    key: str
+    ends_at: float
 
 
-class SignInNeeded(HTTPException):
-    """Nobody has signed in, or the key is no good any more."""
+class SignInRequired(HTTPException):
+    """The request has no session, or its key was revoked."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(401, detail)
 
 
-class PageDoor:
+class SessionStore:
     """The sessions of one service."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._seal = secrets.token_bytes(32)
+        self._csrf_secret = secrets.token_bytes(32)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
     @property
     def needs_key(self) -> bool:
-        return self._service.door.needs_key
+        return self._service.policy.needs_key
 
-    async def memory_of(self, request: Request) -> AsyncMemory:
-        """The memory of whom a request acts for.
+    async def authenticate(self, request: Request) -> AsyncMemory:
+        """The client for the tenant of a request.
 
         Raises:
-            SignInNeeded: a key is needed, and there is no session, or its key is revoked.
+            SignInRequired: a key is needed, and there is no session or its key was revoked.
         """
         memory = self._service.memory
         if not self.needs_key:
             return memory
-        session = self._session_of(request)
+        session = self._get(request)
         if session is None:
-            raise SignInNeeded
-        holder = await memory.key_holder(session.secret)
+            raise SignInRequired
+        holder = await memory.key_holder(session.key)
         if holder is None:
             self.sign_out(request)
-            raise SignInNeeded("The key of this session has been revoked.")
+            raise SignInRequired("The key of this session was revoked.")
         return memory.for_tenant(holder.tenant)
 
-    async def sign_in(self, secret: str) -> str | None:
-        """Opens a session and gives the value of its cookie; None for a key that is unknown or revoked."""
-        if await self._service.memory.key_holder(secret) is None:
+    async def sign_in(self, key: str) -> str | None:
+        """Opens a session and returns its cookie; None when the key is unknown or revoked."""
+        if await self._service.memory.key_holder(key) is None:
             return None
-        name = secrets.token_urlsafe(32)
-        while len(self._sessions) >= MOST_SESSIONS:
+        cookie = secrets.token_urlsafe(32)
+        while len(self._sessions) >= MAX_SESSIONS:
             self._sessions.popitem(last=False)
-        self._sessions[_known_by(name)] = Session(secret, time.monotonic() + LASTS)
-        return name
+        self._sessions[_digest(cookie)] = Session(key, time.monotonic() + SESSION_SECONDS)
+        return cookie
 
     def sign_out(self, request: Request) -> None:
         """Ends the session of a request, for every copy of its cookie."""
-        self._sessions.pop(_known_by(request.cookies.get(COOKIE, "")), None)
+        self._sessions.pop(_digest(request.cookies.get(COOKIE, "")), None)
 
-    def token_for(self, request: Request) -> str:
-        """What forms drawn for this request carry; no other site can read it."""
-        session = request.cookies.get(COOKIE, "") if self.needs_key else ""
-        return hmac.new(self._seal, session.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+    def csrf_token(self, request: Request) -> str:
+        """The token for forms on a page rendered for this request."""
+        cookie = request.cookies.get(COOKIE, "") if self.needs_key else ""
+        return hmac.new(self._csrf_secret, cookie.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
-    def require_own_form(self, request: Request, token: str) -> None:
-        """Refuses what another site had a browser send.
+    def require_csrf_token(self, request: Request, token: str) -> None:
+        """Refuses forms that another site made the browser send.
 
         Raises:
             HTTPException: 403.
         """
-        if not _from_here(request):
-            raise HTTPException(403, _NOT_OURS)
-        if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token_for(request).encode()):
-            raise HTTPException(403, _OUTDATED)
+        if not _is_same_origin(request):
+            raise HTTPException(403, _CROSS_SITE)
+        if not hmac.compare_digest(token.encode("utf-8", "replace"), self.csrf_token(request).encode()):
+            raise HTTPException(403, _STALE_TOKEN)
 
-    def _session_of(self, request: Request) -> Session | None:
-        name = _known_by(request.cookies.get(COOKIE, ""))
-        session = self._sessions.get(name)
-        if session is not None and session.ends <= time.monotonic():
-            del self._sessions[name]
+    def _get(self, request: Request) -> Session | None:
+        digest = _digest(request.cookies.get(COOKIE, ""))
+        session = self._sessions.get(digest)
+        if session is not None and session.ends_at <= time.monotonic():
+            del self._sessions[digest]
             return None
         return session
 
 
-def keep_cookie(answer: Response, request: Request, name: str) -> None:
-    """Has a browser keep a session: out of reach of scripts, and sent to this site's own pages alone."""
-    encrypted = request.headers.get("x-forwarded-proto", request.url.scheme) == "https"
-    answer.set_cookie(
-        COOKIE, name, max_age=LASTS, path="/", secure=encrypted, httponly=True, samesite="strict"
+def set_session_cookie(response: Response, request: Request, cookie: str) -> None:
+    """Sets the cookie, hidden from scripts and sent only with requests from this site."""
+    secure = request.headers.get("x-forwarded-proto", request.url.scheme) == "https"
+    response.set_cookie(
+        COOKIE, cookie, max_age=SESSION_SECONDS, path="/", secure=secure, httponly=True, samesite="strict"
     )
 
 
-def drop_cookie(answer: Response) -> None:
-    """Has a browser forget its session."""
-    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+def delete_session_cookie(response: Response) -> None:
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
 
 
-def asked_from_here(request: Request) -> bool:
-    """Whether somebody opened this address, or followed a link of this page: no other site had it fetched."""
+def is_user_navigation(request: Request) -> bool:
+    """Whether a user opened this address or followed a link of this page: no prefetch, no other site."""
     headers = request.headers
-    fetched_early = "prefetch" in headers.get("sec-purpose", "")
-    return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none") and not fetched_early
+    prefetch = "prefetch" in headers.get("sec-purpose", "")
+    return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none") and not prefetch
 
 
-def _from_here(request: Request) -> bool:
-    """Whether a form was sent from this page, as the browser tells."""
+def _is_same_origin(request: Request) -> bool:
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -148,6 +142,6 @@ def _from_here(request: Request) -> bool:
     return bool(origin.netloc) and origin.netloc == request.headers.get("host", "")
 
 
-def _known_by(name: str) -> str:
-    """What a session is kept under: how long looking it up takes tells nothing of another's cookie."""
-    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
+def _digest(cookie: str) -> str:
+    """Sessions are stored by digest, so that the time of a lookup reveals nothing about other cookies."""
+    return hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""Signing in with a key, and out again."""
+"""Signing in with a key, and signing out."""
 
 from __future__ import annotations
 
@@ -9,67 +9,65 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pgrecall.faces.http.caller import Caller
-from pgrecall.faces.http.request_guard import GONE
-from pgrecall.faces.page.request_handling import Visit, elsewhere, frame, read_form, sending
-from pgrecall.faces.page.sessions import PageDoor, drop_cookie, keep_cookie
-from pgrecall.faces.page.templating import drawn
+from pgrecall.faces.http.request_handling import CLIENT_CLOSED_REQUEST
+from pgrecall.faces.http.request_limits import ClientConnection
+from pgrecall.faces.page.request_handling import PageRequest, base_values, post_route, read_form, redirect
+from pgrecall.faces.page.sessions import SessionStore, delete_session_cookie, set_session_cookie
+from pgrecall.faces.page.templating import render
 
 if TYPE_CHECKING:
     from pgrecall.client import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 PATH = "/sign-in"
-_UNKNOWN = "This key is unknown or revoked."
+_UNKNOWN_KEY = "This key is unknown or revoked."
 
 
-def routes(service: Service, door: PageDoor) -> Sequence[Route]:
-    """The form, what it does, and the way out."""
-
-    async def nobody() -> AsyncMemory:
+def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
+    async def no_authentication() -> AsyncMemory:
         return service.memory
 
     async def show(request: Request) -> Response:
-        request.scope["route"] = showing
-        return form(request, door) if door.needs_key else elsewhere("/")
+        request.scope["route"] = show_route
+        return show_form(request, sessions) if sessions.needs_key else redirect("/")
 
     async def sign_in(request: Request) -> Response:
-        request.scope["route"] = signing_in
-        caller = Caller(request)
+        request.scope["route"] = sign_in_route
+        connection = ClientConnection(request)
         try:
-            given = await read_form(service, door, request, caller, nobody)
-            del request.state.memory  # nobody is known yet: no tenant stands in the log
-            following = given.get("following", "/")
-            async with service.admission.place():
-                name = await door.sign_in(given.get("key", "").strip())
+            form = await read_form(service, sessions, request, connection, no_authentication)
+            del request.state.memory  # not authenticated yet: the log must name no tenant
+            next_path = form.get("next", "/")
+            async with service.queue.slot():
+                cookie = await sessions.sign_in(form.get("key", "").strip())
         except ClientDisconnect:
-            return Response(status_code=GONE)
-        if name is None:
-            return form(request, door, said=_UNKNOWN, status=401, following=following)
-        answer = elsewhere(_here(following))
-        keep_cookie(answer, request, name)
-        return answer
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
+        if cookie is None:
+            return show_form(request, sessions, message=_UNKNOWN_KEY, status=401, next_path=next_path)
+        response = redirect(_local_path(next_path))
+        set_session_cookie(response, request, cookie)
+        return response
 
-    async def sign_out(visit: Visit) -> Response:
-        door.sign_out(visit.request)
-        answer = elsewhere(PATH)
-        drop_cookie(answer)
-        return answer
+    async def sign_out(request: PageRequest) -> Response:
+        sessions.sign_out(request.request)
+        response = redirect(PATH)
+        delete_session_cookie(response)
+        return response
 
-    showing = Route(PATH, show, methods=["GET"])
-    signing_in = Route(PATH, sign_in, methods=["POST"])
-    return showing, signing_in, sending(service, door, "/sign-out", sign_out)
+    show_route = Route(PATH, show, methods=["GET"])
+    sign_in_route = Route(PATH, sign_in, methods=["POST"])
+    return show_route, sign_in_route, post_route(service, sessions, "/sign-out", sign_out)
 
 
-def form(
-    request: Request, door: PageDoor, *, said: str = "", status: int = 200, following: str = "/"
+def show_form(
+    request: Request, sessions: SessionStore, *, message: str = "", status: int = 200, next_path: str = "/"
 ) -> Response:
-    """The form that asks for a key; ``following`` is what is opened with it."""
-    values = {**frame(request, door), "tenant": None, "said": said, "following": _here(following)}
-    return drawn("sign_in.html.j2", values, status=status)
+    """The form that asks for a key; signing in leads to ``next_path``."""
+    values = {**base_values(request, sessions), "tenant": None, "message": message}
+    return render("sign_in.html.j2", {**values, "next": _local_path(next_path)}, status=status)
 
 
-def _here(address: str) -> str:
-    """An address of this page, whatever the form holds."""
-    local = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
-    return address if local else "/"
+def _local_path(path: str) -> str:
+    """The path if it is on this site, else the start page."""
+    local = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if local else "/"

@@ -1,4 +1,4 @@
-"""Values become HTML: one environment, which escapes everything, and the words that all views share."""
+"""The Jinja environment, which escapes everything, and the filters that all views share."""
 
 from __future__ import annotations
 
@@ -10,76 +10,45 @@ from urllib.parse import urlencode
 
 from starlette.responses import HTMLResponse
 
-from pgrecall.faces.charts.plots_style import ZONES
-from pgrecall.faces.charts.report_html import FILTERS
-from pgrecall.faces.charts.report_svg import SHAPES
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.plan_report import FILTERS
+from pgrecall.faces.charts.wording import duration_words
 from pgrecall.faces.cli.rendering.snippets import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_SPANS = (
-    ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
-    ("hour", 3600.0), ("minute", 60.0),
-)  # fmt: skip
 
-
-def drawn(template: str, values: Mapping[str, Any], *, status: int = 200) -> HTMLResponse:
-    """A page from its template."""
+def render(template: str, values: Mapping[str, Any], *, status: int = 200) -> HTMLResponse:
+    """Renders a template as a response."""
     return HTMLResponse(_environment().get_template(template).render(values), status)
 
 
-def span(length: timedelta) -> str:
-    """A length of time in its largest unit: ``3 days``, ``2.5 years``."""
-    seconds = abs(length.total_seconds())
-    for unit, size in _SPANS:
-        if seconds >= size:
-            many = seconds / size
-            told = (
-                f"{many:.0f}"
-                if many >= 9.95 or unit not in ("year", "month")
-                else f"{many:.1f}".removesuffix(".0")
-            )
-            return f"{told} {unit if told == '1' else unit + 's'}"
-    return "a moment"
-
-
-def when(at: datetime, now: datetime) -> str:
-    """A moment as people say it: ``3 days ago``, ``in 2 hours``."""
-    length = at - now
-    return f"in {span(length)}" if length > timedelta(0) else f"{span(length)} ago"
-
-
-def days(many: float) -> timedelta:
-    """So many days, as a length of time."""
-    return timedelta(days=many)
-
-
-def machine(at: datetime) -> str:
-    """A moment for programs, as a ``time`` element has it."""
-    return at.isoformat()
+def relative_time(time: datetime, now: datetime) -> str:
+    """A time relative to now: ``3 days ago``, ``in 2 hours``."""
+    length = time - now
+    return f"in {duration_words(length)}" if length > timedelta(0) else f"{duration_words(length)} ago"
 
 
 def signed(value: float) -> str:
-    """A number with its sign, a true minus among them."""
-    told = f"{abs(value):.2f}"
-    return f"{'−' if value < 0 and told != '0.00' else '+'}{told}"
+    """A number with its sign, and a typographic minus."""
+    digits = f"{abs(value):.2f}"
+    return f"{'−' if value < 0 and digits != '0.00' else '+'}{digits}"
 
 
-def address(path: str, fields: Mapping[str, Any]) -> str:
-    """An address with what is asked for; what is empty is left out."""
-    given = [(name, value) for name, value in fields.items() if value not in (None, "", False)]
-    asked = urlencode([(name, "1" if value is True else value) for name, value in given], doseq=True)
-    return f"{path}?{asked}" if asked else path
+def url(path: str, fields: Mapping[str, Any]) -> str:
+    """A path with a query string; empty fields are left out."""
+    present = [(name, value) for name, value in fields.items() if value not in (None, "", False)]
+    query = urlencode([(name, "1" if value is True else value) for name, value in present], doseq=True)
+    return f"{path}?{query}" if query else path
 
 
 _FILTERS: Mapping[str, Callable[..., Any]] = {
     "clean": printable,
-    "days": days,
-    "machine": machine,
+    "days": lambda count: timedelta(days=count),
+    "iso": datetime.isoformat,
     "signed": signed,
-    "span": span,
-    "when": when,
+    "when": relative_time,
 }
 
 
@@ -88,7 +57,7 @@ def _environment() -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        # The report of a plan draws its pictures and tables from templates that serve here too.
+        # The report of a prune plan shows its charts and tables with the same templates.
         loader=ChoiceLoader([PackageLoader("pgrecall.faces.page"), PackageLoader("pgrecall.faces.charts")]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -97,5 +66,5 @@ def _environment() -> Environment:
     )
     environment.filters.update(FILTERS)
     environment.filters.update(_FILTERS)
-    environment.globals.update(zone_names=ZONES, shapes=SHAPES, address=address)
+    environment.globals.update(zone_names=ZONES, url=url)
     return environment

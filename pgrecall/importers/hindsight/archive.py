@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import decode, reason, show
 from pgrecall.importers.hindsight.facts import Fact, Placed
-from pgrecall.importers.json_values import OPEN, Name, parsed, validated
+from pgrecall.importers.json_records import OPEN, Name, parsed, validated
 from pgrecall.models.maintenance import Problem
 from pgrecall.models.memories import DraftLink
 

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
 
-from pgrecall.importers.json_lines import Moment
-from pgrecall.importers.json_values import OPEN, Name, without_nothing
+from pgrecall.importers.json_records import OPEN, Moment, Name, without_nothing
 from pgrecall.importers.text import unique
 from pgrecall.models.memories import Draft, DraftLink
 

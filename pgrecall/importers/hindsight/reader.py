@@ -12,7 +12,7 @@ from pgrecall.importers.draft_checks import checked
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.hindsight.archive import read_archive
 from pgrecall.importers.hindsight.facts import TYPES, Fact, Placed
-from pgrecall.importers.json_values import first_record, load_json, records, validated
+from pgrecall.importers.json_records import first_record, load_json, records, validated
 from pgrecall.models.maintenance import Problem
 from pgrecall.models.memories import Draft, DraftLink
 

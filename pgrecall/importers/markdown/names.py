@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pgrecall.importers.markdown.wikilinks import RawLink, note_name
+from pgrecall.importers.markdown.inline import RawLink, note_name
 from pgrecall.importers.text import fold, slugify
 
 LONGEST_TARGET = 1_000

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from pgrecall.importers.files import LARGEST_BYTES, decode, reason
+from pgrecall.importers.markdown.blocks import Block, read_blocks
 from pgrecall.importers.markdown.folders import NoteFile
 from pgrecall.importers.markdown.front_matter import FrontMatter, read_front_matter
+from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.markdown.names import Named
-from pgrecall.importers.markdown.sections import Line, Section, heading_words, scan, sections_of
-from pgrecall.importers.markdown.wikilinks import RawLink
+from pgrecall.importers.markdown.sections import Section, split_sections
 from pgrecall.importers.text import slugify, unique, words
 
 
@@ -24,9 +25,13 @@ class Note:
     front: FrontMatter
     title: str
     text: str
-    lines: tuple[Line, ...]
+    blocks: tuple[Block, ...]
     sections: tuple[Section, ...]
     changed_at: datetime | None
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        return (line for block in self.blocks for line in block.lines)
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -40,8 +45,9 @@ class Note:
     def named(self) -> Named:
         """The note as links see it; of two headings with the same words the first is meant."""
         parts: dict[str, str] = {}
-        for section in self.sections[1:]:
-            parts.setdefault(slugify(section.heading), section.slug)
+        for section in self.sections:
+            for heading in section.headings:
+                parts.setdefault(slugify(heading), section.slug)
         return Named(self.file.relative, self.file.key, self.title, self.front.aliases, parts)
 
 
@@ -55,13 +61,13 @@ def read_note(file: NoteFile, split_at: int) -> Note:
         front, body = read_front_matter(text)
     except ValueError as error:
         raise ValueError(f"front matter, {error}") from error
-    lines = tuple(scan(body))
-    title = front.title or _first_heading(lines) or words(PurePosixPath(file.relative).name)
-    shown = "\n".join(line.text for line in lines).strip("\n").rstrip()
+    blocks = tuple(read_blocks(body))
+    title = front.title or _first_heading(blocks) or words(PurePosixPath(file.relative).name)
+    shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
         raise ValueError("the file holds no text")
-    sections = tuple(sections_of(lines, title)) if len(shown) > split_at else ()
-    return Note(file, front, title, shown or title, lines, sections, changed_at)
+    sections = tuple(split_sections(blocks, title, split_at)) if len(shown) > split_at else ()
+    return Note(file, front, title, shown or title, blocks, sections, changed_at)
 
 
 def _read(path: Path) -> tuple[bytes, datetime | None]:
@@ -79,5 +85,5 @@ def _read(path: Path) -> tuple[bytes, datetime | None]:
         return data, None
 
 
-def _first_heading(lines: tuple[Line, ...]) -> str:
-    return next((heading_words(line) for line in lines if line.level == 1), "")
+def _first_heading(blocks: tuple[Block, ...]) -> str:
+    return next((block.heading for block in blocks if block.level == 1), "")

@@ -10,15 +10,18 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.draft_checks import LONGEST_BODY, checked
 from pgrecall.importers.files import require_file, require_folder, show
 from pgrecall.importers.markdown.folders import NoteFile, is_note, note_file, walk
+from pgrecall.importers.markdown.inline import RawLink
 from pgrecall.importers.markdown.names import Named, NameIndex
 from pgrecall.importers.markdown.notes import Note, read_note
-from pgrecall.importers.markdown.sections import outline, pieces
-from pgrecall.importers.markdown.wikilinks import RawLink
+from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.text import Slugs, words
 from pgrecall.models.maintenance import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
 SPLIT_AT = 1_500
+
+_BETWEEN = " > "
+_LONGEST_PATH = 500
 
 
 def read_markdown(
@@ -141,35 +144,50 @@ class _Vault:
         named = note.named()
         slugs = Slugs(section.slug for section in note.sections)
         for section in note.sections:
-            name = f"{note.title}: {section.heading}" if section.heading else note.title
-            context = " / ".join((*_folders(note), note.title, *section.trail))
-            parts = list(pieces(section.lines, self._split_at))
-            if not section.heading and not parts:
-                links = self._links((link for line in section.lines for link in line.links), named, named.key)
-                yield replace(whole, body=outline(note.lines, self._split_at) or note.title, links=links)
-            for number, part in enumerate(parts, start=1):
-                stem = (
-                    section.slug if number == 1 else slugs.take(f"{section.slug}-part-{number}".lstrip("-"))
-                )
-                key = f"{named.key}#{stem}" if stem else named.key
-                links = self._links(part.links, named, key)
+            title = _section_title(note.title, section.trail)
+            pieces = list(cut(section.blocks, self._split_at))
+            if not section.slug:
+                pieces = self._with_outline(note, section, pieces)
+            for number, piece in enumerate(pieces, start=1):
+                slug = section.slug
+                if number > 1:
+                    slug = slugs.take(f"{section.slug}-part-{number}".lstrip("-"))
+                key = f"{named.key}#{slug}" if slug else named.key
+                links = self._links(piece.links, named, key)
                 if key == named.key:
-                    yield replace(whole, body=part.text, links=links)
+                    yield replace(whole, body=piece.text, links=links)
                 else:
                     yield replace(
                         whole,
                         key=key,
-                        title=name if number == 1 else f"{name} (part {number})",
-                        body=part.text,
-                        context=context,
+                        title=title if number == 1 else f"{title} (part {number})",
+                        body=piece.text,
                         aliases=(),
                         links=(DraftLink(named.key, "part_of"), *links),
                     )
+
+    def _with_outline(self, note: Note, own: Section, pieces: list[Piece]) -> list[Piece]:
+        """The pieces of the note's own text; the outline of the note stands below it when it is short."""
+        if not own.is_short:
+            return pieces
+        headings = outline(note.blocks, self._split_at - own.length)
+        text = "\n\n".join([*(piece.text for piece in pieces), headings])
+        links = (link for block in own.blocks for line in block.lines for link in line.links)
+        return [Piece(text.strip("\n") or note.title, tuple(links))]
 
     def _links(self, links: Iterable[RawLink], origin: Named, key: str) -> tuple[DraftLink, ...]:
         """Each target once, without the draft itself and the note it is part of."""
         targets = dict.fromkeys(self._names.target(link, origin) for link in links)
         return tuple(DraftLink(target) for target in targets if target and target not in (key, origin.key))
+
+
+def _section_title(title: str, trail: tuple[str, ...]) -> str:
+    """``Note > Heading > Sub``; of a path that is too long the middle goes."""
+    names = [title, *(trail[1:] if trail[:1] == (title,) else trail)]
+    whole = _BETWEEN.join(names)
+    if len(whole) <= _LONGEST_PATH:
+        return whole
+    return _BETWEEN.join((title[: _LONGEST_PATH // 2], "…", names[-1]))
 
 
 def _folders(note: Note) -> list[str]:

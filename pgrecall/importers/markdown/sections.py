@@ -1,43 +1,70 @@
-"""A note's text as lines, sections and pieces: what is code, what is a heading, where it may be cut."""
+"""The sections of a note: the text below each heading, short ones merged, and where a long one is cut."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import dropwhile
 
-from pgrecall.importers.markdown.wikilinks import RawLink, mask_code, read_inline
-from pgrecall.importers.text import Slugs, slugify, without_marks
+from pgrecall.importers.markdown.blocks import Block
+from pgrecall.importers.markdown.inline import Line, RawLink
+from pgrecall.importers.text import Slugs, slugify
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]")
-_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
-_LONGEST_HEADING = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line as shown. ``fence`` numbers the code fence it is in, from 1; ``level`` is a heading's."""
-
-    text: str
-    links: tuple[RawLink, ...] = ()
-    tags: tuple[str, ...] = ()
-    fence: int = 0
-    level: int = 0
+SHORTEST = 60
+"""A section of fewer characters says too little by itself, and is merged."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Section:
-    """The lines below one heading, up to the next; ``trail`` holds the headings above it and its own.
+    """The text below one heading, up to the next, and the sections that were merged into it.
 
-    ``slug`` is unique within the note. The first section of a note has neither heading nor slug.
+    ``trail`` holds the headings above it and its own; ``slug`` is unique within the note. The first section
+    of a note has neither. ``opening`` are the lines of its heading, and of those above it that have no text
+    of their own: they are shown only where the section is merged into another. ``headings`` are the words of
+    all headings that lead here. ``size`` counts the characters of its body but for blanks around lines,
+    ``length`` those with line breaks.
     """
 
-    heading: str = ""
-    level: int = 0
     trail: tuple[str, ...] = ()
     slug: str = ""
-    lines: tuple[Line, ...] = ()
+    opening: list[Block] = field(default_factory=list)
+    body: list[Block] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    size: int = field(init=False)
+    length: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._measure()
+
+    def _measure(self) -> None:
+        self.size = _size(self.body)
+        self.length = _length(self.body)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it says too little by itself."""
+        return self.size < SHORTEST
+
+    @property
+    def blocks(self) -> list[Block]:
+        """What is stored: the body with the links of its heading, whose words are in the title."""
+        links = tuple(link for block in self.opening for line in block.lines for link in line.links)
+        return [Block([Line("" if self.size or not self.trail else self.trail[-1], links)]), *self.body]
+
+    def append(self, short: Section) -> None:
+        """Put another section below this one."""
+        self.body += (*short.opening, *short.body)
+        self.size += _size(short.opening) + short.size
+        self.length += _length(short.opening) + short.length
+        self.headings += short.headings
+
+    def prepend(self, short: Section) -> None:
+        """Put another section above this one, whose heading now stands between the two."""
+        inside = self.trail[: len(short.trail)] == short.trail
+        self.body[:0] = (*(() if inside else short.opening), *short.body, *self.opening)
+        self.opening = short.opening if inside else []
+        self._measure()
+        self.headings[:0] = short.headings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,128 +75,116 @@ class Piece:
     links: tuple[RawLink, ...]
 
 
-def scan(text: str) -> list[Line]:
-    """The lines of a note's text, comments and images dropped, links as words outside code."""
-    rows = text.split("\n")
-    scanner = _Scanner(max((number for number, row in enumerate(rows) if "-->" in row), default=-1))
-    return [scanner.line(number, row) for number, row in enumerate(rows)]
+@dataclass(slots=True)
+class _Node:
+    """A heading with the sections below it; ``kept`` when it has a section of its own."""
+
+    level: int
+    section: Section
+    kept: bool
+    children: list[_Node] = field(default_factory=list)
 
 
-class _Scanner:
-    """What the lines above say about the next one: is it in a code fence, is it in a comment."""
-
-    def __init__(self, last_comment_end: int) -> None:
-        self._last_comment_end = last_comment_end
-        self._fence = ""
-        self._fences = 0
-        self._in_comment = False
-
-    def line(self, number: int, row: str) -> Line:
-        if self._fence:
-            fence = self._fence
-            stripped = row.strip()
-            if stripped.startswith(fence) and set(stripped) == {fence[0]}:
-                self._fence = ""
-            return Line(row, fence=self._fences)
-        if self._in_comment or "<!--" in row:
-            row = self._without_comments(number, row)
-        if opening := _FENCE.match(row):
-            self._fence = opening[1]
-            self._fences += 1
-            return Line(row, fence=self._fences)
-        return _text_line(row)
-
-    def _without_comments(self, number: int, row: str) -> str:
-        """A comment that is never closed is text: dropping the rest of a note would lose it unseen."""
-        masked = mask_code(row)
-        kept, position = "", 0
-        while True:
-            if self._in_comment:
-                end = row.find("-->", position)
-                if end < 0:
-                    return kept
-                position, self._in_comment = end + 3, False
-            start = masked.find("<!--", position)
-            closed = start >= 0 and (number < self._last_comment_end or row.find("-->", start + 4) >= 0)
-            if not closed:
-                return kept + row[position:]
-            kept += row[position:start]
-            position, self._in_comment = start + 4, True
-
-
-def _text_line(row: str) -> Line:
-    heading = _HEADING.match(row)
-    if heading is None:
-        inline = read_inline(row)
-        return Line(inline.text if inline.text.strip() else "", inline.links, inline.tags)
-    inline = read_inline(_without_closing(row[heading.end() :].strip()))
-    if not inline.text.strip() or len(inline.text) > _LONGEST_HEADING:
-        return Line(read_inline(row).text, inline.links)
-    return Line(f"{heading[1]} {inline.text.strip()}", inline.links, level=len(heading[1]))
-
-
-def _without_closing(text: str) -> str:
-    """``Keys ##`` is the heading ``Keys``; ``C#`` stays."""
-    open_text = text.rstrip("#")
-    return open_text.rstrip() if open_text != open_text.rstrip() or not open_text else text
-
-
-def heading_words(line: Line) -> str:
-    """The words of a heading line."""
-    return without_marks(line.text.lstrip("#"))
-
-
-def sections_of(lines: Sequence[Line], title: str) -> list[Section]:
+def split_sections(blocks: Sequence[Block], title: str, limit: int) -> list[Section]:
     """The note's own section, then one for each heading, in order.
 
-    A first heading of level 1 with nothing above it is the note's title: the text below it is the
-    note's own, and its line is dropped when it says no more than ``title``. A heading without any
-    text is kept as a section with its words for text, unless deeper headings follow: they name it.
+    A first heading of level 1 with nothing above it is the note's title: the text below it is the note's own,
+    and its line is dropped when it says no more than ``title``. A heading without text that deeper headings
+    follow gives no section. One of fewer than `SHORTEST` characters is merged where both fit into ``limit``:
+    an introduction into the first section below it, any other into the one before it, else after it.
     """
-    groups = _grouped(lines)
-    own = groups.pop(0)
+    own, *groups = _grouped(blocks)
     if not _has_text(own) and groups and groups[0][0].level == 1:
-        own = groups.pop(0)
-        if heading_words(own[0]) == title:
-            own = [replace(own[0], text="", level=0), *own[1:]]
-    return [Section(lines=tuple(own)), *_named(groups)]
+        own, *groups = groups
+        if own[0].heading == title:
+            own = [Block([Line("", line.links) for line in own[0].lines]), *own[1:]]
+    slugs = Slugs()
+    root = _Node(0, Section(body=own), kept=True)
+    _grow(root, groups, slugs)
+    return _merge_short(root, limit, slugs)
 
 
-def _grouped(lines: Sequence[Line]) -> list[list[Line]]:
-    groups: list[list[Line]] = [[]]
-    for line in lines:
-        if line.level:
+def _grouped(blocks: Sequence[Block]) -> list[list[Block]]:
+    groups: list[list[Block]] = [[]]
+    for block in blocks:
+        if block.level:
             groups.append([])
-        groups[-1].append(line)
+        groups[-1].append(block)
     return groups
 
 
-def _named(groups: list[list[Line]]) -> Iterator[Section]:
-    slugs = Slugs()
-    trail: list[tuple[int, str]] = []
+def _has_text(blocks: Sequence[Block]) -> bool:
+    return any(line.text.strip() for block in blocks for line in block.lines)
+
+
+def _size(blocks: Sequence[Block]) -> int:
+    return sum(len(line.text.strip()) for block in blocks for line in block.lines)
+
+
+def _length(blocks: Sequence[Block]) -> int:
+    return sum(map(_lines_length, (block.lines for block in blocks)))
+
+
+def _lines_length(lines: Sequence[Line]) -> int:
+    return sum(len(line.text) + 1 for line in lines)
+
+
+def _grow(root: _Node, groups: Sequence[list[Block]], slugs: Slugs) -> None:
+    """Put a node for each heading below the heading it belongs to."""
+    above = [root]
     for number, (head, *below) in enumerate(groups):
-        heading = heading_words(head)
-        trail = [above for above in trail if above[0] < head.level] + [(head.level, heading)]
+        while above[-1].level >= head.level:
+            above.pop()
         deeper = number + 1 < len(groups) and groups[number + 1][0].level > head.level
-        if not _has_text(below) and deeper and not head.links:
+        kept = _has_text(below) or not deeper or any(line.links for line in head.lines)
+        trail = (*above[-1].section.trail, head.heading)
+        slug = slugs.take(slugify(head.heading)) if kept else ""
+        node = _Node(head.level, Section(trail, slug, [head], below, [head.heading]), kept)
+        above[-1].children.append(node)
+        above.append(node)
+
+
+def _merge_short(node: _Node, limit: int, slugs: Slugs) -> list[Section]:
+    """The sections of a node and of those below it, short ones merged."""
+    own = node.section if node.kept else None
+    found = [own] if own else []
+    depth = len(node.section.trail) + 1
+    joins = True  # whether the last section found is the node's own or a child's, with nothing below it
+    for child in node.children:
+        below = _merge_short(child, limit, slugs)
+        last = found[-1] if found else None
+        fits = last is not None and last.length + _length(below[0].opening) + below[0].length <= limit
+        if last and fits and joins and len(below) == 1 and below[0].is_short:
+            if own is None and last.is_short:
+                last = found[-1] = _parent_of(last, node, slugs)
+            last.append(below[0])
             continue
-        # The heading's own links lead from its section; its words are in the title.
-        own = replace(head, text="" if _has_text(below) else heading, level=0)
-        names = tuple(name for _, name in trail)
-        yield Section(heading, head.level, names, slugs.take(slugify(heading)), (own, *below))
+        if last and fits and last.is_short and last.trail:
+            below[0].prepend(found.pop())
+        found += below
+        joins = len(below) == 1 and len(below[0].trail) == depth
+    if own and len(found) > 2 and found[-1].is_short and own.length + found[-1].length <= limit:
+        own.append(found.pop())
+    if own is None:
+        found[0].opening[:0] = node.section.opening
+        found[0].headings[:0] = node.section.headings
+    return found
 
 
-def _has_text(lines: Sequence[Line]) -> bool:
-    return any(line.text.strip() for line in lines)
+def _parent_of(section: Section, node: _Node, slugs: Slugs) -> Section:
+    """The section of a heading without text of its own, with a short one below it as its text."""
+    parent = Section(node.section.trail, slugs.take(slugify(node.section.trail[-1])))
+    parent.append(section)
+    return parent
 
 
-def outline(lines: Sequence[Line], limit: int) -> str:
+def outline(blocks: Sequence[Block], limit: int) -> str:
     """The headings as an indented list of at most ``limit`` characters."""
     rows: list[str] = []
     size = 0
-    for line in lines:
-        if line.level:
-            row = f"{'  ' * (line.level - 1)}- {heading_words(line)}"
+    for block in blocks:
+        if block.level:
+            row = f"{'  ' * (block.level - 1)}- {block.heading}"
             size += len(row) + 1
             if rows and size > limit:
                 break
@@ -177,60 +192,43 @@ def outline(lines: Sequence[Line], limit: int) -> str:
     return "\n".join(rows)
 
 
-def pieces(lines: Sequence[Line], limit: int) -> Iterator[Piece]:
-    """The lines in pieces of at most ``limit`` characters, cut between paragraphs and code fences.
+def cut(blocks: Sequence[Block], limit: int) -> Iterator[Piece]:
+    """The blocks in pieces of at most ``limit`` characters.
 
-    Only a paragraph or fence that is longer itself is cut between its lines, a longer line between
-    sentences or words. Nothing but blank lines and blanks at the cuts is lost.
+    Only a block that is longer itself is cut: a list or quote between its items and paragraphs, any other
+    between its lines, a longer line between sentences or words. Nothing but blanks at the cuts is lost.
     """
     current: list[Line] = []
-    size, told = 0, False
-    for chunk in _chunks(lines, limit):
-        added = _size(chunk)
-        if size + added > limit and told:
+    size, filled = 0, False
+    for chunk in _chunks(blocks, limit):
+        added = _lines_length(chunk)
+        if size + added > limit and filled:
             yield _piece(current)
-            current, size, told = [], 0, False
+            current, size, filled = [], 0, False
         current += chunk
         size += added
-        told = told or _has_text(chunk)
-    if told:
+        filled = filled or any(line.text.strip() for line in chunk)
+    if filled:
         yield _piece(current)
 
 
 def _piece(lines: list[Line]) -> Piece:
     texts = dropwhile(lambda text: not text.strip(), (line.text for line in lines))
-    text = "\n".join(texts).rstrip()
-    links = tuple(link for line in lines for link in line.links)
-    return Piece(text, links)
+    return Piece("\n".join(texts).rstrip(), tuple(link for line in lines for link in line.links))
 
 
-def _size(lines: Sequence[Line]) -> int:
-    return sum(len(line.text) + 1 for line in lines)
-
-
-def _chunks(lines: Sequence[Line], limit: int) -> Iterator[list[Line]]:
-    for block in _blocks(lines):
-        if _size(block) <= limit + 1:
-            yield block
+def _chunks(blocks: Sequence[Block], limit: int) -> Iterator[Sequence[Line]]:
+    for block in blocks:
+        if _lines_length(block.lines) <= limit + 1:
+            yield block.lines
+        elif block.children:
+            yield from _chunks(block.children, limit)
         else:
-            for line in block:
-                yield from ([part] for part in _cut(line, limit))
+            for line in block.lines:
+                yield from ([part] for part in _cut_line(line, limit))
 
 
-def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Code fences and paragraphs, each with the blank lines below it."""
-    block: list[Line] = []
-    for line in lines:
-        ended = block and not block[-1].text and line.text and not line.fence
-        if block and (ended or line.fence != block[-1].fence) and _has_text(block):
-            yield block
-            block = []
-        block.append(line)
-    if block:
-        yield block
-
-
-def _cut(line: Line, limit: int) -> Iterator[Line]:
+def _cut_line(line: Line, limit: int) -> Iterator[Line]:
     text, start, links = line.text, 0, line.links
     while len(text) - start > limit:
         end = start + limit

@@ -1,4 +1,4 @@
-"""What was judged of the candidates of questions, as labelled and weighted examples; pure."""
+"""Judged candidates of queries as labelled, weighted examples for a fit."""
 
 from __future__ import annotations
 
@@ -6,18 +6,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import JudgedQuery, Judgement
 from pgrecall.models.search import Hit
-from pgrecall.search.calibration.fitting import Examples, require_enough, weights_of
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Row = Sequence[float]
+
+FEWEST_QUERIES = 30
+FEWEST_RELEVANT = 30
+LARGEST_WEIGHT = 20.0
+"""A judgement of what was hardly ever shown counts as so many: one such line must not decide a fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Judged candidates, a row each: ``design`` (rows, terms), ``relevant``, ``weight`` > 0, ``query``.
+
+    ``query`` numbers the questions from 0; rows of one question stay together in cross-validation.
+    """
+
+    design: Floats
+    relevant: Bools
+    weight: Floats
+    query: Ints
+
+    def __len__(self) -> int:
+        return len(self.relevant)
+
+    def of(self, rows: Ints | Bools) -> Examples:
+        """Those rows alone."""
+        return Examples(self.design[rows], self.relevant[rows], self.weight[rows], self.query[rows])
 
 
 @dataclass(slots=True)
 class JudgedCandidates:
-    """Collects the candidates of judged questions, question by question."""
+    """Collects the candidates of judged queries, one query after another."""
 
     missed: int = 0
     _rows: list[tuple[Row, bool, float, int]] = field(default_factory=list)
@@ -52,8 +80,34 @@ class JudgedCandidates:
         return examples
 
 
+def require_enough(examples: Examples, missed: int) -> None:
+    """Refuse examples that are too few for a fit.
+
+    Raises:
+        InvalidInput: fewer than 30 queries or 30 relevant candidates, or candidates of one kind only.
+    """
+    queries, relevant = len(np.unique(examples.query)), int(examples.relevant.sum())
+    lost = f" ({missed} more are judged relevant, and search did not find them)" if missed else ""
+    found = f"{queries} judged queries have candidates, {relevant} of them relevant{lost}"
+    if queries < FEWEST_QUERIES or relevant < FEWEST_RELEVANT:
+        raise InvalidInput(
+            f"Too little to calibrate with: {found}.",
+            hint=f"Give at least {FEWEST_QUERIES} queries with {FEWEST_RELEVANT} relevant candidates.",
+        )
+    if relevant == len(examples):
+        raise InvalidInput(
+            f"Nothing to tell apart: {found}, and no candidate is judged as not answering.",
+            hint="Judge some that do not answer too.",
+        )
+
+
+def weights_of(propensities: Sequence[float]) -> Floats:
+    """How much each judgement counts: the inverse of its propensity, capped (inverse propensity scoring)."""
+    return np.minimum(1.0 / np.asarray(propensities, dtype=np.float64), LARGEST_WEIGHT)
+
+
 class _Verdicts:
-    """What was judged of a question's memories; the key of a note also names its sections."""
+    """The judgements of one query; the key of a note also stands for its sections."""
 
     def __init__(self, judged: JudgedQuery) -> None:
         self._known = {entry.memory: entry for entry in judged.judgements}
@@ -61,7 +115,7 @@ class _Verdicts:
         self._found: set[int | str] = set()
 
     def of(self, hit: Hit) -> Judgement | None:
-        """The verdict on a hit, or None where nothing is known of it."""
+        """The verdict on a hit, or None if there is none."""
         key = hit.key or ""
         for name in (hit.id, key, key.partition("#")[0]):
             if verdict := self._known.get(name):
@@ -71,5 +125,5 @@ class _Verdicts:
 
     @property
     def missed(self) -> int:
-        """How many memories judged relevant no hit was."""
+        """How many memories judged relevant are not among the hits."""
         return sum(entry.relevant and name not in self._found for name, entry in self._known.items())

@@ -1,9 +1,9 @@
-"""Coefficients that make a relevance a probability, fitted to judged candidates; pure, arrays in and out.
+"""Fitting the coefficients that turn a relevance into a probability to judged candidates.
 
-A logistic model, log-odds = design @ coefficients, by maximum a posteriori: the weighted log loss plus a
-ridge that pulls each coefficient towards a prior, so what the judgements say nothing about stays where it
-was. What must not count against a memory is bounded below by zero (projected quasi-Newton, L-BFGS-B: R. H.
-Byrd, P. Lu, J. Nocedal and C. Zhu, SIAM J. Sci. Comput. 16, 1995), for a word that matches must never harm.
+The model is logistic, log-odds = design @ coefficients, fitted by maximum a posteriori: weighted log loss
+plus a ridge that pulls each coefficient towards a prior, so that coefficients without evidence stay at it.
+Features that must not count against a memory have coefficients of at least zero (L-BFGS-B: R. H. Byrd,
+P. Lu, J. Nocedal and C. Zhu, SIAM J. Sci. Comput. 16, 1995): a matching word never does harm.
 
 One term may lend instead of add, as the links of a memory do: with odds o of its own and l = coefficient
 times what is lent, its probability is 1 - (1 - o / (1 + o)) (1 - l), which is odds of (o + l) / (1 - l).
@@ -12,56 +12,27 @@ times what is lent, its probability is 1 - (1 - o / (1 + o)) (1 - l), which is o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import FEATURES
+from pgrecall.search.calibration.examples import Examples, Floats
 from pgrecall.search.model_loading import require_package
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 FOLDS = 5
-FEWEST_QUERIES = 30
-FEWEST_RELEVANT = 30
-LARGEST_WEIGHT = 20.0
-"""A judgement of what was hardly ever shown counts as so many: one such line must not decide a fit."""
 RIDGE = 0.5
 """Half of it times the square of a coefficient's distance from its prior is added to the summed loss: a prior
 with a standard deviation of 1.4 log-odds a unit."""
-MOST_LENT = 1 - 1e-9
+MAX_LENT = 1 - 1e-9
 """Beyond it, log-odds would not be finite."""
 
 
 @dataclass(frozen=True, slots=True)
-class Examples:
-    """Judged candidates, a row each: ``design`` (rows, terms), ``relevant``, ``weight`` > 0, ``query``.
-
-    ``query`` numbers the questions from 0; rows of one question stay together in cross-validation.
-    """
-
-    design: Floats
-    relevant: Bools
-    weight: Floats
-    query: Ints
-
-    def __len__(self) -> int:
-        return len(self.relevant)
-
-    def of(self, rows: Ints | Bools) -> Examples:
-        """Those rows alone."""
-        return Examples(self.design[rows], self.relevant[rows], self.weight[rows], self.query[rows])
-
-
-@dataclass(frozen=True, slots=True)
 class Terms:
-    """What the columns of a design are: by name the ``prior``, its ``ridge``, and a coefficient's bounds.
+    """The columns of a design: names, the ``prior`` and ``ridge`` of each coefficient, and its bounds.
 
     ``lending`` is the column that lends, if one does.
     """
@@ -80,19 +51,19 @@ class Terms:
         return np.array([coefficients[name] for name in self.names])
 
     def at_zero(self, coefficients: Floats) -> tuple[str, ...]:
-        """The names of those that are kept from falling below zero."""
+        """The names of the coefficients that are at their lower bound of zero."""
         kept = (coefficients <= self.least) & (self.least < self.most)
         return tuple(name for name, at in zip(self.names, kept, strict=True) if at)
 
     def fixed(self, coefficients: Mapping[str, float]) -> Self:
-        """The same with these coefficients given."""
+        """The same terms with these coefficients fixed."""
         given = np.array([name in coefficients for name in self.names])
         value = np.array([coefficients.get(name, 0.0) for name in self.names])
         prior, least, most = (np.where(given, value, bound) for bound in (self.prior, self.least, self.most))
         return replace(self, prior=prior, least=least, most=most)
 
     def log_odds(self, design: Floats, coefficients: Floats) -> Floats:
-        """What these coefficients say of the rows of a design."""
+        """Log-odds of each row of a design with these coefficients."""
         return _log_odds(design, coefficients, self.lending)[0]
 
 
@@ -117,7 +88,7 @@ def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.
     """A candidate's row of the design, from ``explanation["relevance"]``.
 
     Args:
-        graph: the coefficient in force: with it, what is lent is recovered from what it came to.
+        graph: the coefficient in force; it recovers what was lent from what it came to.
         author: the setting ``search.author_weight``, by which the author's coefficient is multiplied.
     """
     features = relevance["features"]
@@ -135,27 +106,6 @@ def rerank_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
     least = np.array([-math.inf, 0.0, 0.0])
     values = np.array([prior[name] for name in names])
     return Terms(names, values, np.array([0.0, ridge, ridge]), least, np.full(3, math.inf))
-
-
-def require_enough(examples: Examples, missed: int) -> None:
-    """Refuses what no coefficients can be fitted to.
-
-    Raises:
-        InvalidInput: fewer than 30 queries or 30 relevant candidates, or candidates of one kind only.
-    """
-    queries, relevant = len(np.unique(examples.query)), int(examples.relevant.sum())
-    lost = f" ({missed} more are judged relevant, and search did not find them)" if missed else ""
-    found = f"{queries} judged queries have candidates, {relevant} of them relevant{lost}"
-    if queries < FEWEST_QUERIES or relevant < FEWEST_RELEVANT:
-        raise InvalidInput(
-            f"Too little to calibrate with: {found}.",
-            hint=f"Give at least {FEWEST_QUERIES} queries with {FEWEST_RELEVANT} relevant candidates.",
-        )
-    if relevant == len(examples):
-        raise InvalidInput(
-            f"Nothing to tell apart: {found}, and no candidate is judged as not answering.",
-            hint="Judge some that do not answer too.",
-        )
 
 
 def fit(examples: Examples, terms: Terms) -> Floats:
@@ -194,14 +144,14 @@ def _log_odds(design: Floats, coefficients: Floats, lending: int | None) -> tupl
     own = slopes @ coefficients
     lends = np.flatnonzero(design[:, lending] > 0)
     offered = coefficients[lending] * design[lends, lending]
-    lent = np.minimum(offered, MOST_LENT)
+    lent = np.minimum(offered, MAX_LENT)
     with np.errstate(divide="ignore"):  # nothing lent has a logarithm of minus infinity, which is meant
         sum_of_odds = np.logaddexp(own[lends], np.log(lent))
     log_odds = own.copy()
     log_odds[lends] = sum_of_odds - np.log1p(-lent)
     slopes[lends] *= np.exp(own[lends] - sum_of_odds)[:, None]
     rise = np.exp(-sum_of_odds) + 1.0 / (1.0 - lent)
-    slopes[lends, lending] = np.where(offered < MOST_LENT, rise * design[lends, lending], 0.0)
+    slopes[lends, lending] = np.where(offered < MAX_LENT, rise * design[lends, lending], 0.0)
     return log_odds, slopes
 
 
@@ -232,11 +182,6 @@ def held_out(examples: Examples, terms: Terms, fitter: Fitter, folds: int = FOLD
     for train, test in splits:
         logits[test] = terms.log_odds(examples.design[test], fitter(examples.of(train), terms))
     return logits
-
-
-def weights_of(propensities: Sequence[float]) -> Floats:
-    """How much each judgement counts: the inverse of its propensity, capped (inverse propensity scoring)."""
-    return np.minimum(1.0 / np.asarray(propensities, dtype=np.float64), LARGEST_WEIGHT)
 
 
 def logistic(logits: Floats) -> Floats:

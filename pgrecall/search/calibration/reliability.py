@@ -1,4 +1,4 @@
-"""How well probabilities agree with judgements: log loss, Brier score, calibration error, ranks. Pure."""
+"""Agreement of probabilities with judgements: log loss, Brier score, expected calibration error, ranks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from pgrecall.models.calibration import Agreement, ReliabilityBin
-from pgrecall.search.calibration.fitting import Examples, Floats, logistic
+from pgrecall.search.calibration.examples import Examples, Floats
+from pgrecall.search.calibration.fitting import logistic
 
 BINS = 10
 Z = 1.959963984540054
@@ -31,7 +32,7 @@ def agreement_of(examples: Examples, logits: Floats) -> Agreement:
 
 
 def reliability(examples: Examples, logits: Floats) -> tuple[ReliabilityBin, ...]:
-    """Predicted and observed by tenths of the predicted probability; empty tenths are left out."""
+    """Predicted and observed in ten bins of the predicted probability; empty bins are left out."""
     probabilities = logistic(logits)
     tenth = _tenths(probabilities)
     return tuple(
@@ -67,7 +68,7 @@ def wilson(observed: float, count: float) -> tuple[float, float]:
 
 def _bin(probabilities: Floats, relevant: Floats, weight: Floats) -> ReliabilityBin:
     observed = float(np.average(relevant, weights=weight))
-    # Unequal weights tell as much as fewer equal ones would (Kish's effective sample size).
+    # Kish's effective sample size of unequal weights.
     effective = float(weight.sum() ** 2 / (weight**2).sum())
     low, high = wilson(observed, effective)
     predicted = float(np.average(probabilities, weights=weight))
@@ -85,7 +86,7 @@ def _tenths(probabilities: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def _mean_reciprocal_rank(examples: Examples, logits: Floats) -> float:
-    """Over the queries that have something relevant; equals count as ranked behind, so ties never flatter."""
+    """Over the queries that have something relevant; ties count against the relevant candidate."""
     ranks = []
     for query in np.unique(examples.query[examples.relevant]):
         mine = examples.query == query

@@ -1,4 +1,4 @@
-"""How alike memories are: cosines from the database, and their letters where there is no vector."""
+"""Similarity of memories: cosines from the database, and trigrams where there is no vector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgrecall.models.search import Hit
 Pairs = Mapping[tuple[int, int], float]
 """Similarity of two memories by their ids, the smaller first."""
 
-READ = 4000
+COMPARED_CHARACTERS = 4000
 """Characters of a memory that are compared."""
 
 _WORD = re.compile(r"\w+")
@@ -19,23 +19,23 @@ _WORD = re.compile(r"\w+")
 _PLACED_WORD = re.compile(r"((?:^|[.!?…:\n])[^\w.!?…:\n]*)?(\w+)")
 
 
-def pair(a: int, b: int) -> tuple[int, int]:
+def pair_key(a: int, b: int) -> tuple[int, int]:
     """The key of two memories in :data:`Pairs`."""
     return (a, b) if a <= b else (b, a)
 
 
-def completed(known: Pairs, hits: Sequence[Hit]) -> tuple[dict[tuple[int, int], float], int]:
-    """The known similarities and, for every other pair of hits, that of their letters.
+def fill_missing_similarities(known: Pairs, hits: Sequence[Hit]) -> tuple[dict[tuple[int, int], float], int]:
+    """The known similarities and, for every other pair of hits, that of their trigrams.
 
-    The number counts the hits that are in no known pair, as those without a vector are.
+    The number counts the hits that are in no known pair, such as those without a vector.
     """
     ordered = sorted(hits, key=lambda hit: hit.id)
     missing = [(a, b) for a, b in combinations(ordered, 2) if (a.id, b.id) not in known]
     concerned = {hit.id: hit for both in missing for hit in both}
-    signs = _signs({number: trigrams(_text(hit)) for number, hit in concerned.items()})
-    lettered = {(a.id, b.id): _overlap(signs[a.id], signs[b.id]) for a, b in missing}
+    masks = _bit_masks({number: trigrams(_text(hit)) for number, hit in concerned.items()})
+    by_trigrams = {(a.id, b.id): _jaccard(masks[a.id], masks[b.id]) for a, b in missing}
     compared = {one for both in known for one in both}
-    return {**known, **lettered}, len(concerned.keys() - compared)
+    return {**known, **by_trigrams}, len(concerned.keys() - compared)
 
 
 def trigrams(text: str) -> frozenset[str]:
@@ -48,16 +48,16 @@ def trigrams(text: str) -> frozenset[str]:
     return frozenset(word[place : place + 3] for word in words for place in range(len(word) - 2))
 
 
-def adds_particulars(hit: Hit, known: Hit) -> bool:
-    """Whether a memory holds a number or a name that another one lacks, and so is no mere repeat of it.
+def adds_details(hit: Hit, known: Hit) -> bool:
+    """Whether a memory holds a number or a name that another one lacks, so that it does not merely repeat it.
 
-    Two vectors hardly tell ``on Friday`` from ``on Monday``, or one telephone number from another. A name is
+    Vectors hardly distinguish ``on Friday`` from ``on Monday``, or two telephone numbers. A name is
     a word with a capital that does not begin a sentence.
     """
-    return not _particulars(_text(hit)) <= {word.casefold() for word in _WORD.findall(_text(known))}
+    return not _details(_text(hit)) <= {word.casefold() for word in _WORD.findall(_text(known))}
 
 
-def _particulars(text: str) -> set[str]:
+def _details(text: str) -> set[str]:
     found = set()
     for begin, word in (placed.groups() for placed in _PLACED_WORD.finditer(text)):
         named = begin is None and len(word) > 1 and word[0].isupper()
@@ -66,22 +66,22 @@ def _particulars(text: str) -> set[str]:
     return found
 
 
-def _signs(sets: Mapping[int, frozenset[str]]) -> dict[int, int]:
-    """Each set as a number with one bit for each of its members: those compare many times quicker."""
+def _bit_masks(sets: Mapping[int, frozenset[str]]) -> dict[int, int]:
+    """Each set as an integer with one bit for each member, which compares many times faster."""
     places: dict[str, int] = {}
-    signs = {}
+    masks = {}
     for number, members in sets.items():
         flags = bytearray(b"0") * (len(places) + len(members) + 1)
         for member in members:
             flags[places.setdefault(member, len(places))] = ord("1")
-        signs[number] = int(flags[::-1], 2)
-    return signs
+        masks[number] = int(flags[::-1], 2)
+    return masks
 
 
-def _overlap(a: int, b: int) -> float:
-    """The share of what two sets hold together that both hold, as pg_trgm's ``similarity``; 0 for nothing."""
+def _jaccard(a: int, b: int) -> float:
+    """Jaccard similarity of two sets, as pg_trgm's ``similarity``; 0 if both are empty."""
     return (a & b).bit_count() / max((a | b).bit_count(), 1)
 
 
 def _text(hit: Hit) -> str:
-    return f"{hit.title}\n{hit.body}"[:READ]
+    return f"{hit.title}\n{hit.body}"[:COMPARED_CHARACTERS]

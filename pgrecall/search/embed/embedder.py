@@ -6,38 +6,27 @@ import hashlib
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import Protocol, assert_never
 
 from pgrecall.errors import EmbedderError, InvalidInput, RecallError
-from pgrecall.search.embed.local import DEFAULT_DIMENSIONS, LocalEmbedder
-from pgrecall.search.embed.vectors import Vectors, check_vectors
 from pgrecall.settings import Settings
 
-if TYPE_CHECKING:
-    from pgrecall.search.embed.http import HttpEmbedder
+Vectors = list[list[float]]
 
-__all__ = [
-    "Embedder",
-    "HashEmbedder",
-    "HttpEmbedder",
-    "LocalEmbedder",
-    "Vectors",
-    "check_vectors",
-    "dimensions_of",
-    "embedding_text",
-    "make_embedder",
-    "try_embed",
-]
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_DIMENSIONS = 384
 
 _WORD = re.compile(r"\w+")
+_UNIT = 1e-14
+"""How far from 1 the length of a vector may be that was divided by its own length in double precision."""
 
 
 class Embedder(Protocol):
-    """What turns texts into unit vectors; may be shared between threads."""
+    """Turns texts into unit vectors; may be shared between threads."""
 
     @property
     def name(self) -> str:
-        """Stored beside each vector; vectors of two names are never compared."""
+        """Stored with each vector; vectors of different names are never compared."""
 
     @property
     def dimensions(self) -> int:
@@ -52,12 +41,12 @@ class Embedder(Protocol):
 
 
 def embedding_text(title: str, body: str) -> str:
-    """What is embedded of a memory; its context and author are for the words index only."""
+    """The text of a memory to embed; its context and author are only in the text index."""
     return f"{title}\n{body}" if title else body
 
 
 def dimensions_of(embedder: Embedder | None) -> int:
-    """How many dimensions a new database is made for: the embedder's, else those of the default model."""
+    """Dimensions of a new database: the embedder's, else those of the default model."""
     return embedder.dimensions if embedder else DEFAULT_DIMENSIONS
 
 
@@ -74,6 +63,8 @@ def make_embedder(settings: Settings) -> Embedder | None:
         case "hash":
             return HashEmbedder(settings.embedder_dimensions or 64)
         case "local":
+            from pgrecall.search.embed.local import LocalEmbedder
+
             return LocalEmbedder(
                 settings.embedder_model, settings.embedder_batch, dimensions=settings.embedder_dimensions
             )
@@ -92,8 +83,7 @@ def make_embedder(settings: Settings) -> Embedder | None:
 
 
 def try_embed(embedder: Embedder, texts: Sequence[str]) -> Vectors | EmbedderError:
-    """Vectors of these texts, or why there are none, whatever an embedder does: one of one's own may fail in
-    any way, and what it returns is not believed."""
+    """Vectors of these texts, or the error; a user's own embedder may raise anything and return anything."""
     try:
         return check_vectors(_embedded(embedder, texts), len(texts), embedder.dimensions, embedder.name)
     except EmbedderError as error:
@@ -105,20 +95,12 @@ def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         return [list(map(float, vector)) for vector in embedder.embed(texts)]
     except RecallError:
         raise
-    except Exception as error:  # one of somebody's own fails in any way it likes
+    except Exception as error:  # a user's own embedder may raise anything
         said = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise EmbedderError(
             f"The embedder {embedder.name} failed: {type(error).__name__}{f': {said}' if said else ''}.",
             hint="Correct it, or choose another with PGRECALL_EMBEDDER.",
         ) from error
-
-
-def __getattr__(name: str) -> object:
-    if name != "HttpEmbedder":
-        raise AttributeError(f"module 'pgrecall.search.embed.embedder' has no attribute {name!r}")
-    from pgrecall.search.embed.http import HttpEmbedder
-
-    return HttpEmbedder
 
 
 def _required(value: str | None, variable: str) -> str:
@@ -128,6 +110,52 @@ def _required(value: str | None, variable: str) -> str:
             hint="Set it, or choose another embedder with PGRECALL_EMBEDDER.",
         )
     return value
+
+
+def check_vectors(vectors: Sequence[Sequence[float]], count: int, dimensions: int, name: str) -> Vectors:
+    """Check the vectors of the embedder ``name`` and return them at unit length.
+
+    Raises:
+        EmbedderError: the count or a length differs, a value is not a finite number, or a vector
+            is zero and so has no direction.
+    """
+    if len(vectors) != count:
+        raise EmbedderError(
+            f"The embedder {name} returned {len(vectors)} vectors for {count} texts.",
+            hint="Check that it embeds lists of texts, or set PGRECALL_EMBEDDER_BATCH to 1.",
+        )
+    return [_unit(vector, dimensions, name) for vector in vectors]
+
+
+def _unit(vector: Sequence[float], dimensions: int, name: str) -> list[float]:
+    if len(vector) != dimensions:
+        raise EmbedderError(
+            f"The embedder {name} returned a vector of {len(vector)} dimensions where {dimensions} are due.",
+            hint="Correct PGRECALL_EMBEDDER_DIMENSIONS, or use the model that this database was made for.",
+        )
+    length = _length(vector)
+    if not math.isfinite(length):
+        raise EmbedderError(
+            f"The embedder {name} returned a vector whose values are not all finite numbers.",
+            hint="Run the model in full precision, or choose another.",
+        )
+    if length < 1e-12:
+        raise EmbedderError(
+            f"The embedder {name} returned a zero vector, which has no direction.",
+            hint="Check that the text is not blank and that the model is an embedding model.",
+        )
+    # Dividing a unit vector again would change its last digits.
+    return list(vector) if abs(length - 1.0) < _UNIT else [value / length for value in vector]
+
+
+def _length(vector: Sequence[float]) -> float:
+    """NaN or infinite if any value is, or is not a number."""
+    if not {type(value) for value in vector} <= {float, int}:  # a bool is an int to math.hypot
+        return math.nan
+    try:
+        return math.hypot(*vector)
+    except OverflowError:  # an int too long for a float
+        return math.inf
 
 
 class HashEmbedder:
@@ -152,7 +180,7 @@ class HashEmbedder:
             digest = hashlib.blake2b(
                 _singular(word).encode("utf-8", "surrogatepass"), digest_size=16
             ).digest()
-            # Four places a word: two words that collide in one still differ in the others.
+            # Four positions a word: words that collide in one still differ in the others.
             for start in range(0, 16, 4):
                 place = int.from_bytes(digest[start : start + 4], "little")
                 vector[(place >> 1) % self.dimensions] += 1.0 if place & 1 else -1.0

@@ -10,13 +10,13 @@ from typing import Any, Self
 import httpx
 
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.search.embed.vectors import Vectors, check_vectors
-from pgrecall.search.http_endpoint import Endpoint, Wording, address_of
-from pgrecall.setting_rules import Secret
+from pgrecall.search.embed.embedder import Vectors, check_vectors
+from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
+from pgrecall.setting_types import Secret
 
 _VERSIONED = re.compile(r"/v\d+$")
 _PREFIX = "PGRECALL_EMBEDDER"
-_WORDING = Wording(
+_WORDING = ErrorWording(
     noun="embedder",
     prefix=_PREFIX,
     error=EmbedderError,
@@ -30,7 +30,7 @@ class HttpEmbedder:
 
     ``url`` is a base URL, with or without ``/v1``, or the whole address ending in ``/embeddings``.
     Without ``dimensions`` they are learned from the first answer. Lost connections, timeouts, 429
-    and 5xx are tried again, ``attempts`` times in all; ``timeout`` is in seconds, for each attempt.
+    and 5xx are retried, ``attempts`` times in all; ``timeout`` is in seconds, for each attempt.
 
         with HttpEmbedder("http://localhost:11434", "nomic-embed-text") as embedder:
             embedder.embed(["a note"])
@@ -59,7 +59,7 @@ class HttpEmbedder:
         self._dimensions = dimensions
         self._batch = batch
         self._learning = threading.Lock()
-        address = _address(address_of(url, _PREFIX))
+        address = _address(parse_address(url, _PREFIX))
         self._endpoint = Endpoint(address, _WORDING, key=key, timeout=timeout, attempts=attempts)
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class HttpEmbedder:
         self.close()
 
     def close(self) -> None:
-        """Close its connections; it embeds no more."""
+        """Close its connections; it cannot be used again."""
         self._endpoint.close()
 
     @property
@@ -85,7 +85,7 @@ class HttpEmbedder:
         vectors: Vectors = []
         for start in range(0, len(texts), self._batch):
             part = texts[start : start + self._batch]
-            answer = self._endpoint.ask({"model": self.name, "input": list(part)})
+            answer = self._endpoint.post({"model": self.name, "input": list(part)})
             answered = self._in_order(answer, len(part))
             vectors += check_vectors(answered, len(part), self._dimensions or len(answered[0]), self.name)
             with self._learning:

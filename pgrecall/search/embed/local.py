@@ -11,18 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.search.embed.vectors import Vectors, check_vectors
-from pgrecall.search.model_loading import HUB_NAME, first_line, quiet, readable, require_package
+from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Vectors, check_vectors
+from pgrecall.search.model_loading import (
+    HUB_NAME,
+    first_line,
+    require_package,
+    silence_libraries,
+    without_surrogates,
+)
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
-DEFAULT_DIMENSIONS = 384
-
-# A model reads some hundred or thousand tokens; its tokenizer would walk all of the text (1 MB: 1.4 s).
+# A model reads a few hundred tokens, but its tokenizer reads the whole text (1 MB: 1.4 s).
 _MAX_CHARACTERS = 200_000
-# Of one batch: a question asked during an import waits for one batch, and 16 long texts at once are
-# embedded as fast, each, as 64.
+# Of one batch: a query during an import waits for one batch, and 16 long texts at a time are as fast as 64.
 _BATCH_CHARACTERS = 16_000
-_WAY_OUT = (
+_HINT = (
     "Give the folder of a downloaded sentence-transformers model as PGRECALL_EMBEDDER_MODEL, "
     "or unset it to use the installed MiniLM."
 )
@@ -81,15 +83,15 @@ class LocalEmbedder:
         model = self._model()
         vectors: Vectors = [[]] * len(texts)
         for places in self._batches([len(text) for text in texts]):
-            encoded = model.encode([readable(texts[i][:_MAX_CHARACTERS]) for i in places])
+            encoded = model.encode([without_surrogates(texts[i][:_MAX_CHARACTERS]) for i in places])
             checked = check_vectors(encoded, len(places), self.dimensions, self.name)
             for place, vector in zip(places, checked, strict=True):
                 vectors[place] = vector
         return vectors
 
     def _batches(self, lengths: list[int]) -> Iterator[list[int]]:
-        """Places of texts of like length, which saves padding; the longest first, so that memory
-        runs out at once or never."""
+        """Indices of texts of similar length, which saves padding; the longest first, so that memory runs out
+        at once or never."""
         order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
         start = 0
         while start < len(order):
@@ -112,13 +114,13 @@ def _installed_model() -> str:
 def _model_folder(given: str) -> Path:
     folder = Path(given).expanduser().resolve()
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise EmbedderError(f"The folder {folder} holds no sentence-transformers model.", hint=_WAY_OUT)
+        raise EmbedderError(f"The folder {folder} holds no sentence-transformers model.", hint=_HINT)
     return folder
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A loaded model. One thread at a time: tokenizers fail when two threads borrow them."""
+    """A loaded model. One thread at a time: tokenizers fail when two threads use them."""
 
     source: str
     run: Callable[[list[str]], Vectors]
@@ -148,13 +150,13 @@ def _shared_model(source: str, local_files_only: bool) -> _Model:
 
 def _load(source: str, local_files_only: bool) -> _Model:
     try:
-        with quiet():
+        with silence_libraries():
             from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(source, local_files_only=local_files_only or Path(source).is_dir())
-    except Exception as error:  # a broken model or installation fails in any way it likes
+    except Exception as error:  # a broken model or installation may raise anything
         raise EmbedderError(
-            f"The model {source} could not be loaded: {first_line(error)}.", hint=_WAY_OUT
+            f"The model {source} could not be loaded: {first_line(error)}.", hint=_HINT
         ) from error
 
     def run(texts: list[str]) -> Vectors:

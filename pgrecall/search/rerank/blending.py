@@ -1,6 +1,6 @@
-"""What a reranker read and what was gathered, made one relevance, and weighed by vitality again.
+"""The reranker's score and the fused relevance blended into one, then weighed by vitality again.
 
-Pure. The formulas of the score are those of ``recall.find``; a test holds the two against each other.
+The formulas of the score are those of ``recall.find``; a test compares the two.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ LARGEST_LOGIT = 500.0
 
 
 def most_relevant(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, ...]:
-    """The candidates of the highest fused relevance, ties by id: what a reranker reads."""
+    """The candidates with the highest fused relevance, ties by id, for a reranker to read."""
     ordered = sorted(candidates, key=lambda candidate: (-candidate.logit, candidate.hit.id))
     return tuple(ordered[:count])
 
 
 def text_to_read(hit: Hit) -> str:
-    """What a reranker reads of a memory: who said it, where known, its title and its body."""
+    """The text of a memory for a reranker: its author, if known, its title and its body."""
     text = f"{hit.title}\n{hit.body}" if hit.title else hit.body
     return f"{hit.author}: {text}" if hit.author else text
 
@@ -36,9 +36,10 @@ def blended(
     min_relevance: float,
     reranker: str,
 ) -> tuple[Hit, ...]:
-    """The best ``k`` hits by the blended relevance and vitality; what was not read keeps its fused relevance.
+    """The best ``k`` hits by blended relevance and vitality.
 
-    A memory that is superseded by another of them ranks behind it.
+    Candidates that were not read keep their fused relevance. A superseded memory ranks behind the hit that
+    supersedes it.
     """
     read = {score.id: score for score in outcome.scores}
     judged = [_judged(candidate, read.get(candidate.hit.id), weighing, reranker) for candidate in candidates]

@@ -1,11 +1,11 @@
-"""The last layer of a cross-encoder computes only what its score is read from: the first token."""
+"""A faster cross-encoder: its last layer computes only the first token, from which the score is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from pgrecall.search.model_loading import places
+from pgrecall.search.model_loading import max_positions
 
 SAMPLES = (
     ("who signs the contract?", "Mira signs the harbour contract on Friday."),
@@ -15,24 +15,24 @@ SAMPLES = (
     ("What did Ana plan for May 2023?", "Ana: I can't wait! We leave on 12 May :) [image: a tent by a lake]"),
     ("which version does the build need", "## Build\n- Python >= 3.11, 2 GB of disk\n- run `make all` (C11)"),
 )
-"""Pairs of several kinds and lengths, on which a changed model is held against the one it was made of."""
+"""Pairs of several kinds and lengths, on which a changed model is compared with the original."""
 
-CLOSE = 1e-3
-"""How far a changed model may be on a logit of a sample: one that reads something else is off by ones."""
+LOGIT_TOLERANCE = 1e-3
+"""Largest accepted change of a sample's logit; a model that reads something else is off by whole units."""
 
 
 def encoded_samples(model: Any, tokenizer: Any) -> dict[str, Any]:
-    """The samples as padded tensors on the model's device, cut at what it can place."""
-    limit = places(model.config.to_dict())
+    """The samples as padded tensors on the model's device, truncated to its limit."""
+    limit = max_positions(model.config.to_dict())
     encoded = tokenizer(list(SAMPLES), padding=True, truncation=True, max_length=limit, return_tensors="pt")
     return {name: tensor.to(model.device) for name, tensor in encoded.items()}
 
 
 def read_first_token_only(model: Any, tokenizer: Any) -> bool:
-    """Whether the last layer could be narrowed to the first token; else ``model`` is as it was.
+    """Narrow the last layer to the first token; returns False and leaves ``model`` unchanged if that fails.
 
-    A BERT's head reads the first token alone, and what the last layer makes of the others is thrown
-    away: of six layers, a seventh of all multiplications. The logits of the samples must stay the same.
+    A BERT's head reads the first token alone, so the last layer's output for the others is discarded: a
+    seventh of all multiplications of six layers. The logits of the samples must stay the same.
     """
     import torch
 
@@ -47,7 +47,7 @@ def read_first_token_only(model: Any, tokenizer: Any) -> bool:
     layer.forward = _narrowed(layer, in_tuple=isinstance(outputs[0], tuple))
     try:
         with torch.inference_mode():
-            same = bool(torch.allclose(model(**samples).logits, expected, rtol=0, atol=CLOSE))
+            same = bool(torch.allclose(model(**samples).logits, expected, rtol=0, atol=LOGIT_TOLERANCE))
     except (AttributeError, IndexError, RuntimeError, TypeError):  # a layer of another make
         same = False
     if not same:

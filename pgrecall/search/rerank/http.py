@@ -10,16 +10,22 @@ from typing import Any, Literal, Self, assert_never, get_args
 import httpx
 
 from pgrecall.errors import InvalidInput, RerankerError
-from pgrecall.search.http_endpoint import Endpoint, Wording, address_of
-from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, require_positive, rerank_in_batches
+from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
+from pgrecall.search.rerank.batching import (
+    MAX_PAIRS,
+    BatchingRules,
+    Scorer,
+    require_positive,
+    rerank_in_batches,
+)
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
-from pgrecall.setting_rules import Secret
+from pgrecall.setting_types import Secret
 
 Form = Literal["cohere", "tei"]
 
 _VERSIONED = re.compile(r"/v\d+$")
 _PREFIX = "PGRECALL_RERANKER"
-_WORDING = Wording(
+_WORDING = ErrorWording(
     noun="reranker",
     prefix=_PREFIX,
     error=RerankerError,
@@ -39,7 +45,7 @@ class HttpReranker:
     posts ``{"query", "texts", "raw_scores", "truncate"}`` and reads a list of ``index`` and ``score``.
     ``url`` is a base URL or the whole address ending in ``/rerank``. ``scale`` None is probability for
     cohere and logit for tei, which is asked for the scale declared. Lost connections, timeouts, 429 and
-    5xx are tried again while the deadline allows it.
+    5xx are retried while the deadline allows it.
 
         with HttpReranker("http://localhost:8080", form="tei") as reranker:
             reranker.rerank("who signs?", [RerankCandidate(1, "Mira signs on Friday")], top_n=1)
@@ -56,7 +62,7 @@ class HttpReranker:
         form: Form = "cohere",
         key: Secret | None = None,
         scale: Scale | None = None,
-        pairs: int = MOST_PAIRS,
+        pairs: int = MAX_PAIRS,
         timeout: float = 30.0,
         attempts: int = 3,
     ) -> None:
@@ -66,8 +72,8 @@ class HttpReranker:
         self._model = model
         self._batch = min(require_positive("pairs", pairs), _COHERE_BATCH if form == "cohere" else _TEI_BATCH)
         declared: Scale = scale or ("probability" if form == "cohere" else "logit")
-        self._rules = Rules(model or form, declared, pairs=pairs, group=self._batch)
-        address = _address(address_of(url, _PREFIX), form)
+        self._rules = BatchingRules(model or form, declared, pairs=pairs, group=self._batch)
+        address = _address(parse_address(url, _PREFIX), form)
         self._endpoint = Endpoint(address, _WORDING, key=key, timeout=timeout, attempts=attempts)
 
     def __repr__(self) -> str:
@@ -80,7 +86,7 @@ class HttpReranker:
         self.close()
 
     def close(self) -> None:
-        """Close its connections; it reranks no more."""
+        """Close its connections; it cannot be used again."""
         self._endpoint.close()
 
     @property
@@ -103,7 +109,7 @@ class HttpReranker:
 
     def _ask(self, query: str, texts: Sequence[str], until: float | None) -> list[object]:
         """The scores as answered, one for each text and in their order; not yet checked further."""
-        answer = self._endpoint.ask(self._body(query, texts), until)
+        answer = self._endpoint.post(self._body(query, texts), until)
         items, named = _items(answer, self._form)
         if items is None:
             raise RerankerError(

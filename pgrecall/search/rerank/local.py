@@ -13,16 +13,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pgrecall.errors import InvalidInput, RerankerError
-from pgrecall.search.model_loading import HUB_NAME, first_line, places, quiet, readable, require_package
-from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, rerank_in_batches
+from pgrecall.search.model_loading import (
+    HUB_NAME,
+    first_line,
+    max_positions,
+    require_package,
+    silence_libraries,
+    without_surrogates,
+)
+from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingRules, Scorer, rerank_in_batches
 from pgrecall.search.rerank.first_token import read_first_token_only
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 
 DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
-MOST_TOKENS = 512
+MAX_TOKENS = 512
 CHARACTERS_PER_TOKEN = 16
-"""What is read of a text for each token: no language's words are so long, and a tokenizer would walk
-all of it, a megabyte in a second."""
+"""Characters of a text that are tokenized for each token read: no language's words are so long, and
+tokenizing a megabyte takes a second."""
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -31,7 +38,7 @@ CPU_BATCH = 13
 and 4 cost .61; but torch's threads wait for each other at every step, and on busy cores batches of 4 took
 nearly three times as long as the padded one."""
 
-_WAY_OUT = "Give the name or the folder of a cross-encoder with one score as PGRECALL_RERANKER_MODEL."
+_HINT = "Give the name or the folder of a cross-encoder with one score as PGRECALL_RERANKER_MODEL."
 
 
 class LocalReranker:
@@ -54,8 +61,8 @@ class LocalReranker:
         self,
         model: str | None = None,
         *,
-        pairs: int = MOST_PAIRS,
-        tokens: int = MOST_TOKENS,
+        pairs: int = MAX_PAIRS,
+        tokens: int = MAX_TOKENS,
         scale: Scale = "logit",
         precision: Precision = "auto",
         local_files_only: bool = True,
@@ -67,8 +74,8 @@ class LocalReranker:
         if not HUB_NAME.fullmatch(source) or Path(source).is_dir():
             folder = _model_folder(source)
             source, self.name = str(folder), folder.name
-        self._recipe = _Recipe(source, require_tokens(tokens), precision, local_files_only)
-        self._rules = Rules(self.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
+        self._key = _ModelKey(source, require_tokens(tokens), precision, local_files_only)
+        self._rules = BatchingRules(self.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
 
     def __repr__(self) -> str:
         return f"LocalReranker({self.name!r})"
@@ -87,7 +94,7 @@ class LocalReranker:
         self._scorer().score("question", ["answer"])
 
     def _scorer(self) -> Scorer:
-        model = _shared_model(self._recipe)
+        model = _shared_model(self._key)
         return Scorer(model.score, model.batch)
 
 
@@ -99,8 +106,8 @@ def require_tokens(tokens: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Recipe:
-    """All that decides which model is loaded, and how."""
+class _ModelKey:
+    """Everything that decides which model is loaded, and how."""
 
     source: str
     tokens: int
@@ -110,7 +117,7 @@ class _Recipe:
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """A loaded model. One thread at a time: tokenizers fail when two threads borrow them."""
+    """A loaded model. One thread at a time: tokenizers fail when two threads use them."""
 
     source: str
     batch: int
@@ -118,10 +125,10 @@ class _Model:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        question = readable(query)
+        question = without_surrogates(query)
         try:
             with self.lock:
-                return self.run([(question, readable(text)) for text in texts])
+                return self.run([(question, without_surrogates(text)) for text in texts])
         except RuntimeError as error:
             raise RerankerError(
                 f"The cross-encoder {self.source} failed on {len(texts)} pairs: {first_line(error)}.",
@@ -129,66 +136,66 @@ class _Model:
             ) from error
 
 
-_models: dict[_Recipe, _Model] = {}
+_models: dict[_ModelKey, _Model] = {}
 _loading = threading.Lock()
 
 
-def _shared_model(recipe: _Recipe) -> _Model:
+def _shared_model(key: _ModelKey) -> _Model:
     with _loading:
-        if recipe not in _models:
-            _models[recipe] = _load(recipe)
-        return _models[recipe]
+        if key not in _models:
+            _models[key] = _load(key)
+        return _models[key]
 
 
-def _load(recipe: _Recipe) -> _Model:
+def _load(key: _ModelKey) -> _Model:
     import torch
 
-    model = _cross_encoder(recipe)
+    model = _cross_encoder(key)
     read_first_token_only(model.model, model.tokenizer)
-    limit = min(recipe.tokens, places(model.config.to_dict()), model.tokenizer.model_max_length)
+    limit = min(key.tokens, max_positions(model.config.to_dict()), model.tokenizer.model_max_length)
     # The name of the limit in sentence-transformers 6, and the one before.
     setattr(model, "max_seq_length" if hasattr(model, "max_seq_length") else "max_length", limit)
     device = str(model.device).partition(":")[0]
     bare = torch.nn.Identity()
 
-    def precisely() -> AbstractContextManager[Any]:
-        lower = recipe.precision == "bfloat16" or (recipe.precision == "auto" and _has_bfloat16(device))
+    def autocast() -> AbstractContextManager[Any]:
+        lower = key.precision == "bfloat16" or (key.precision == "auto" and _has_bfloat16(device))
         return torch.autocast(device, dtype=torch.bfloat16) if lower else nullcontext()
 
     def run(pairs: list[tuple[str, str]]) -> list[float]:
-        with precisely():
+        with autocast():
             scored = model.predict(pairs, batch_size=len(pairs), activation_fn=bare, show_progress_bar=False)
         scores: list[float] = scored.tolist()
         return scores
 
-    return _Model(recipe.source, CPU_BATCH if device == "cpu" else MOST_PAIRS, run)
+    return _Model(key.source, CPU_BATCH if device == "cpu" else MAX_PAIRS, run)
 
 
-def _cross_encoder(recipe: _Recipe) -> Any:
-    named = not Path(recipe.source).is_dir()
+def _cross_encoder(key: _ModelKey) -> Any:
+    named = not Path(key.source).is_dir()
     try:
-        with quiet():
+        with silence_libraries():
             from sentence_transformers import CrossEncoder
 
-            local = recipe.local_files_only or not named
-            model = CrossEncoder(recipe.source, local_files_only=local)
-            _require_single_score(model, recipe.source)
+            local = key.local_files_only or not named
+            model = CrossEncoder(key.source, local_files_only=local)
+            _require_single_score(model, key.source)
     except RerankerError:
         raise
     except OSError as error:
-        if not (named and recipe.local_files_only):
-            raise _unloadable(recipe, error) from error
+        if not (named and key.local_files_only):
+            raise _unloadable(key, error) from error
         raise RerankerError(
-            f"The cross-encoder {recipe.source} is not on this machine.", hint=_download(recipe.source)
+            f"The cross-encoder {key.source} is not on this machine.", hint=_download(key.source)
         ) from error
-    except Exception as error:  # a broken model or installation fails in any way it likes
-        raise _unloadable(recipe, error) from error
+    except Exception as error:  # a broken model or installation may raise anything
+        raise _unloadable(key, error) from error
     return model
 
 
-def _unloadable(recipe: _Recipe, error: Exception) -> RerankerError:
+def _unloadable(key: _ModelKey, error: Exception) -> RerankerError:
     return RerankerError(
-        f"The cross-encoder {recipe.source} could not be loaded: {first_line(error)}.", hint=_WAY_OUT
+        f"The cross-encoder {key.source} could not be loaded: {first_line(error)}.", hint=_HINT
     )
 
 
@@ -200,14 +207,14 @@ def _download(source: str) -> str:
 
 
 def _require_single_score(model: Any, source: str) -> None:
-    """Of another kind of model the libraries make a cross-encoder whose head is random numbers."""
+    """Refuse other models: the libraries would give them a head of random numbers."""
     names = getattr(model.config, "architectures", None) or [""]
     if not names[0].endswith(("ForSequenceClassification", "ForCausalLM")):
-        raise RerankerError(f"The model {source} is not a cross-encoder but a {names[0]}.", hint=_WAY_OUT)
+        raise RerankerError(f"The model {source} is not a cross-encoder but a {names[0]}.", hint=_HINT)
     if model.num_labels != 1:
         raise RerankerError(
             f"The model {source} sorts pairs into {model.num_labels} classes and gives no score.",
-            hint=_WAY_OUT,
+            hint=_HINT,
         )
 
 
@@ -224,5 +231,5 @@ def _has_bfloat16(device: str) -> bool:
 def _model_folder(given: str) -> Path:
     folder = Path(given).expanduser().resolve()
     if not (folder / "config.json").is_file():
-        raise RerankerError(f"The folder {folder} holds no cross-encoder.", hint=_WAY_OUT)
+        raise RerankerError(f"The folder {folder} holds no cross-encoder.", hint=_HINT)
     return folder

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import RerankerError
-from pgrecall.search.model_loading import first_line, places, readable, require_package
-from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, rerank_in_batches
-from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MOST_TOKENS, require_tokens
+from pgrecall.search.model_loading import first_line, max_positions, require_package, without_surrogates
+from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingRules, Scorer, rerank_in_batches
+from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MAX_TOKENS, require_tokens
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 
-_WAY_OUT = (
-    "Make a folder with `pgrecall model export-onnx`, or download one that holds tokenizer.json and "
+_HINT = (
+    "Make a folder with `pgrecall models export-onnx`, or download one that holds tokenizer.json and "
     "model.onnx, and give it as PGRECALL_RERANKER_MODEL."
 )
 # Each pair is run alone and by one thread, a pair on each core. Nothing is padded; 8-bit activations are
@@ -50,15 +50,15 @@ class OnnxReranker:
         self,
         folder: str | Path,
         *,
-        pairs: int = MOST_PAIRS,
-        tokens: int = MOST_TOKENS,
+        pairs: int = MAX_PAIRS,
+        tokens: int = MAX_TOKENS,
         scale: Scale = "logit",
     ) -> None:
         require_package("onnxruntime", "onnx")
         require_package("tokenizers", "onnx")
         given = Path(folder).expanduser().resolve()
-        self._recipe = _Recipe(given, model_file(given), require_tokens(tokens))
-        self._rules = Rules(given.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
+        self._key = _ModelKey(given, model_file(given), require_tokens(tokens))
+        self._rules = BatchingRules(given.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
 
     def __repr__(self) -> str:
         return f"OnnxReranker({self.name!r})"
@@ -81,7 +81,7 @@ class OnnxReranker:
         self._scorer().score("question", ["answer"])
 
     def _scorer(self) -> Scorer:
-        model = _shared_model(self._recipe)
+        model = _shared_model(self._key)
         return Scorer(model.score, _PAIRS_PER_CORE * _cores())
 
 
@@ -96,13 +96,13 @@ def model_file(folder: Path) -> Path:
     found = [file for pattern in (*wanted, "onnx/model.onnx") for file in sorted(folder.glob(pattern))]
     if not found or not (folder / "tokenizer.json").is_file():
         lacking = "tokenizer.json" if found else "model.onnx"
-        raise RerankerError(f"The folder {folder} holds no {lacking}.", hint=_WAY_OUT)
+        raise RerankerError(f"The folder {folder} holds no {lacking}.", hint=_HINT)
     return found[0]
 
 
 @dataclass(frozen=True, slots=True)
-class _Recipe:
-    """All that decides which model is loaded, and how."""
+class _ModelKey:
+    """Everything that decides which model is loaded, and how."""
 
     folder: Path
     file: Path
@@ -118,8 +118,8 @@ class _Model:
     cores: ThreadPoolExecutor
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        question = readable(query)
-        return list(self.cores.map(lambda text: self._one(question, readable(text)), texts))
+        question = without_surrogates(query)
+        return list(self.cores.map(lambda text: self._one(question, without_surrogates(text)), texts))
 
     def _one(self, query: str, text: str) -> float:
         logits = self.run(query, text)
@@ -127,35 +127,35 @@ class _Model:
             raise RerankerError(
                 f"The model {self.source} answers a pair with numbers of shape {logits.shape}, not with "
                 "one score.",
-                hint=_WAY_OUT,
+                hint=_HINT,
             )
         return float(logits[0, 0])
 
 
-_models: dict[_Recipe, _Model] = {}
+_models: dict[_ModelKey, _Model] = {}
 _loading = threading.Lock()
 
 
-def _shared_model(recipe: _Recipe) -> _Model:
+def _shared_model(key: _ModelKey) -> _Model:
     with _loading:
-        if recipe not in _models:
-            _models[recipe] = _load(recipe)
-        return _models[recipe]
+        if key not in _models:
+            _models[key] = _load(key)
+        return _models[key]
 
 
-def _load(recipe: _Recipe) -> _Model:
+def _load(key: _ModelKey) -> _Model:
     import numpy as np
 
     try:
-        tokenizer, session = _tokenizer(recipe), _session(recipe)
-    except Exception as error:  # a broken file or installation fails in any way it likes
+        tokenizer, session = _tokenizer(key), _session(key)
+    except Exception as error:  # a broken file or installation may raise anything
         raise RerankerError(
-            f"The model {recipe.file} could not be loaded: {first_line(error)}.", hint=_WAY_OUT
+            f"The model {key.file} could not be loaded: {first_line(error)}.", hint=_HINT
         ) from error
     features = {item.name: _FEATURES.get(item.name, "") for item in session.get_inputs()}
     if strange := sorted(name for name, feature in features.items() if not feature):
         raise RerankerError(
-            f"The model {recipe.file} wants {' and '.join(strange)}, as no cross-encoder does.", hint=_WAY_OUT
+            f"The model {key.file} wants {' and '.join(strange)}, as no cross-encoder does.", hint=_HINT
         )
 
     def run(query: str, text: str) -> Any:
@@ -163,31 +163,31 @@ def _load(recipe: _Recipe) -> _Model:
         fed = {name: np.array([getattr(encoded, part)], dtype=np.int64) for name, part in features.items()}
         return session.run(None, fed)[0]
 
-    return _Model(recipe.file, run, ThreadPoolExecutor(_cores(), "pgrecall onnx"))
+    return _Model(key.file, run, ThreadPoolExecutor(_cores(), "pgrecall onnx"))
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tokenizer(recipe: _Recipe) -> Any:
+def _tokenizer(key: _ModelKey) -> Any:
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(recipe.folder / "tokenizer.json"))
-    said = _json(recipe.folder / "tokenizer_config.json").get("model_max_length") or recipe.tokens
-    limit = min(recipe.tokens, places(_json(recipe.folder / "config.json")), int(said))
+    tokenizer = Tokenizer.from_file(str(key.folder / "tokenizer.json"))
+    said = _json(key.folder / "tokenizer_config.json").get("model_max_length") or key.tokens
+    limit = min(key.tokens, max_positions(_json(key.folder / "config.json")), int(said))
     tokenizer.no_padding()
     tokenizer.enable_truncation(limit)
     return tokenizer
 
 
-def _session(recipe: _Recipe) -> Any:
+def _session(key: _ModelKey) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors, which are raised as well
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(recipe.file), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(key.file), options, providers=["CPUExecutionProvider"])
 
 
 def _json(file: Path) -> dict[str, Any]:

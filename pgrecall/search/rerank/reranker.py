@@ -1,69 +1,42 @@
-"""Rerankers: a model reads the question beside each candidate, here, over HTTP, or as a function."""
+"""Rerankers: a model scores each candidate together with the query, here, over HTTP, or as a function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, assert_never, runtime_checkable
+from typing import Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import InvalidInput, RecallError, RerankerError
-from pgrecall.lazy_imports import lazy_attributes
-from pgrecall.search.deadline import GivenUp, run_within
-from pgrecall.search.rerank.batches import MOST_PAIRS, Rules, Scorer, require_rerankable, rerank_in_batches
+from pgrecall.search.deadline import IsCancelled, run_within
+from pgrecall.search.rerank.batching import (
+    MAX_PAIRS,
+    BatchingRules,
+    Scorer,
+    require_rerankable,
+    rerank_in_batches,
+)
 from pgrecall.search.rerank.scores import (
     RerankCandidate,
     RerankOutcome,
-    RerankScore,
     Scale,
     as_logits,
-    in_new_order,
+    rank_by_logit,
 )
 from pgrecall.settings import Settings
 
-if TYPE_CHECKING:
-    from pgrecall.search.rerank.http import HttpReranker
-    from pgrecall.search.rerank.local import LocalReranker
-    from pgrecall.search.rerank.onnx import OnnxReranker
-
-__all__ = [
-    "CallableReranker",
-    "HttpReranker",
-    "LocalReranker",
-    "OnnxReranker",
-    "RerankCandidate",
-    "RerankOutcome",
-    "RerankScore",
-    "Reranker",
-    "Scale",
-    "make_reranker",
-    "try_rerank",
-    "warm_up",
-]
-
-if not TYPE_CHECKING:
-    # Most programs have none: each is imported once it is named.
-    __getattr__, __dir__ = lazy_attributes(
-        __name__,
-        {
-            ".http": ("HttpReranker",),
-            ".local": ("LocalReranker",),
-            ".onnx": ("OnnxReranker",),
-        },
-    )
-
-_GRACE = 1.1
-"""Times the deadline: a reranker that keeps it itself returns what it has read; others are left then."""
+_DEADLINE_FACTOR = 1.1
+"""Factor on the deadline, so that a reranker that keeps it itself can still return what it has read."""
 
 
 class Reranker(Protocol):
-    """What judges candidates against a question; may be shared between threads."""
+    """Scores candidates for a query; may be shared between threads."""
 
     @property
     def name(self) -> str:
-        """Of the model. Coefficients fitted for one name hold for no other."""
+        """Name of the model. Coefficients fitted for one name are not used for another."""
 
     @property
     def scale(self) -> Scale:
-        """What the model returns. The scores of an outcome are logits either way."""
+        """Scale of the model's output. The scores of an outcome are logits either way."""
 
     def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
@@ -79,8 +52,8 @@ class Reranker(Protocol):
 
 
 @runtime_checkable
-class Warms(Protocol):
-    """A reranker that has something to load."""
+class SupportsWarmUp(Protocol):
+    """A reranker that has a model to load."""
 
     def warm_up(self) -> None: ...
 
@@ -145,7 +118,7 @@ def warm_up(reranker: Reranker) -> None:
     Raises:
         RerankerError: it cannot be loaded.
     """
-    if isinstance(reranker, Warms):
+    if isinstance(reranker, SupportsWarmUp):
         reranker.warm_up()
 
 
@@ -157,8 +130,8 @@ def try_rerank(
     top_n: int,
     deadline: float | None,
 ) -> RerankOutcome:
-    """The reranker's outcome, whatever it does: one that fails, hangs, or returns what is no outcome of
-    these candidates gives no scores and the reason.
+    """Rerank, and turn any failure into an outcome without scores that gives the reason: an error, a missed
+    deadline, or a result that does not fit the candidates.
 
     Raises:
         InvalidInput: ``top_n``, ``deadline`` or the ids cannot be used.
@@ -166,13 +139,13 @@ def try_rerank(
     require_rerankable(candidates, top_n, deadline)
     outcomes: list[RerankOutcome] = []
 
-    def work(_: GivenUp) -> None:
+    def work(_: IsCancelled) -> None:
         returned = reranker.rerank(query, candidates, top_n=top_n, deadline=deadline)
         outcomes.append(_checked(returned, reranker.name, candidates, top_n))
 
-    patience = None if deadline is None else _GRACE * deadline + 0.01
+    limit = None if deadline is None else _DEADLINE_FACTOR * deadline + 0.01
     try:
-        in_time = run_within(patience, work, reranker.name)
+        in_time = run_within(limit, work, reranker.name)
     except RecallError as error:
         return RerankOutcome((), False, str(error))
     return (
@@ -181,7 +154,7 @@ def try_rerank(
 
 
 def _checked(returned: object, name: str, candidates: Sequence[RerankCandidate], top_n: int) -> RerankOutcome:
-    """The outcome with ranks of our own counting, once its ids are those of candidates, each at most once."""
+    """The outcome with its ranks computed again; its ids must be those of candidates, each at most once."""
     places = {candidate.id: place for place, candidate in enumerate(candidates)}
     if not isinstance(returned, RerankOutcome) or not _scores_each_once(returned, places):
         raise RerankerError(
@@ -190,7 +163,7 @@ def _checked(returned: object, name: str, candidates: Sequence[RerankCandidate],
         )
     logits = as_logits([score.score for score in returned.scores], len(returned.scores), "logit", name)
     by_place = {places[score.id]: logit for score, logit in zip(returned.scores, logits, strict=True)}
-    return RerankOutcome(in_new_order(candidates, by_place, top_n), returned.complete, returned.reason)
+    return RerankOutcome(rank_by_logit(candidates, by_place, top_n), returned.complete, returned.reason)
 
 
 def _scores_each_once(outcome: RerankOutcome, places: Mapping[int, int]) -> bool:
@@ -198,10 +171,10 @@ def _scores_each_once(outcome: RerankOutcome, places: Mapping[int, int]) -> bool
 
 
 class CallableReranker:
-    """Any function of a question and texts that returns one number for each text, in their order.
+    """A function of a query and texts that returns one number for each text, in their order.
 
-    A language model that judges fits here: ``batch`` texts are given to one call, ``scale`` says what
-    it returns. A call that is running when the deadline passes is left to end by itself.
+    A language model as a judge fits here. One call gets ``batch`` texts and returns numbers on ``scale``.
+    A call that is running when the deadline passes is not interrupted.
 
         CallableReranker(lambda query, texts: [len(text) / 100 for text in texts], "length", "logit")
 
@@ -215,10 +188,10 @@ class CallableReranker:
         name: str,
         scale: Scale,
         *,
-        pairs: int = MOST_PAIRS,
-        batch: int = MOST_PAIRS,
+        pairs: int = MAX_PAIRS,
+        batch: int = MAX_PAIRS,
     ) -> None:
-        self._rules = Rules(name, scale, pairs=pairs, group=batch)
+        self._rules = BatchingRules(name, scale, pairs=pairs, group=batch)
         self._scorer = Scorer(function, batch)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What every reranker is given and promises: candidates in, scores on the logit scale out."""
+"""The input and output of every reranker: candidates in, scores on the logit scale out."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Literal, assert_never
 from pgrecall.errors import RerankerError
 
 Scale = Literal["logit", "probability"]
-"""What a model returns. It is declared for each model, for a batch cannot show it: logits of a batch
-may all lie between 0 and 1, and a second sigmoid would squeeze probabilities into 0.50 to 0.73."""
+"""The scale of a model's output. It must be declared, since a batch does not show it: all logits of
+a batch may lie between 0 and 1, and a second sigmoid would squeeze probabilities into 0.50 to 0.73."""
 
 EPSILON = 1e-6
-"""A probability is read as no nearer to 0 or 1 than this, so that its logit stays within 13.9."""
+"""Probabilities are clipped to this distance from 0 and 1, which limits logits to 13.9."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankCandidate:
-    """A memory to judge; ``text`` is what the reranker reads of it."""
+    """A memory to judge; ``text`` is the part that the reranker reads."""
 
     id: int
     text: str
@@ -50,7 +50,7 @@ class RerankOutcome:
 
 
 def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float]:
-    """What the reranker ``name`` returned for ``count`` texts, on the logit scale.
+    """The output of the reranker ``name`` for ``count`` texts, on the logit scale.
 
     Raises:
         RerankerError: the count differs, a value is not a finite number, or one declared a
@@ -75,7 +75,7 @@ def as_logits(values: object, count: int, scale: Scale, name: str) -> list[float
     assert_never(scale)
 
 
-def in_new_order(
+def rank_by_logit(
     candidates: Sequence[RerankCandidate], logits: Mapping[int, float], top_n: int
 ) -> tuple[RerankScore, ...]:
     """The ``top_n`` best of the candidates whose place has a logit. Equals keep their order."""

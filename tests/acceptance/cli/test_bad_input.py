@@ -1,4 +1,4 @@
-"""Whatever one gets wrong: one clear sentence, the right exit code, and nothing half done."""
+"""Bad input, bad servers, Ctrl-C: one clear sentence, the right exit code, and nothing half done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.cli.command_tools import Command, Ended, command_line, environment, without_progress
 from tests.waiting import PATIENCE, blocked
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
 
 MANY = 2500
 
@@ -32,65 +32,102 @@ def assert_refused(ended: Ended, code: int, *parts: str) -> None:
         assert part in ended.err
 
 
-def test_queries(pgrecall: Command) -> None:
-    assert_refused(pgrecall("search", ""), 2, "The query is empty.")
-    assert_refused(pgrecall("search", " \t "), 2, "The query is empty.")
-    assert_refused(pgrecall("search", "the of and"), 2, "only stop words")
-    assert_refused(pgrecall("search", "-", stdin=b"word " * 200_000), 2, "999999 characters", "10,000")
-    assert_refused(pgrecall("search", "-", stdin=b"a\0b"), 2, "NUL")
-    assert_refused(pgrecall("search", "-", stdin=b"caf\xe9"), 2, "not UTF-8")
-    assert_refused(pgrecall("search", b"caf\xe9"), 2, "not valid Unicode")
-    nothing = pgrecall("search", "anything")
-    assert (nothing.code, nothing.out, nothing.err) == (1, "", "Nothing was found.\n")
-    assert pgrecall("search", "anything", "--json").json["no_match"] is True
+# Each row is a rule of the command line, or one error of each class from below it: what SQL refuses has its
+# sentences tested there.
+REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
+    # Arguments and options, by type
+    (("search", b"caf\xe9"), "not valid Unicode"),
+    (("search", "tide", "--tag", " "), "--tag is empty."),
+    (("search", "tide", "--hint", b"\xff"), "--hint is not valid UTF-8."),
+    (("search", "tide", "-k", str(10**30)), "'-k'"),
+    (("search", "tide", "--vitality-mode", "nope"), "'nope' is not one of 'odds'"),
+    (("search", "tide", "--weight", "lexical"), "--weight 'lexical' is not an arm and a number."),
+    (("search", "tide", "--now", "2026-13-01"), "--now: '2026-13-01' is not a date"),
+    (("search", "tide", "--since", "yesterday"), "--since: 'yesterday' is not a date"),
+    (("search", "tide", "--until", "soon"), "--until: 'soon' is not a date"),
+    (("search", "tide", "--cue", ""), "id or key is empty"),
+    (("show", ""), "id or key is empty"),
+    (("show", "9" * 30), "9" * 30),
+    (("show",), "Missing argument"),
+    (("show", "one", "two"), "unexpected extra argument"),
+    (("show", "one", "--colour"), "--colour"),
+    (("recall",), "No such command 'recall'"),
+    (("jobs", "history"), "No such command 'history'"),
+    (("access",), "Name either a memory or, with --from, a file."),
+    (("access", "one", "--at", "then"), "--at: 'then' is not a date"),
+    (
+        ("context", "tide", "--layer-quota", "knowledge"),
+        "'knowledge' is not a quota. Write it as knowledge=3.",
+    ),
+    (("context", "tide", "--layer-quota", "=3"), "'=3' is not a quota."),
+    (("context", "tide", "--order", "worst"), "'worst' is not one of 'score', 'time'"),
+    (("feedback", "used", "one", "k17"), "SEARCH_ID"),
+    (("feedback", "used", "1"), "Missing argument"),
+    (("feedback", "qrels", "--out", "nowhere/at/all"), "nowhere/at/all cannot be written"),
+    (("layers", "set", ""), "NAME is empty."),
+    (("layers", "set", "knowledge", "--rate", "fast"), "'fast' is not a valid float."),
+    (("layers", "preset", "fast"), "'fast' is not one of 'default', 'seed', 'calibrated'."),
+    (("settings", "set", "prune.max_share", "half"), "'half' is not a valid float."),
+    (("language", b"\xff"), "NAME is not valid UTF-8."),
+    (("prune", "list", "-n", "0"), "0 is not in the range 1<=x<=1000."),
+    (("doctor", "--only", "weather"), "'weather' is not one of 'server'"),
+    (("tools", "--format", "soap"), "'soap' is not one of 'openai', 'mcp'."),
+    (("roles", "bind", "someone"), "Name one, or say --any-tenant."),
+    (("roles", "bind", "someone", "*"), "* is not a tenant."),
+    (("roles", "create", "someone", "--any-tenant", "--reader", "--worker"), "exclude each other"),
+    (("mcp", "--http", "--host", "0.0.0.0"), "served to this machine only"),
+    (("import", "odd.xyz", "--kind", "novel"), "'novel' is not one of 'auto'"),
+    # Files
+    (("import", "nowhere"), "There is no file nowhere"),
+    (("import", "odd.xyz"), "no known kind"),
+    (("calibration", "fit", "nowhere.jsonl"), "There is no file nowhere.jsonl."),
+    (("calibration", "fit", "odd.xyz", "--chart", "p.bmp"), "'p.bmp' names no kind of chart file."),
+    # One from each layer below: Python, SQL, what is not there
+    (("search", ""), "The query is empty."),
+    (("jobs", "run", "polish"), "There is no job 'polish'."),
+    (("search", "tide", "--layer", "nope"), "The layer 'nope' is unknown"),
+    (("context", "tide", "--budget", "0"), "The budget is 0 tokens"),
+    (("layers", "set", "knowledge", "--rate", "0"), "The metabolic rate of layer 'knowledge' is 0"),
+    (("settings", "set", "nothing", "1"), "There is no setting 'nothing'."),
+    (("language", "klingon"), "klingon"),
+    (("prune", "show", "7"), "There is no prune plan 7 in this tenant."),
+    (("feedback", "used", "4711", "one"), "There is no search 4711 in this tenant."),
+    (("calibration", "reset", "--profile", "nothing"), "There is no profile 'nothing'."),
+    (("show", "nope"), "key 'nope'"),
+    (("pin", "nope"), "key 'nope'"),
+    (("link", "one", "one"), "itself"),
+    (("access", "one", "--at", "2999-01-01"), "in the future"),
+    (("keys", "revoke", "4711"), "There is no key 4711 in this tenant. `pgrecall keys list` shows them."),
+]
 
 
 @pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (("-k", "0"), "k is 0"),
-        (("-k", "1000000"), "k is 1000000"),
-        (("-k", str(10**30)), "k is 1000"),
-        (("--since", "2026-02-01", "--until", "2026-01-01"), "time window is empty"),
-        (("--since", "yesterday"), "'yesterday' is not a date"),
-        (("--now", "2026-13-01"), "is not a date"),
-        (("--layer", "nope"), "The layer 'nope' is unknown"),
-        (("--role", "nope"), "The role 'nope' is unknown"),
-        (("--vitality-mode", "nope"), "'nope'"),
-        (("--vitality-weight", "nan"), "weight"),
-        (("--min-relevance", "2"), "min_relevance is 2"),
-        (("--tag", " "), "--tag is empty"),
-    ],
+    ("arguments", "part"), REFUSED, ids=[f"{row[0][0]!s}-{place}" for place, row in enumerate(REFUSED)]
 )
-def test_search_options(pgrecall: Command, options: tuple[str, ...], part: str) -> None:
-    assert_refused(pgrecall("search", "tide", *options), 2, part)
-
-
-def test_memories_and_accesses(pgrecall: Command, tmp_path: Path) -> None:
-    lines = tmp_path / "one.jsonl"
-    lines.write_text('{"key": "one", "body": "One."}\n')
-    pgrecall("import", str(lines))
-    assert_refused(pgrecall("show", "nope"), 2, "key 'nope'")
-    assert_refused(pgrecall("show", "4711"), 2, "id 4711")
-    assert_refused(pgrecall("show", "9" * 30), 2, "9" * 30)
-    assert_refused(pgrecall("show", ""), 2, "empty")
-    assert_refused(pgrecall("access", "one", "--at", "2999-01-01"), 2, "in the future")
-    assert_refused(pgrecall("access", "one", "--kind", "guess"), 2, "'guess'")
-    assert_refused(pgrecall("access"), 2, "--from")
-    assert_refused(pgrecall("link", "one", "one"), 2, "itself")
-    assert_refused(pgrecall("link", "one", "nope"), 2, "'nope'")
-    assert pgrecall("status", "--json").json["accesses"] == 1
-
-
-def test_sources(pgrecall: Command, tmp_path: Path) -> None:
-    assert_refused(pgrecall("import", "nowhere"), 2, "There is no file nowhere")
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    pgrecall: Command, tmp_path: Path, arguments: tuple[str | bytes, ...], part: str
+) -> None:
     (tmp_path / "odd.xyz").write_text("?")
-    assert_refused(pgrecall("import", "odd.xyz"), 2, "no known kind")
-    assert_refused(pgrecall("import", "odd.xyz", "--kind", "novel"), 2, "'novel'")
+    (tmp_path / "one.jsonl").write_text('{"key": "one", "body": "One."}')
+    assert pgrecall("import", "one.jsonl").code == 0
+    assert_refused(pgrecall(*arguments), 2, part)
+    state = pgrecall("status", "--json").json
+    assert (state["memories"], state["accesses"]) == (1, 1)
+
+
+def test_what_is_piped_in_is_checked_too(pgrecall: Command) -> None:
+    assert_refused(pgrecall("search", "-", stdin=b"word " * 200_000), 2, "999999 characters", "10,000")
+    assert_refused(pgrecall("search", "-", stdin=b"a\0b"), 2, "NUL")
+    assert_refused(pgrecall("search", "-", stdin=b"caf\xe9"), 2, "not UTF-8")
+
+
+def test_nothing_found_is_exit_code_1(pgrecall: Command, tmp_path: Path) -> None:
+    nothing = pgrecall("search", "anything")
+    assert (nothing.code, nothing.out, nothing.err) == (1, "", "Nothing was found.\n")
+    assert pgrecall("search", "anything", "--json").json["no_match"] is True
     (tmp_path / "empty").mkdir()
     nothing = pgrecall("import", "empty")
-    assert nothing.code == 1
-    assert "nothing to import" in nothing.err
+    assert (nothing.code, "nothing to import" in nothing.err) == (1, True)
 
 
 def test_a_folder_with_faults_gives_everything_else(pgrecall: Command, tmp_path: Path) -> None:
@@ -104,7 +141,7 @@ def test_a_folder_with_faults_gives_everything_else(pgrecall: Command, tmp_path:
     (folder / "broken.md").write_text("---\ntags: [unclosed\n---\nText.\n")
     done = pgrecall("import", str(folder))
     assert done.code == 0
-    assert done.out.startswith("3 created, 0 updated, 0 unchanged; 1 links wait")
+    assert done.out.startswith("3 created, 0 updated, 0 unchanged; 1 links without")
     assert "3 could not be used:" in done.out
     for file, reason in (("nul.md", "NUL"), ("latin.md", "UTF-8"), ("broken.md", "line 3")):
         assert re.search(rf"{file}: .*{reason}", done.out), done.out
@@ -165,7 +202,7 @@ def test_data_directories_that_cannot_be_used(bare_pgrecall: Command, open_folde
 @pytest.fixture
 def server_without_pgvector(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedServer]:
     """The embedded server, from a copy of its wheel that does not offer the extension vector."""
-    package = cluster.wheel()
+    package = cluster.find_wheel()
     copy = open_folder / "wheel" / package.name
     (copy / "pginstall").mkdir(parents=True)
     for part in (package / "pginstall").iterdir():
@@ -178,7 +215,7 @@ def server_without_pgvector(open_folder: Path, monkeypatch: pytest.MonkeyPatch) 
         copy.with_name(libraries.name).symlink_to(libraries)
     for control in (copy / "pginstall" / "share").rglob("vector.control"):
         control.unlink()
-    monkeypatch.setattr(cluster, "wheel", lambda: copy)
+    monkeypatch.setattr(cluster, "find_wheel", lambda: copy)
     with EmbeddedServer.start(open_folder / "data", fast=True) as server:
         yield server
 

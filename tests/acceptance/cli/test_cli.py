@@ -69,7 +69,7 @@ def test_import_search_show(pgrecall_process: Command, notes: Path) -> None:
     pgrecall = pgrecall_process
     done = pgrecall("import", str(notes))
     assert (done.code, done.err) == (0, "")
-    assert done.out == "3 created, 0 updated, 0 unchanged; 0 links wait for their target.\n"
+    assert done.out == "3 created, 0 updated, 0 unchanged; 0 links without a target yet.\n"
 
     found = pgrecall("search", "tide gauge", "--now", NOW)
     assert (found.code, found.err) == (0, "")
@@ -123,7 +123,7 @@ def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     assert keys() == {"tides", "moon"}
     assert keys("--include-archived") == {"tides", "moon", "tea"}
     assert pgrecall("supersede", "moon", "tides").out == "Superseded.\n"
-    assert pgrecall("supersede", "moon", "tides").out == "That was known already.\n"
+    assert pgrecall("supersede", "moon", "tides").out == "It is superseded already.\n"
     assert pgrecall("supersede", "tides", "moon").code == 2
     assert keys() == {"tides"}
     assert keys("--include-superseded") == {"tides", "moon"}
@@ -175,7 +175,7 @@ def test_import_of_what_other_memories_exported(pgrecall: Command, tmp_path: Pat
     }
     seen = {"id": "o-1", "text": "Tea runs out.", "fact_type": "observation", "source_memory_ids": ["f-1"]}
     facts.write_text(json.dumps({"items": [fact, seen], "total": 2, "limit": 100, "offset": 0}))
-    assert pgrecall("import", str(facts)).out.startswith("2 created, 0 updated, 0 unchanged; 0 links wait")
+    assert pgrecall("import", str(facts)).out.startswith("2 created, 0 updated, 0 unchanged; 0 links")
     stored = pgrecall("show", "hindsight/f-1", "--json").json
     assert (stored["layer"], stored["tags"]) == ("episodic", ["Ann", "Tea Shop"])
     assert [(link["relation"], link["other_key"]) for link in stored["links"]] == [

@@ -14,7 +14,7 @@ import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.cli import model_lending
-from pgrecall.search.lending import borrowed_models
+from pgrecall.search.lending import service_models
 from tests.acceptance.cli.command_tools import Command
 from tests.acceptance.http.http_tools import Served, is_problem, member, serving
 from tests.conftest import _database
@@ -59,7 +59,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
         (model_lending, "FOUND_PATIENCE"),
         (model_lending, "NAMED_PATIENCE"),
-        (borrowed_models, "PATIENCE"),
+        (service_models, "ANSWER_SECONDS"),
     ):
         monkeypatch.setattr(module, name, PATIENCE)
 

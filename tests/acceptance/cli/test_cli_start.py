@@ -32,7 +32,6 @@ NEEDLESS = {
     "onnxruntime",
     "pydantic",
     "pydantic_core",
-    "rich",
     "sentence_transformers",
     "sqlalchemy",
     "tenacity",
@@ -47,7 +46,6 @@ NEEDLESS = {
     "pgrecall.workflows.context",
     "pgrecall.workflows.memories",
     "pgrecall.workflows.export",
-    "pgrecall.faces.cli.json_output",
     "pgrecall.graph",
     "pgrecall.jobs.catalogue",
     "pgrecall.models.overview",
@@ -69,7 +67,7 @@ def test_a_use_is_recorded_without_importers(database_url: str, memory: Memory, 
     memory.remember("the harbour opens in May", key="harbour")
     shown, imported = answered(database_url, settings, "access", "harbour")
     assert shown.startswith("Recorded.")
-    assert {"pydantic", "rich", "yaml", "pgrecall.importers.jsonl"} & imported == set()
+    assert {"pydantic", "yaml", "pgrecall.importers.jsonl"} & imported == set()
 
 
 def answered(database_url: str, settings: Settings, *command: str) -> tuple[str, set[str]]:

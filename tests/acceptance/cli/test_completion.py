@@ -53,7 +53,7 @@ def test_bash_completes_commands_and_their_options(folder: Path) -> None:
         'eval "$(_PGRECALL_COMPLETE=bash_source pgrecall)"\n'
         "ask() { COMPREPLY=(); COMP_WORDS=($@); COMP_CWORD=$(($# - 1));\n"
         "  _pgrecall_completion pgrecall; echo ${COMPREPLY[@]}; }\n"
-        "ask pgrecall pru; ask pgrecall plot v; ask pgrecall doctor --st\n"
+        "ask pgrecall pru; ask pgrecall charts v; ask pgrecall doctor --st\n"
     )
     assert ask(folder, "bash", "-c", asked).splitlines() == ["prune", "vitality", "--strict"]
 
@@ -88,7 +88,7 @@ def test_another_shell_is_told_which_there_are(
 ) -> None:
     monkeypatch.setenv("SHELL", "/bin/csh")
     refused = bare_pgrecall("--install-completion")
-    assert (refused.code, "bash, zsh and fish" in refused.err) == (2, True)
+    assert (refused.code, "bash, zsh or fish" in refused.err) == (2, True)
 
 
 def test_the_command_line_offers_to_install_it_and_tells_its_version(bare_pgrecall: Command) -> None:

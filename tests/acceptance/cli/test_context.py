@@ -83,7 +83,7 @@ def test_options(stored: Command) -> None:
 
 def test_what_is_shown_is_logged_unless_told_otherwise(stored: Command) -> None:
     def accesses() -> int:
-        assert stored("job", "run", "fold").code == 0
+        assert stored("jobs", "run", "fold").code == 0
         return int(stored("show", "moon", "--json").json["vitality"]["accesses"])
 
     before = accesses()
@@ -123,37 +123,3 @@ def test_nothing_found(pgrecall: Command) -> None:
     nothing = pgrecall("context", "anything")
     assert (nothing.code, nothing.out, nothing.err) == (1, "", "Nothing was found.\n")
     assert pgrecall("context", "anything", "--json").json["sources"] == []
-
-
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (("--budget", "0"), "The budget is 0 tokens"),
-        (("--budget", "-3"), "The budget is -3 tokens"),
-        (("--budget", str(10**30)), "between 1 and 10,000,000"),
-        (("--layer-quota", "nope=1"), "The layer 'nope' is unknown"),
-        (("--layer-quota", "knowledge=-1"), "The quota of the layer 'knowledge' is -1"),
-        (("--layer-quota", "knowledge"), "'knowledge' is no quota. Write it as knowledge=3."),
-        (("--layer-quota", "knowledge=many"), "'knowledge=many' is no quota"),
-        (("--layer-quota", "=3"), "'=3' is no quota"),
-        (("--order", "worst"), "There is no order 'worst'. Use one of score, time."),
-        (("--lambda", "2"), "mmr_lambda is 2.0"),
-        (("-k", "0"), "k is 0"),
-        (("-k", "201"), "1 to 200"),
-        (("--layer", "nope"), "The layer 'nope' is unknown"),
-        (("--since", "2026-02-01", "--until", "2026-01-01"), "time window is empty"),
-    ],
-)
-def test_bad_input(pgrecall: Command, options: tuple[str, ...], part: str) -> None:
-    ended = pgrecall("context", "tide", *options)
-    assert (ended.code, ended.out) == (2, ""), ended
-    assert ended.err.startswith("Error: ")
-    assert ended.err.count("\n") == 1
-    assert part in ended.err
-
-
-def test_bad_questions(pgrecall: Command) -> None:
-    for asked, part in (("", "The query is empty."), ("the of and", "only stop words")):
-        ended = pgrecall("context", asked)
-        assert (ended.code, ended.out) == (2, "")
-        assert part in ended.err

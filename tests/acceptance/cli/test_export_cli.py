@@ -41,7 +41,7 @@ def test_a_pipe_moves_a_tenant(filled: Command) -> None:
     assert made.err.startswith(f"Exported tenant default: {HELD}")
     come = filled("--tenant", "other", "import", "-", stdin=made.out.encode())
     assert come.out.startswith(f"Imported tenant default as other: {HELD}")
-    assert come.err == "Without vectors; `pgrecall job run embed` makes them, a worker does so by itself.\n"
+    assert come.err == "Without embeddings; a worker makes them, or `pgrecall jobs run embed`.\n"
     assert "2 without embedding" in filled("--tenant", "other", "status").out
 
 

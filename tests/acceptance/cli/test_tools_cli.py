@@ -10,9 +10,3 @@ def test_the_command_prints_the_schemas(bare_pgrecall: Command) -> None:
     assert bare_pgrecall("tools").json == openai_tools()
     names = [entry["name"] for entry in bare_pgrecall("tools", "--format", "mcp").json]
     assert names == [entry["function"]["name"] for entry in openai_tools()]
-
-
-def test_an_unknown_format(bare_pgrecall: Command) -> None:
-    refused = bare_pgrecall("tools", "--format", "soap")
-    assert (refused.code, refused.out) == (2, "")
-    assert "openai" in refused.err

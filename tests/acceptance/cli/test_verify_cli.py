@@ -66,13 +66,13 @@ def test_nothing_at_all(pgrecall: Command) -> None:
 def test_a_reader_verifies_its_own_tenant(pgrecall: Command, query: Query, database_url: str) -> None:
     break_names(query)
     role = f"role_{uuid.uuid4().hex[:12]}"
-    pgrecall("role", "create", role, "--for", "acme", "--reader")
+    pgrecall("roles", "create", role, "--for", "acme", "--reader")
     try:
         mine = make_conninfo(database_url, user=role)
         assert pgrecall("verify", database_url=mine, tenant="acme").code == 0
         refused = pgrecall("verify", "--all-tenants", database_url=mine, tenant="acme")
         assert refused.code == 3
-        assert "pgrecall role create" in refused.err or "GRANT" in refused.err
+        assert "pgrecall roles create" in refused.err or "GRANT" in refused.err
     finally:
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute(f"DROP ROLE IF EXISTS {role}".encode())

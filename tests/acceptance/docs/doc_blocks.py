@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+ENTRY_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+PAGES = sorted([*(ROOT / name for name in ENTRY_PAGES), *(ROOT / "docs").rglob("*.md")])
 LANGUAGES = ("console", "js", "json", "mermaid", "python", "sh", "sql", "text")
 
 # A program that a page names and we do not start, and why. Every name must occur in some page.
 PROGRAMS = {
+    ".venv/bin/python": "runs these tests",
     "claude": "somebody else's; test_mcp_docs starts the server as this line tells it to",
     "createdb": "of Postgres; test_howto_commands runs the whole of backup.md",
     "docker": "test_compose_file reads the file; the tests need no Docker",
@@ -30,7 +32,7 @@ PROGRAMS = {
 # A command of ours that reading the page does not run, by its first words, and why.
 COMMANDS = {
     "pgrecall mcp": "serves until it is stopped; test_mcp_stdio, test_mcp_http",
-    "pgrecall model export-onnx": "needs a model; test_reranking_graph",
+    "pgrecall models export-onnx": "needs a model; test_reranking_graph",
     "pgrecall serve": "serves until it is stopped; test_docs serves the pages that ask it",
     "pgrecall worker": "works until it is stopped; test_worker",
     "curl -s 'localhost:8888": "asks a Hindsight; its answers are made by test_docs",
@@ -40,7 +42,7 @@ COMMANDS = {
 ELSEWHERE = {
     ("backup.md", "pg_dump"): "test_howto_commands",
     ("backup.md", "createdb restored"): "test_howto_commands",
-    ("calibrate.md", "pgrecall calibrate"): "test_calibrate_cli, on questions that can be fitted",
+    ("calibrate.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",
     ("change-embedder.md", "export PGRECALL_EMBEDDER=http"): "test_howto_commands",
     ("language.md", "hf download"): "needs the model; test_multilingual",
     ("mcp.md", "claude mcp add"): "test_mcp_docs",

@@ -102,7 +102,7 @@ def test_the_embedder_is_changed_as_it_is_told(pgrecall: Command, query: Query, 
     query("UPDATE recall.setting SET value = '\"old\"' WHERE tenant = '*' AND name = 'embedding.model'")
     query("UPDATE recall.memory SET embedded_with = 'old'")
     typed = [line.split()[1:] for line in commands("change-embedder.md")[0].splitlines()]
-    before, reembedding, after = (line for line in typed if line[0] in ("doctor", "job"))
+    before, reembedding, after = (line for line in typed if line[0] in ("doctor", "jobs"))
     asked = pgrecall(*before)
     assert asked.code == 1
     assert f"pgrecall {' '.join(reembedding)}" in asked.out

@@ -65,7 +65,7 @@ def test_every_field_of_a_request_is_explained() -> None:
         assert not [field for field, told in shape["properties"].items() if not told.get("description")], name
 
 
-def test_the_pictures_are_what_the_mathematics_draws() -> None:
+def test_the_figures_are_what_the_mathematics_draws() -> None:
     for name, draw in FIGURES.items():
         file = FIGURES_AT / name
         assert file.read_text() == draw(), "run python -m scripts.figures"

@@ -70,7 +70,7 @@ class Served:
 @contextmanager
 def serving(database_url: str, *arguments: str, **settings: str) -> Iterator[Served]:
     """A service on a free port, as tenant ``acme``; killed at the end where it still runs."""
-    given = {"database_url": database_url, "tenant": "acme", "http_patience": "600", **settings}
+    given = {"database_url": database_url, "tenant": "acme", "http_timeout": "600", **settings}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             command_line("serve", "--port", "0", "--json-log", *arguments),

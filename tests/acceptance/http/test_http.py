@@ -92,7 +92,6 @@ def test_links_pins_and_successors(api: Served) -> None:
     assert api.client.get(f"/v1/memories/{old}").json()["superseded_by"] == new
     assert api.client.put(f"/v1/pins/{new}").json() == {"changed": True}
     assert api.client.delete(f"/v1/pins/{new}").json() == {"changed": True}
-    assert is_problem(api.client.post("/v1/links", json={**link, "target": old}), 422, "invalid-input")
 
 
 def test_uses_count_once_for_an_idempotency_key(api: Served) -> None:
@@ -100,10 +99,12 @@ def test_uses_count_once_for_an_idempotency_key(api: Served) -> None:
     use = {"memory": number, "kind": "used", "idempotency_key": "turn-1"}
     assert api.client.post("/v1/accesses", json={"accesses": [use]}).json() == {"count": 1}
     assert api.client.post("/v1/accesses", json={"accesses": [use]}).json() == {"count": 0}
-    terms = api.client.get(f"/v1/vitality/{number}").json()
+    terms = api.client.get(f"/v1/history/vitality/{number}").json()
     assert terms["accesses"] == 2
     created = api.client.get(f"/v1/memories/{number}").json()["created_at"]
-    later = api.client.get(f"/v1/vitality/{number}", params={"at": created.replace("Z", "+00:00")}).json()
+    later = api.client.get(
+        f"/v1/history/vitality/{number}", params={"at": created.replace("Z", "+00:00")}
+    ).json()
     assert later["accesses"] <= 2
 
 
@@ -127,23 +128,20 @@ def test_a_prune_plan_is_made_reviewed_applied_and_undone(api: Served) -> None:
     assert undone["restored"] == 0
     listed = api.client.get("/v1/prune/plans", params={"limit": 1}).json()
     assert (listed[0]["id"], listed[0]["state"]) == (plan["id"], "undone")
-    assert is_problem(api.client.get("/v1/prune/plans/999999"), 422, "invalid-input")
 
 
-def test_layers_and_settings_are_changed_and_taken_back(api: Served) -> None:
+def test_layers_and_settings_are_set_and_reset(api: Served) -> None:
     changed = api.client.put("/v1/layers/harbour", json={"metabolic_rate": 0.5})
     assert changed.json() == {"count": 0}
     layers = {layer["name"]: layer for layer in api.client.get("/v1/layers").json()}
     assert layers["harbour"]["rates"]["metabolic_rate"] == 0.5
     assert layers["harbour"]["source"] == "tenant"
     assert api.client.delete("/v1/layers/harbour").json() == {"changed": True}
+    assert api.client.put("/v1/layers/presets/default").status_code == 200
     setting = api.client.put("/v1/settings/prune.grace_days", json={"value": 12}).json()
     assert (setting["value"], setting["source"]) == (12, "tenant")
-    setting = api.client.put("/v1/settings/prune.grace_days", json={"value": None}).json()
+    setting = api.client.delete("/v1/settings/prune.grace_days").json()
     assert (setting["value"], setting["source"]) == (30, "default")
-    assert is_problem(
-        api.client.put("/v1/settings/prune.grace_days", json={"value": -1}), 422, "invalid-input"
-    )
 
 
 def test_state_and_jobs(api: Served) -> None:
@@ -152,13 +150,17 @@ def test_state_and_jobs(api: Served) -> None:
     assert state["dimensions"] == 64
     assert "fold" in [job["name"] for job in api.client.get("/v1/jobs").json()]
     assert api.client.get("/v1/jobs/runs", params={"name": "fold"}).json() == []
-    assert all(check["problems"] == 0 for check in api.client.get("/v1/verify").json())
-    zones = api.client.get("/v1/zones", params={"at": "2026-06-01"})
+    assert all(check["problems"] == 0 for check in api.client.get("/v1/maintenance/verify").json())
+    zones = api.client.get("/v1/history/zones", params={"at": "2026-06-01"})
     assert zones.json() == []
 
 
-MALFORMED: list[tuple[str, str, int, str]] = [
+INVALID: list[tuple[str, str, int, str]] = [
+    # The body, before it is read as JSON or as a schema.
     ("/v1/search", "{", 400, "malformed-json"),
+    ("/v1/search", '{"query": "a", "k": ' + "9" * 5000 + "}", 400, "bad-request"),
+    ("/v1/search", "[" * 50_000, 400, "bad-request"),
+    # The schema.
     ("/v1/search", "", 422, "invalid-request"),
     ("/v1/search", "[]", 422, "invalid-request"),
     ("/v1/search", '{"query": 7}', 422, "invalid-request"),
@@ -168,27 +170,19 @@ MALFORMED: list[tuple[str, str, int, str]] = [
     ("/v1/search", '{"query": "a", "min_relevance": NaN}', 422, "invalid-request"),
     ("/v1/search", '{"query": "a", "since": 5}', 422, "invalid-request"),
     ("/v1/search", '{"query": "a", "unknown": 5}', 422, "invalid-request"),
-    ("/v1/search", '{"query": "a\\u0000"}', 422, "invalid-input"),
     ("/v1/search", '{"query": "\\ud800"}', 422, "invalid-request"),
     ("/v1/search", '{"\\ud800": 1}', 422, "invalid-request"),
-    ("/v1/search", '{"query": "the"}', 422, "invalid-input"),
-    ("/v1/search", '{"query": "a", "layers": ["nowhere"]}', 422, "invalid-input"),
-    ("/v1/search", '{"query": "a", "k": ' + "9" * 5000 + "}", 400, "bad-request"),
-    ("/v1/search", "[" * 50_000, 400, "bad-request"),
-    ("/v1/memories", '{"body": ""}', 422, "invalid-input"),
-    ("/v1/memories", '{"body": "a", "links": [{"target": "b", "much": 1}]}', 422, "invalid-request"),
-    ("/v1/memories", '{"body": "a", "metadata": {"x": NaN}}', 422, "invalid-input"),
     ("/v1/context", '{"query": "a", "count_tokens": 1}', 422, "invalid-request"),
+    ("/v1/memories", '{"body": "a", "links": [{"target": "b", "much": 1}]}', 422, "invalid-request"),
+    # The client and the database.
+    ("/v1/search", '{"query": "a\\u0000"}', 422, "invalid-input"),
+    ("/v1/memories", '{"body": "a", "metadata": {"x": NaN}}', 422, "invalid-input"),
     ("/v1/accesses", '{"accesses": [{"memory": 999999}]}', 404, "memory-not-found"),
-    ("/v1/accesses", '{"accesses": [{"memory": 99999999999999999999999}]}', 422, "invalid-input"),
-    ("/v1/links", '{"source": 999998, "target": 999999}', 404, "memory-not-found"),
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "status", "name"), MALFORMED)
-def test_a_body_that_cannot_be_used_is_a_problem(
-    api: Served, path: str, body: str, status: int, name: str
-) -> None:
+@pytest.mark.parametrize(("path", "body", "status", "name"), INVALID)
+def test_an_invalid_body_is_a_problem(api: Served, path: str, body: str, status: int, name: str) -> None:
     answer = api.client.post(path, content=body, headers={"Content-Type": "application/json"})
     assert is_problem(answer, status, name), answer.text
 
@@ -251,8 +245,6 @@ def test_a_verdict_on_what_was_shown_counts_once(api: Served) -> None:
     number = remembered(api, "The lamp of the breakwater is green.")
     found = api.client.post("/v1/search", json={"query": "which colour has the lamp?"}).json()
     verdict = {"search_id": found["search_id"], "memories": [number]}
-    assert api.client.post("/v1/used", json=verdict).json() == {"count": 1}
-    assert api.client.post("/v1/used", json=verdict).json() == {"count": 0}
-    assert api.client.post("/v1/rejected", json=verdict).json() == {"count": 1}
-    unknown = {"search_id": 10**12, "memories": [number]}
-    assert is_problem(api.client.post("/v1/used", json=unknown), 422, "invalid-input")
+    assert api.client.post("/v1/feedback/used", json=verdict).json() == {"count": 1}
+    assert api.client.post("/v1/feedback/used", json=verdict).json() == {"count": 0}
+    assert api.client.post("/v1/feedback/rejected", json=verdict).json() == {"count": 1}

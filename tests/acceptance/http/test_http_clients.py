@@ -39,7 +39,7 @@ def kept(shared_url: str) -> Iterator[Served]:
     """One service for the tests after which it goes on as before."""
     with member(shared_url) as memory:
         memory.remember("Mira signs the harbour contract on Friday.")
-    with serving(shared_url, http_patience="2") as running:
+    with serving(shared_url, http_timeout="2") as running:
         yield running
 
 
@@ -126,7 +126,7 @@ def test_two_hundred_at_once_are_all_answered(database_url: str) -> None:
         assert set(refused) <= {200, 503}
         assert refused[200] >= 60
         until(lambda: unready(served) == [], "readiness")  # a busy database is not waited for long
-        assert figure(served, "pgrecall_http_working") == 0
+        assert figure(served, "pgrecall_http_running") == 0
     with serving(database_url, pool_size="8", http_queue="400") as served:
         assert asyncio.run(crowd(served, 200)) == {200: 200}
 
@@ -190,7 +190,7 @@ def test_with_another_schema_it_is_alive_and_not_ready(served: Served, database_
         connection.execute(
             "UPDATE recall.setting SET value = '\"another\"' WHERE name = 'schema.functions' AND tenant = '*'"
         )
-        changed = "The schema of the database has changed since this service was started."
+        changed = "The database schema has changed since this service started."
         until(lambda: unready(served) == [changed], "notice of the change")
         connection.execute("DROP SCHEMA recall CASCADE")
     assert unready(served)

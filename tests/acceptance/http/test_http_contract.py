@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 import pgrecall
 from pgrecall.arguments import LayerFields
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.faces.http.app import PARTS
+from pgrecall.faces.http.app import ROUTERS
 from pgrecall.models.prune import PlanReport
 from pgrecall.operations.prune import PruneRequest
 from tests.acceptance.http.http_tools import Served, serving
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.slow
 ASKED: dict[str, list[type]] = {
     "Draft": [pgrecall.Draft],
     "SearchRequest": [pgrecall.SearchRequest],
-    "ContextQuestion": [pgrecall.SearchRequest, pgrecall.ContextRequest],
-    "PruneBounds": [PruneRequest],
+    "ContextBody": [pgrecall.SearchRequest, pgrecall.ContextRequest],
+    "PruneRequest": [PruneRequest],
     "Access": [pgrecall.Access],
     "DraftLink": [pgrecall.DraftLink],
 }
@@ -45,7 +45,7 @@ SHOWN: dict[str, type] = {
         pgrecall.JobRun, pgrecall.LayerStatus, pgrecall.Check, PlanReport,
     )
 }  # fmt: skip
-ROUTES = [route for part in PARTS for route in part.router.routes if isinstance(route, APIRoute)]
+ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 CASES = [
     pytest.param(method, route.path_format, mode, id=f"{method} {route.path_format} {mode.value}")
     for route in ROUTES
@@ -76,7 +76,7 @@ def test_a_request_has_the_fields_of_its_dataclasses(document: dict[str, Any], n
 
 
 def test_the_change_of_a_layer_has_the_fields_of_the_client(document: dict[str, Any]) -> None:
-    schema = document["components"]["schemas"]["LayerChange"]
+    schema = document["components"]["schemas"]["LayerBody"]
     assert set(schema["properties"]) == {*get_type_hints(LayerFields), "now"}
 
 

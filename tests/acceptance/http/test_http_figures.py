@@ -15,8 +15,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from pgrecall import AsyncMemory, EmbedderError
 from pgrecall.faces.http.app import create_app
+from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log
-from pgrecall.faces.http.service import Door, Service
+from pgrecall.faces.http.service import Service
 from pgrecall.faces.http.tracing import Tracing
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
@@ -36,7 +37,9 @@ async def service(
     settings: Settings, tracing: Tracing, embedder: HashEmbedder | None = None, log: io.StringIO | None = None
 ) -> AsyncIterator[tuple[httpx.AsyncClient, Service]]:
     async with AsyncMemory(settings=settings, embedder=embedder or HashEmbedder(64)) as memory:
-        made = Service(memory, Door(needs_key=False), service_log("json", log or io.StringIO()), tracing)
+        made = Service(
+            memory, AccessPolicy(needs_key=False), service_log("json", log or io.StringIO()), tracing
+        )
         app = create_app(made)
 
         @app.get("/broken")
@@ -69,7 +72,7 @@ def test_figures_tell_of_requests_searches_jobs_and_zones(settings: Settings) ->
         'seconds_count{method="GET",route="/v1/memories/{memory:path}",status="404"} 1.0',
         'pgrecall_search_phase_seconds_count{phase="database"} 2.0',
         'pgrecall_searches_total{found="yes"}',
-        "pgrecall_http_working 0.0",
+        "pgrecall_http_running 0.0",
         "pgrecall_http_refused_total 0.0",
         'pgrecall_pool{figure="pool_max"} 8.0',
         'pgrecall_memories{layer="knowledge",zone="active"} 1.0',

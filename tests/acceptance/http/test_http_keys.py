@@ -92,23 +92,23 @@ def test_a_key_is_made_listed_and_revoked_by_command(
     served: Served, bare_pgrecall: Command, url: str
 ) -> None:
     pgrecall = partial(bare_pgrecall, database_url=url)
-    made = pgrecall("--tenant", "third", "key", "create", "the crane's agent", "--json").json
+    made = pgrecall("--tenant", "third", "keys", "create", "the crane's agent", "--json").json
     with served.as_holder(made["secret"]) as third:
         assert third.get("/v1/status").json()["tenant"] == "third"
-        [listed] = pgrecall("--tenant", "third", "key", "list", "--json").json
+        [listed] = pgrecall("--tenant", "third", "keys", "list", "--json").json
         assert (listed["id"], listed["name"]) == (made["id"], "the crane's agent")
         assert listed["last_used_at"] is not None
         assert made["secret"] not in json.dumps(listed)
-        assert pgrecall("--tenant", "acme", "key", "revoke", str(made["id"])).code == 2
-        assert pgrecall("--tenant", "third", "key", "revoke", str(made["id"])).out == "Revoked.\n"
+        assert pgrecall("--tenant", "acme", "keys", "revoke", str(made["id"])).code == 2
+        assert pgrecall("--tenant", "third", "keys", "revoke", str(made["id"])).out == "Revoked.\n"
         assert is_problem(third.get("/v1/status"), 401, "unauthorized")
-    again = pgrecall("--tenant", "third", "key", "revoke", str(made["id"]))
+    again = pgrecall("--tenant", "third", "keys", "revoke", str(made["id"]))
     assert again.out == "It was revoked before.\n"
-    assert "revoked" in pgrecall("--tenant", "third", "key", "list").out
+    assert "revoked" in pgrecall("--tenant", "third", "keys", "list").out
 
 
 def test_a_new_key_is_all_that_standard_output_has(pgrecall: Command) -> None:
-    done = pgrecall("key", "create", "agent")
+    done = pgrecall("keys", "create", "agent")
     assert done.out.startswith("pgr_")
     assert len(done.out.split()) == 1
     assert "not shown again" in done.err

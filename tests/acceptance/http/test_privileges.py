@@ -26,8 +26,8 @@ def role(database_url: str) -> Iterator[str]:
 )
 def test_a_superuser_does_not_serve(pgrecall: Command, command: tuple[str, ...]) -> None:
     done = pgrecall(*command, allow_superuser="0")
-    assert "Role postgres is a superuser: whatever goes wrong here could reach all tenants" in done.err
-    assert "pgrecall role create NAME --any-tenant" in done.err
+    assert "Role postgres is a superuser: a fault here could expose all tenants" in done.err
+    assert "pgrecall roles create NAME --any-tenant" in done.err
     assert done.code != 0
 
 
@@ -36,8 +36,8 @@ def test_a_superuser_serves_when_told(pgrecall: Command) -> None:
 
 
 def test_roles_are_made_bound_and_listed(pgrecall: Command, role: str, database_url: str) -> None:
-    done = pgrecall("role", "create", role, "--any-tenant", "--worker", role_password="it's a secret")
-    assert (done.code, done.err) == (0, f"Role {role} may name any tenant.\n")
+    done = pgrecall("roles", "create", role, "--any-tenant", "--worker", role_password="it's a secret")
+    assert (done.code, done.err) == (0, f"Role {role} may act for any tenant.\n")
     as_role = make_conninfo(database_url, user=role)
     assert pgrecall("worker", "--once", allow_superuser="0", database_url=as_role).code == 0
     with psycopg.connect(database_url) as admin:
@@ -45,8 +45,8 @@ def test_roles_are_made_bound_and_listed(pgrecall: Command, role: str, database_
         assert stored is not None
         assert stored[0].startswith("SCRAM-SHA-256$")
 
-    assert pgrecall("role", "bind", role, "acme").out == f"Role {role} acts for tenant acme.\n"
-    [bound] = pgrecall("role", "list", "--json").json
+    assert pgrecall("roles", "bind", role, "acme").out == f"Role {role} acts for tenant acme.\n"
+    [bound] = pgrecall("roles", "list", "--json").json
     assert (bound["role"], bound["tenant"], bound["may"], bound["may_log_in"]) == (
         role,
         "acme",
@@ -56,16 +56,16 @@ def test_roles_are_made_bound_and_listed(pgrecall: Command, role: str, database_
     doctor = pgrecall("doctor", "--only", "roles", allow_superuser="0", database_url=as_role)
     assert f"Role {role} (worker) acts for tenant acme alone." in doctor.out
     # Nothing changes but what is asked for.
-    assert pgrecall("role", "create", role, "--for", "acme", "--reader").code == 0
-    [bound] = pgrecall("role", "list", "--json").json
+    assert pgrecall("roles", "create", role, "--for", "acme", "--reader").code == 0
+    [bound] = pgrecall("roles", "list", "--json").json
     assert bound["may"] == "reader"
-    assert pgrecall("role", "unbind", role).out == "Unbound.\n"
+    assert pgrecall("roles", "unbind", role).out == "Unbound.\n"
     doctor = pgrecall("doctor", "--only", "roles", allow_superuser="0", database_url=as_role)
-    assert (doctor.code, "is bound to no tenant and may not name one" in doctor.out) == (1, True)
+    assert (doctor.code, "is bound to no tenant and may not choose one" in doctor.out) == (1, True)
 
 
 def test_only_administrators_bind(pgrecall: Command, role: str, database_url: str) -> None:
-    pgrecall("role", "create", role, "--for", "acme")
+    pgrecall("roles", "create", role, "--for", "acme")
     as_role = make_conninfo(database_url, user=role)
     for command in (
         ("bind", role, "globex"),
@@ -73,7 +73,7 @@ def test_only_administrators_bind(pgrecall: Command, role: str, database_url: st
         ("list",),
         ("create", "other", "--any-tenant"),
     ):
-        done = pgrecall("role", *command, database_url=as_role)
+        done = pgrecall("roles", *command, database_url=as_role)
         assert (done.code, done.out) == (3, ""), command
 
 
@@ -81,7 +81,7 @@ def test_only_administrators_bind(pgrecall: Command, role: str, database_url: st
     "arguments", [("create", "x"), ("bind", "x"), ("bind", "x", "*"), ("bind", "x", "a", "--any-tenant")]
 )
 def test_whom_a_role_acts_for_must_be_clear(pgrecall: Command, arguments: tuple[str, ...]) -> None:
-    assert pgrecall("role", *arguments).code == 2
+    assert pgrecall("roles", *arguments).code == 2
 
 
 def test_the_doctor_prints_the_sql_that_mends_rights(pgrecall: Command, database_url: str) -> None:

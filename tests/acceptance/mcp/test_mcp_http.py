@@ -20,12 +20,12 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from pgrecall.client import AsyncMemory
-from pgrecall.faces.mcp.http import mcp_app
+from pgrecall.faces.mcp.http import McpApp
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command
+from tests.acceptance.http.http_tools import memories_locked, waiting
 from tests.acceptance.mcp.mcp_tools import answer, connected, eventually, run, served_over_http
-from tests.acceptance.mcp.test_mcp_stdio import HELLO, held_up, waiting
-from tests.conftest import Query
+from tests.acceptance.mcp.test_mcp_stdio import HELLO
 from tests.waiting import PATIENCE
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -67,23 +67,21 @@ def test_parallel_searches_on_a_small_pool(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_search_whose_client_gives_up_is_cancelled_in_postgres(
-    mode: str, database_url: str, query: Query
-) -> None:
+def test_a_search_whose_client_gives_up_is_cancelled_in_postgres(mode: str, database_url: str) -> None:
     async def scenario(address: str) -> None:
         async with connected(address, mode) as client:
-            with held_up(database_url):
+            with memories_locked(database_url):
                 search = asyncio.create_task(client.call_tool("search", {"query": "gate"}))
-                await eventually(lambda: waiting(query) == 1, "the search waits")
+                await eventually(lambda: waiting(database_url) == 1, "the search waits")
                 search.cancel()
-                await eventually(lambda: waiting(query) == 0, "nobody waits")
+                await eventually(lambda: waiting(database_url) == 0, "nobody waits")
             assert (await answer(client, "status"))["memories"] == 0
 
     with served_over_http(database_url) as address:
         run(scenario(address))
 
 
-def test_what_it_was_doing_ends_with_it(database_url: str, query: Query) -> None:
+def test_what_it_was_doing_ends_with_it(database_url: str) -> None:
     called = {"name": "search", "arguments": {"query": "gate"}}
     asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}
 
@@ -91,13 +89,13 @@ def test_what_it_was_doing_ends_with_it(database_url: str, query: Query) -> None
         with suppress(httpx.HTTPError):  # it goes away in the midst
             post(address, asked, mcp_session_id=session)
 
-    with held_up(database_url):
+    with memories_locked(database_url):
         with served_over_http(database_url) as address:
             session = post(address, INITIALIZE).headers["mcp-session-id"]
             caller = threading.Thread(target=search, args=(address, session))
             caller.start()
-            run(eventually(lambda: waiting(query) == 1, "the search waits"))
-        run(eventually(lambda: waiting(query) == 0, "nobody waits"))
+            run(eventually(lambda: waiting(database_url) == 1, "the search waits"))
+        run(eventually(lambda: waiting(database_url) == 0, "nobody waits"))
         caller.join()
 
 
@@ -127,7 +125,7 @@ def service(settings: Settings) -> Iterator[str]:
             raise HTTPException(401, "This key is unknown.")
         return opened[0].for_tenant(KEYS[key])
 
-    server = mcp_app(memory_for)
+    server = McpApp(memory_for)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

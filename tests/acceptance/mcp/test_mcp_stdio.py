@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import psycopg
 import pytest
 from mcp import Client
 
 from pgrecall.schema import migrate
 from tests.acceptance.cli.command_tools import environment
+from tests.acceptance.http.http_tools import memories_locked, waiting
 from tests.acceptance.mcp.mcp_tools import answer, command, connected, eventually, over_stdio, refusal, run
-from tests.conftest import DIMENSIONS, Query
+from tests.conftest import DIMENSIONS
 from tests.waiting import PATIENCE
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -84,20 +84,6 @@ def child(**settings: str) -> Iterator[Child]:
             process.kill()
 
 
-@contextmanager
-def held_up(database_url: str) -> Iterator[None]:
-    """Whoever reads memories waits meanwhile."""
-    with psycopg.connect(database_url) as connection:
-        connection.execute("LOCK TABLE recall.memory IN ACCESS EXCLUSIVE MODE")
-        yield
-
-
-def waiting(query: Query) -> int:
-    """How many statements wait for a lock in this database."""
-    states = "SELECT wait_event_type FROM pg_stat_activity WHERE datname = current_database()"
-    return [row["wait_event_type"] for row in query(states)].count("Lock")
-
-
 def test_it_ends_when_its_client_closes_standard_input(database_url: str) -> None:
     with child(database_url=database_url) as server:
         server.greet()
@@ -114,12 +100,12 @@ def test_it_ends_before_anything_was_asked(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["standard input ends", "SIGTERM", "SIGINT"])
-def test_what_it_was_doing_ends_with_it(how: str, database_url: str, query: Query) -> None:
+def test_what_it_was_doing_ends_with_it(how: str, database_url: str) -> None:
     with child(database_url=database_url) as server:
         server.greet()
-        with held_up(database_url):
+        with memories_locked(database_url):
             server.send("tools/call", name="search", arguments={"query": "gate"})
-            run(eventually(lambda: waiting(query) == 1, "the search waits"))
+            run(eventually(lambda: waiting(database_url) == 1, "the search waits"))
             if how == "standard input ends":
                 server.stdin.close()
                 server.process.stdin = None
@@ -127,7 +113,7 @@ def test_what_it_was_doing_ends_with_it(how: str, database_url: str, query: Quer
                 server.process.send_signal(signal.Signals[how])
                 server.process.wait(timeout=PATIENCE)  # its standard input is still open
             code, out, err = server.ended()
-            run(eventually(lambda: waiting(query) == 0, "nobody waits"))
+            run(eventually(lambda: waiting(database_url) == 0, "nobody waits"))
         assert code == {"standard input ends": 0, "SIGTERM": 143, "SIGINT": 130}[how]
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
         assert "Traceback" not in err
@@ -153,16 +139,16 @@ def test_lines_that_are_no_messages_do_no_harm(database_url: str) -> None:
         assert "Traceback" not in err
 
 
-def test_a_call_that_is_cancelled_is_cancelled_in_postgres(database_url: str, query: Query) -> None:
+def test_a_call_that_is_cancelled_is_cancelled_in_postgres(database_url: str) -> None:
     with child(database_url=database_url) as server:
         server.greet()
-        with held_up(database_url):
+        with memories_locked(database_url):
             number = server.send("tools/call", name="search", arguments={"query": "gate"})
-            run(eventually(lambda: waiting(query) == 1, "the search waits"))
+            run(eventually(lambda: waiting(database_url) == 1, "the search waits"))
             cancelled = {"requestId": number, "reason": "the user pressed Escape"}
             message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
             server.write(json.dumps(message).encode())
-            run(eventually(lambda: waiting(query) == 0, "nobody waits"))
+            run(eventually(lambda: waiting(database_url) == 0, "nobody waits"))
         assert server.ask("tools/call", name="status", arguments={})["structuredContent"]["memories"] == 0
 
 

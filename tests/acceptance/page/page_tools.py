@@ -103,7 +103,7 @@ def complaints(page: Page) -> list[str]:
             found.append(f"{element.tag} {about.get('name')} has no label")
         seen = element.tag == "svg" and about.get("aria-hidden") != "true"
         if seen and not (about.get("aria-label") or about.get("aria-labelledby")):
-            found.append("a picture without words")
+            found.append("a chart without words")
         found += [f"{name} within a tag" for name in about if name.startswith("on") or name == "style"]
     found += ["a table without a caption"] * (len(page.all("table")) - len(page.all("caption")))
     return found

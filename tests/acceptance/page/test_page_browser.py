@@ -25,11 +25,11 @@ VIEWS = (
     "/?q=ferry",
     "/overview",
     "/overview/alive",
-    "/memory/ferry",
+    "/memories/ferry",
     "/links/pier",
     "/prune",
     "/prune/1",
-    "/upkeep",
+    "/maintenance",
 )
 STOPS = """() => [
   ...document.querySelectorAll("a[href], button, summary, select, .scroll, input:not([type=hidden])"),
@@ -122,15 +122,15 @@ def test_a_question_is_asked_and_its_answers_are_judged_by_keyboard_alone(page: 
     page.wait_for_function("document.activeElement.id === 'q'")
     page.keyboard.type("when does the ferry leave")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".answer")
+    page.wait_for_selector(".hit")
     page.wait_for_load_state()  # and its script with it
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.textContent.trim()") == "The ferry"
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.value") == "used"
     page.keyboard.press("Enter")
-    page.locator(".answer").first.get_by_text("Noted: used.").wait_for()
-    assert page.locator(".answer").first.locator("button[value=used]").get_attribute("aria-pressed") == "true"
+    page.locator(".hit").first.get_by_text("Recorded: used.").wait_for()
+    assert page.locator(".hit").first.locator("button[value=used]").get_attribute("aria-pressed") == "true"
     assert "search=" not in page.url, "a verdict does not reload the page"
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "q"
@@ -139,7 +139,7 @@ def test_a_question_is_asked_and_its_answers_are_judged_by_keyboard_alone(page: 
 def test_the_reasons_are_drawn_to_one_scale(page: Page) -> None:
     page.goto("/?q=the+ferry+and+the+wet+pier")
     steps = page.eval_on_selector_all(
-        ".answer tbody tr",
+        ".hit tbody tr",
         "rows => rows.filter(row => !row.matches('.sum, .none')).map(row => ["
         "Math.abs(parseFloat(row.querySelector('.number').textContent.replace('−', '-'))),"
         "row.querySelector('rect').getBoundingClientRect().width])",
@@ -185,7 +185,7 @@ def test_every_view_can_be_walked_through_with_the_tabulator(page: Page) -> None
 
 
 def test_the_curve_of_a_memory_is_read_off(page: Page) -> None:
-    page.goto("/memory/ferry")
+    page.goto("/memories/ferry")
     curve = page.locator("svg.life")
     box = curve.bounding_box()
     assert box is not None
@@ -200,22 +200,22 @@ def test_the_curve_of_a_memory_is_read_off(page: Page) -> None:
 
 def test_from_node_to_node(page: Page) -> None:
     page.goto("/links/ferry")
-    page.locator("a.dot", has=page.locator("rect.point")).focus()
+    page.locator("a.dot", has=page.locator("path.point.square")).focus()
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Around The pier").wait_for()
+    page.get_by_role("heading", name="Links of The pier").wait_for()
 
 
 @pytest.mark.parametrize("page", [{"java_script_enabled": False}], indirect=True, ids=["without a script"])
 def test_a_plan_is_applied_and_undone(page: Page) -> None:
     page.goto("/prune")
-    page.get_by_label("At most this share, in %").fill("100")
-    page.get_by_label("Safe for so many days after a use").fill("0")
+    page.get_by_label("Maximum share, in %").fill("100")
+    page.get_by_label("Days protected after an access").fill("0")
     page.get_by_label("activity").check()
-    page.get_by_role("button", name="Make a plan").click()
+    page.get_by_role("button", name="Create plan").click()
     page.locator(".status strong", has_text="planned").wait_for()
     page.get_by_label("Archive 3 memories").check()
-    page.get_by_role("button", name="Apply the plan").click()
+    page.get_by_role("button", name="Apply plan").click()
     page.locator(".decide", has_text="3 memories were archived").wait_for()
-    page.get_by_label("Bring back what this plan archived").check()
-    page.get_by_role("button", name="Undo the plan").click()
+    page.get_by_label("Restore the memories that this plan archived").check()
+    page.get_by_role("button", name="Undo plan").click()
     page.locator(".status strong", has_text="undone").wait_for()

@@ -52,13 +52,13 @@ def signed_in(browser: httpx.Client, key: str, path: str = "/") -> httpx.Respons
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/?q=harbour", "/overview", "/memory/1", "/links/1", "/prune", "/upkeep"]
+    "path", ["/", "/?q=harbour", "/overview", "/memories/1", "/links/1", "/prune", "/maintenance"]
 )
 def test_without_a_key_there_is_only_the_form(browser: httpx.Client, path: str) -> None:
     answer = browser.get(path)
     page = Page(answer)
     assert answer.status_code == 401
-    assert page.form("/sign-in").fields["following"] == path
+    assert page.form("/sign-in").fields["next"] == path
     assert complaints(page) == []
     assert "harbour of" not in page.said
     assert "set-cookie" not in answer.headers
@@ -75,7 +75,7 @@ def test_a_key_opens_what_was_asked_for_and_its_tenant_alone(
     found = Page(browser.get("/?q=harbour"))
     assert "The harbour of acme." in found.said
     assert "of other" not in found.said
-    assert browser.get("/memory/of-other").status_code == 404
+    assert browser.get("/memories/of-other").status_code == 404
     assert "tenant acme" in found.said
 
 
@@ -108,7 +108,7 @@ def test_a_revoked_key_opens_nothing_from_the_next_request_on(browser: httpx.Cli
         memory.revoke_key(made.key.id)
     answer = browser.get("/prune")
     assert answer.status_code == 401
-    assert "has been revoked" in Page(answer).said
+    assert "was revoked" in Page(answer).said
 
 
 def test_a_form_belongs_to_its_session(browser: httpx.Client, keys: dict[str, str], served: Served) -> None:
@@ -118,7 +118,7 @@ def test_a_form_belongs_to_its_session(browser: httpx.Client, keys: dict[str, st
         signed_in(other, keys["acme"])
         stale = sent(other, form)
     assert stale.status_code == 403
-    assert "open the page anew" in Page(stale).said
+    assert "reload the page" in Page(stale).said
     assert sent(browser, form, grace_days="0").status_code == 303
 
 
@@ -132,11 +132,11 @@ def test_nobody_is_signed_in_by_another_site(browser: httpx.Client, keys: dict[s
 
 
 @pytest.mark.parametrize(
-    "following", ["https://evil.example/", "//evil.example", "/\\evil.example", "overview", ""]
+    "target", ["https://evil.example/", "//evil.example", "/\\evil.example", "overview", ""]
 )
-def test_signing_in_leads_nowhere_else(browser: httpx.Client, keys: dict[str, str], following: str) -> None:
+def test_signing_in_leads_nowhere_else(browser: httpx.Client, keys: dict[str, str], target: str) -> None:
     form = Page(browser.get("/")).form("/sign-in")
-    answer = sent(browser, form, key=keys["acme"], following=following)
+    answer = sent(browser, form, key=keys["acme"], next=target)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Access, InvalidInput, Memory, MemoryNotFound
-from pgrecall.vitality.summary import AccessSummary
+from pgrecall.vitality.activation import AccessSummary
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, logged, note, record, state, summary
 from tests.waiting import PATIENCE

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from pgrecall.vitality.access_log import FoldedLog, LoggedAccess, fold
-from pgrecall.vitality.summary import AccessSummary
+from pgrecall.vitality.activation import AccessSummary
 from tests.conftest import Query
 
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)

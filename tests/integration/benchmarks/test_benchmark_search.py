@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks import locomo, rerank
-from benchmarks.locomo_data import questions_of
-from benchmarks.locomo_scores import Scores, gain, interval
-from benchmarks.rerank_pairs import invented, of_conversations
+from benchmarks.intervals import bootstrap_interval
+from benchmarks.locomo import __main__ as locomo
+from benchmarks.locomo.data import questions_of
+from benchmarks.locomo.scores import Scores, gain
+from benchmarks.rerank import __main__ as rerank
+from benchmarks.rerank.pairs import invented, of_conversations
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.rerank.reranker import CallableReranker
 from tests.integration.rerank.test_reranking_models import save_tiny
@@ -116,7 +118,7 @@ def test_figures_are_what_their_names_say() -> None:
     for question in (first, second):
         none.add(question, [])
     assert gain(scores, none)["recall@10"] == [0.75, 0.5, 1.0]
-    assert interval([0.25] * 9) == [0.25, 0.25]
+    assert bootstrap_interval([0.25] * 9) == (0.25, 0.25)
 
 
 def oracle(_: str, texts: Sequence[str]) -> list[float]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import psycopg
 
-from benchmarks.peers_contest import Contender
-from benchmarks.peers_process import Store
-from benchmarks.peers_table import table
-from benchmarks.speed_copy import copy_vectors, indexed_after, vector_rows
+from benchmarks.peers.contest import Contender
+from benchmarks.peers.process import Store
+from benchmarks.peers.table import table
+from benchmarks.speed.bulk_copy import copy_vectors, indexed_after, vector_rows
 
 _INDEXES = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'recall' ORDER BY 1"
 

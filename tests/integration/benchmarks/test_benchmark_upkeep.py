@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from benchmarks import upkeep
-from benchmarks.measure import Goal
+from benchmarks.harness import Goal
+from benchmarks.upkeep import __main__ as upkeep
 from pgrecall.embedded.shared_server import EmbeddedServer
 
 pytest.importorskip("numba")

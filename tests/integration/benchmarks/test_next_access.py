@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.next_access import main
+from benchmarks.next_access.__main__ import main
 from pgrecall.embedded.shared_server import EmbeddedServer
 
 MEASURES = ("mrr", "auc", "recall_at_10", "auc_7d")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.soak import Plan, soak
-from benchmarks.soak_measures import Bound, judge
+from benchmarks.soak.__main__ import Plan, soak
+from benchmarks.soak.measures import Bound, judge
 
 
 def test_some_hours_of_life_leave_everything_in_order(database_url: str) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from pgrecall.errors import EmbedderError
-from pgrecall.search.embed.embedder import LocalEmbedder, Vectors
+from pgrecall.search.embed.embedder import Vectors
+from pgrecall.search.embed.local import LocalEmbedder
 
 pytestmark = [
     pytest.mark.slow,
@@ -126,7 +127,7 @@ def audit(event, arguments):
         raise RuntimeError(f"touched the network: {event} {arguments}")
 sys.addaudithook(audit)
 before = dict(os.environ)
-from pgrecall.search.embed.embedder import LocalEmbedder
+from pgrecall.search.embed.local import LocalEmbedder
 embedder = LocalEmbedder()
 assert embedder.dimensions == 384
 assert "torch" not in sys.modules

@@ -11,18 +11,15 @@ import uvicorn
 
 from pgrecall.client import AsyncMemory
 from pgrecall.faces.http.app import create_app
+from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log
 from pgrecall.faces.http.server import listening_socket
-from pgrecall.faces.http.service import Door, Service
-from pgrecall.search.lending.borrowed_models import BorrowedReranker
-from pgrecall.search.lending.service_client import Lender
-from pgrecall.search.rerank.reranker import (
-    CallableReranker,
-    HttpReranker,
-    RerankCandidate,
-    Reranker,
-    RerankOutcome,
-)
+from pgrecall.faces.http.service import Service
+from pgrecall.search.lending.service_client import ModelService
+from pgrecall.search.lending.service_models import ServiceReranker
+from pgrecall.search.rerank.http import HttpReranker
+from pgrecall.search.rerank.reranker import CallableReranker, Reranker
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 from pgrecall.settings import Settings
 from tests.waiting import PATIENCE
 
@@ -36,7 +33,7 @@ def by_length(_: str, texts: Sequence[str]) -> list[float]:
 @pytest.mark.parametrize("pairs", [50, 10])
 def test_a_lent_reranker_gives_the_scores_it_gives_here(settings: Settings, pairs: int) -> None:
     own = CallableReranker(by_length, "length", "logit", pairs=60)
-    few = replace(settings, reranker_pairs=pairs, http_patience=PATIENCE)
+    few = replace(settings, reranker_pairs=pairs, http_timeout=PATIENCE)
     tei, borrowed, unsure = asyncio.run(_asked(few, own))
     expected = own.rerank("how long?", CANDIDATES, top_n=60).scores
     assert tei.scores == borrowed.scores == expected
@@ -47,7 +44,7 @@ def test_a_lent_reranker_gives_the_scores_it_gives_here(settings: Settings, pair
 async def _asked(settings: Settings, own: Reranker) -> list[RerankOutcome]:
     """What a service with this reranker answers: to logits asked for in two ways, and as probabilities."""
     async with AsyncMemory(settings=settings, reranker=own) as memory:
-        service = Service(memory, Door(needs_key=False), service_log("json"))
+        service = Service(memory, AccessPolicy(needs_key=False), service_log("json"))
         running = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None))
         with listening_socket("127.0.0.1", 0) as listener:
             serving = asyncio.create_task(running.serve(sockets=[listener]))
@@ -56,7 +53,7 @@ async def _asked(settings: Settings, own: Reranker) -> list[RerankOutcome]:
             offer = {"name": own.name, "scale": own.scale}
             rerankers: list[Reranker] = [
                 HttpReranker(f"{url}/v1/models", "length", form="tei", pairs=60, timeout=PATIENCE),
-                BorrowedReranker(Lender(url), offer, asking, pytest.fail),
+                ServiceReranker(ModelService(url), offer, asking, pytest.fail),
                 HttpReranker(f"{url}/v1/models", form="tei", scale="probability", pairs=60, timeout=PATIENCE),
             ]
             outcomes = [

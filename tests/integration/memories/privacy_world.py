@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pgrecall import Access, Draft, DraftLink, Memory
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.transcript import read_transcript
+from pgrecall.importers.chat import read_transcript
 from tests.conftest import DIMENSIONS, Query
 
 MARK = "quxlum"

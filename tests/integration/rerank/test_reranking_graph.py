@@ -162,20 +162,20 @@ def worst(file: Path, x: np.ndarray, expected: np.ndarray) -> float:
 @with_onnx
 @pytest.mark.parametrize("large", [[5], [3, 17, 40, 63]])
 def test_large_channels_do_not_drown_the_others(tmp_path: Path, large: list[int]) -> None:
-    from pgrecall.search.rerank.quantization import round_weights
+    from pgrecall.search.rerank.onnx_export import quantize_weights
 
     generator = np.random.default_rng(3)
     file, both = two_products(tmp_path, generator)
     x = generator.normal(size=(1, 20, 64)).astype(np.float32)
     out = tmp_path / "rounded.onnx"
-    round_weights(file, out, [{"x": x}])
+    quantize_weights(file, out, [{"x": x}])
     even = worst(out, x, x @ both)
     assert 0 < even < 0.5
     assert "Gather" not in operators(out), "nothing stands out, and something was set apart"
     x[..., large] *= 40
     drowned = worst(out, x, x @ both)
     out = tmp_path / "apart.onnx"
-    round_weights(file, out, [{"x": x[:, :10]}, {"x": x[:, 10:]}])
+    quantize_weights(file, out, [{"x": x[:, :10]}, {"x": x[:, 10:]}])
     assert operators(out).count("Gather") == 1, "both products read the same channels"
     assert operators(out).count("MatMul") == 2
     assert worst(out, x, x @ both) < 1.5 * even < drowned / 5
@@ -184,11 +184,11 @@ def test_large_channels_do_not_drown_the_others(tmp_path: Path, large: list[int]
 
 @with_onnx
 def test_channels_stay_apart_only_where_it_pays(tmp_path: Path) -> None:
-    from pgrecall.search.rerank.quantization import FEW, round_weights
+    from pgrecall.search.rerank.onnx_export import OUTLIER_CHANNELS, quantize_weights
 
     generator = np.random.default_rng(4)
     file, _ = two_products(tmp_path, generator)
     x = generator.normal(size=(1, 20, 64)).astype(np.float32)
-    x[..., : FEW + 1] *= 40  # setting FEW of them apart leaves one
-    round_weights(file, tmp_path / "rounded.onnx", [{"x": x}])
+    x[..., : OUTLIER_CHANNELS + 1] *= 40  # setting OUTLIER_CHANNELS of them apart leaves one
+    quantize_weights(file, tmp_path / "rounded.onnx", [{"x": x}])
     assert "Gather" not in operators(tmp_path / "rounded.onnx")

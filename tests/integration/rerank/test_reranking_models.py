@@ -17,16 +17,10 @@ import pytest
 
 from pgrecall.errors import InvalidInput, MissingExtra, RerankerError
 from pgrecall.search.rerank import local as reranking_local
-from pgrecall.search.rerank.reranker import (
-    LocalReranker,
-    OnnxReranker,
-    RerankCandidate,
-    Reranker,
-    RerankOutcome,
-    make_reranker,
-    try_rerank,
-    warm_up,
-)
+from pgrecall.search.rerank.local import LocalReranker
+from pgrecall.search.rerank.onnx import OnnxReranker
+from pgrecall.search.rerank.reranker import Reranker, make_reranker, try_rerank, warm_up
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 from pgrecall.settings import Settings
 
 
@@ -96,7 +90,7 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def exporting(folder: Path) -> subprocess.CompletedProcess[str]:
     """The command that made what the tests of ONNX read."""
-    return command("model", "export-onnx", folder, folder.parent / "tiny-onnx")
+    return command("models", "export-onnx", folder, folder.parent / "tiny-onnx")
 
 
 @pytest.fixture(scope="module")
@@ -331,7 +325,7 @@ def test_broken_onnx_folders_are_named(exported: Path, tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"nonsense")
     with pytest.raises(RerankerError, match=r"holds no tokenizer\.json") as caught:
         OnnxReranker(tmp_path)
-    assert "pgrecall model export-onnx" in caught.value.hint
+    assert "pgrecall models export-onnx" in caught.value.hint
     shutil.copy(exported / "tokenizer.json", tmp_path / "tokenizer.json")
     with pytest.raises(RerankerError, match="could not be loaded") as caught:
         OnnxReranker(tmp_path).rerank(QUERY, candidates(), top_n=3)
@@ -392,7 +386,7 @@ def test_the_command_refuses_in_one_sentence(folder: Path, tmp_path: Path) -> No
         (tmp_path, tmp_path / "out", "holds no cross-encoder"),
         (tmp_path / "absent", tmp_path / "out", "holds no cross-encoder"),
     ]:
-        done = command("model", "export-onnx", given, out)
+        done = command("models", "export-onnx", given, out)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert fault in done.stderr.replace("\n", " ")
         assert "Traceback" not in done.stderr
@@ -412,7 +406,8 @@ def audit(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         raise RuntimeError(f"touched the network: {event} {arguments}")
 sys.addaudithook(audit)
-from pgrecall.search.rerank.reranker import OnnxReranker, RerankCandidate
+from pgrecall.search.rerank.onnx import OnnxReranker
+from pgrecall.search.rerank.scores import RerankCandidate
 outcome = OnnxReranker(sys.argv[1]).rerank("who signs", [RerankCandidate(1, "the contract")], top_n=1)
 assert len(outcome.scores) == 1
 assert not {"torch", "transformers", "sentence_transformers", "onnx"} & set(sys.modules)

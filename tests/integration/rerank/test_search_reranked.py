@@ -16,13 +16,9 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.search import VitalityMode
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.search.rerank import reranker as reranking
-from pgrecall.search.rerank.reranker import (
-    CallableReranker,
-    LocalReranker,
-    RerankCandidate,
-    Reranker,
-    RerankOutcome,
-)
+from pgrecall.search.rerank.local import LocalReranker
+from pgrecall.search.rerank.reranker import CallableReranker, Reranker
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.waiting import PATIENCE
@@ -221,7 +217,8 @@ def test_a_model_that_is_not_there_is_a_reason_not_an_error(
 
 
 def test_what_was_read_in_time_counts(reread: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reranking, "_GRACE", PATIENCE)  # for the reranker to tell what it has read by then
+    # The reranker needs the time to return what it has read by then.
+    monkeypatch.setattr(reranking, "_DEADLINE_FACTOR", PATIENCE)
     calls: list[str] = []
 
     def tiring(query: str, texts: Sequence[str]) -> list[float]:

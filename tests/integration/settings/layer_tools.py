@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pgrecall.vitality.rates import LayerRates
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
 from tests.conftest import Query
 from tests.integration.access.use_tools import state
 

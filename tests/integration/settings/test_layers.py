@@ -10,9 +10,8 @@ import psycopg
 import pytest
 
 from pgrecall import InvalidInput, Layer, Memory
-from pgrecall.vitality.rates import PRESETS, LayerRates, Preset
+from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates, Preset, ZoneThresholds
 from pgrecall.vitality.score import activation_terms
-from pgrecall.vitality.zones import DEFAULT_ZONES, ZoneThresholds
 from tests.conftest import Query
 from tests.integration.access.use_tools import Use, item, note, record, state, summary
 from tests.integration.prune import prune_tools

@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall import InvalidInput, Memory
-from pgrecall.vitality.rates import LayerRates
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, as_tenant, note, state
 from tests.integration.settings.layer_tools import layers, pace, rates, set_layer

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from pgrecall.vitality.activation import MIN_AGE_DAYS
-from pgrecall.vitality.link_terms import SEED_REVIVAL_DAYS
-from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.activation import MIN_AGE_DAYS, AccessSummary
+from pgrecall.vitality.parameters import SEED_REVIVAL_DAYS, LayerRates
 from pgrecall.vitality.score import activation_terms
-from pgrecall.vitality.summary import AccessSummary
 from tests.conftest import Query
 from tests.integration.vitality.vitality_cases import TERMS, Case, ask, random_case, sums
 from tests.vectors import ages_of

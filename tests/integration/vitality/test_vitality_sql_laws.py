@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pgrecall.vitality.rates import LayerRates
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.weights import VitalityWeights
+from pgrecall.vitality.activation import AccessSummary
+from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
 from tests.integration.vitality.vitality_cases import DAY, TERMS, Case, ask, sums

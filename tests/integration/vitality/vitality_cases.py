@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.activation import AccessSummary
+from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, LayerRates, VitalityWeights, ZoneThresholds
 from pgrecall.vitality.score import ActivationTerms, activation_terms
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.weights import DEFAULT_WEIGHTS, VitalityWeights
-from pgrecall.vitality.zones import ZoneThresholds
 from tests.conftest import Query
 
 DAY = 86_400.0

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.answers import Answer, by_kind, interval, quality, silence
+from benchmarks.examples.answers import Answer, by_kind, quality, silence
+from benchmarks.intervals import bootstrap_interval
 
 KEYS = "abcdefghijkl"
 
@@ -108,7 +109,7 @@ def test_silence_is_judged_by_both_sorts_of_questions() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_an_interval_lies_within_the_values(values: list[float]) -> None:
-    low, high = interval(values)
+    low, high = bootstrap_interval(values)
 
     assert min(values) - 1e-9 <= low <= high <= max(values) + 1e-9
-    assert interval(values) == (low, high)
+    assert bootstrap_interval(values) == (low, high)

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.answers import Answer
-from benchmarks.examples import Answers, document, failures, kinds_table, overview, stages
-from benchmarks.judged import Judged
+from benchmarks.examples.__main__ import Answers, document, failures, kinds_table, overview, stages
+from benchmarks.examples.answers import Answer
+from benchmarks.examples.judged import Judged
 
 
 def asked(number: int, kind: str, relevant: str, found: str, best: float) -> tuple[Judged, Answer]:

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.access_log import AccessLog, Batch, find_logs, read_log
-from benchmarks.access_replay import Outcome, eligible, spread, used_within_week
-from benchmarks.judgement import (
+from benchmarks.intervals import percentile_interval
+from benchmarks.next_access.__main__ import main, summary
+from benchmarks.next_access.access_log import AccessLog, Batch, find_logs, read_log
+from benchmarks.next_access.predictors import PREDICTORS, History
+from benchmarks.next_access.ranking_measures import (
     area_under_curve,
-    interval,
     judge,
     mean_of,
     recall_at,
     reciprocal_rank,
     resampled_means,
 )
-from benchmarks.next_access import main, summary
-from benchmarks.predictors import PREDICTORS, History
+from benchmarks.next_access.replay import Outcome, eligible, spread, used_within_week
 from pgrecall.errors import InvalidInput
 
 DAY = 86_400
@@ -188,10 +188,10 @@ def test_ties_are_judged_by_their_mean_over_all_orders(items: list[tuple[int, bo
 
 def test_resampled_means_keep_neighbours_together_and_pairs_paired() -> None:
     values = np.array([0.0] * 50 + [1.0] * 50)
-    low, high = interval(resampled_means(values, seed=0))
+    low, high = percentile_interval(resampled_means(values, seed=0))
     assert low < 0.5 < high
     alternating = np.array([0.0, 1.0] * 50)
-    narrow = interval(resampled_means(alternating, seed=0))
+    narrow = percentile_interval(resampled_means(alternating, seed=0))
     assert high - low > 5 * (narrow[1] - narrow[0])
     assert resampled_means(values + 1, seed=0) - resampled_means(values, seed=0) == pytest.approx(1)
     assert resampled_means(np.array([0.25]), seed=0) == pytest.approx(0.25)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 from rich.cells import cell_len
+from rich.text import Text
 
-from pgrecall.faces.cli.folding import text_of
+from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.faces.cli.rendering.search import show_hits, vitality_bar
-from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.models.search import Hit, SearchResult
 
 HIT = Hit(
@@ -68,8 +68,8 @@ def _plain_output(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(*hits: Hit, width: int, explain: bool = False, names: tuple[str, ...] = ()) -> str:
     stream = io.StringIO()
-    show_hits(Terminal(stream, width=width), SearchResult(hits, names=names), explain=explain)
-    return stream.getvalue()
+    show_hits(SafeConsole(stream, width=width), SearchResult(hits, names=names), explain=explain)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
 def test_a_wide_terminal_has_a_table() -> None:
@@ -153,6 +153,30 @@ def test_nothing_stored_reaches_the_terminal_as_a_command(width: int) -> None:
 @pytest.mark.parametrize("vitality", [-1.0, 0.0, 0.005, 0.5, 0.999, 1.0, 7.0])
 @pytest.mark.parametrize("unicode", [True, False])
 def test_bars_have_one_width(vitality: float, unicode: bool) -> None:
-    bar = text_of(vitality_bar(vitality, "active", unicode=unicode))
+    bar = vitality_bar(vitality, "active", unicode=unicode).plain
     assert len(bar.rsplit(" ", 1)[0]) == 8
     assert unicode or bar.isascii()
+
+
+@pytest.mark.parametrize(
+    "printed", ["a\x1b[31mred\x07\x9b2J\u202e\r", styled(("\x1b[2Jhere\a", "bold"), "\x9b2J")]
+)
+def test_what_is_printed_cannot_command_the_terminal(printed: str | Text) -> None:
+    stream = io.StringIO()
+    rows = table("na\x1bme", styled("\x9bmany"))
+    rows.add_row(printed, printed)
+    for item in (printed, rows):
+        SafeConsole(stream, width=40).print(item)
+    assert stream.getvalue().replace("\n", "").isprintable()
+
+
+def test_sentences_are_left_to_the_terminal_and_bodies_wrapped() -> None:
+    stream = io.StringIO()
+    console = SafeConsole(stream, width=12)
+    console.print("one two three four")
+    console.print("one two three four", soft_wrap=False)
+    assert [line.rstrip() for line in stream.getvalue().splitlines()] == [
+        "one two three four",
+        "one two",
+        "three four",
+    ]

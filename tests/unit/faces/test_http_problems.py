@@ -1,4 +1,4 @@
-"""Errors over HTTP: every one of ours has a status, and none tells more than it should."""
+"""Errors over HTTP: every class has a problem type, and logs never quote a memory."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ import pytest
 
 from pgrecall import errors
 from pgrecall.errors import DatabaseError, InvalidInput, MemoryNotFound, RecallError
-from pgrecall.faces.http.local_requests import host_of
-from pgrecall.faces.http.logs import bridged, service_log, whereabouts
-from pgrecall.faces.http.problems import KINDS, failed, invalid, kind_of
+from pgrecall.faces.http.logs import error_location, forward_library_logs, service_log
+from pgrecall.faces.http.middleware import host_name
+from pgrecall.faces.http.problems import PROBLEM_TYPES, error_problem, problem_type, validation_problem
 
 TREE = [value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, RecallError)]
 
 
-def test_every_error_has_a_kind_of_its_own() -> None:
-    assert set(KINDS) == set(TREE)
-    assert len({kind.name for kind in KINDS.values()}) == len(KINDS)
-    assert all(400 <= kind.status < 600 for kind in KINDS.values())
+def test_every_error_class_has_its_own_problem_type() -> None:
+    assert set(PROBLEM_TYPES) == set(TREE)
+    assert len({kind.name for kind in PROBLEM_TYPES.values()}) == len(PROBLEM_TYPES)
+    assert all(400 <= kind.status < 600 for kind in PROBLEM_TYPES.values())
 
 
-def test_an_error_that_derives_from_one_of_ours_has_its_kind() -> None:
+def test_a_subclass_has_the_problem_type_of_its_base() -> None:
     class Particular(InvalidInput):
         pass
 
-    assert kind_of(Particular("No.")) is KINDS[InvalidInput]
+    assert problem_type(Particular("No.")) is PROBLEM_TYPES[InvalidInput]
 
 
 @pytest.mark.parametrize(
     ("sqlstate", "status"), [("40P01", 503), ("53300", 503), ("57014", 503), ("XX000", 500), (None, 500)]
 )
-def test_what_may_succeed_another_time_says_when(sqlstate: str | None, status: int) -> None:
-    answer = failed(DatabaseError("It failed.", sqlstate=sqlstate))
+def test_transient_database_errors_have_retry_after(sqlstate: str | None, status: int) -> None:
+    answer = error_problem(DatabaseError("It failed.", sqlstate=sqlstate))
     assert answer.status_code == status
     assert ("retry-after" in answer.headers) == (status == 503)
 
 
-def test_a_problem_holds_the_sentence_and_the_way_out() -> None:
-    document = json.loads(failed(MemoryNotFound("\ud800")).body)
+def test_a_problem_has_the_message_and_the_hint() -> None:
+    document = json.loads(error_problem(MemoryNotFound("\ud800")).body)
     assert document["type"] == "urn:pgrecall:problem:memory-not-found"
     assert "in this tenant" in document["detail"]
     assert document["hint"]
@@ -49,22 +49,22 @@ def test_a_problem_holds_the_sentence_and_the_way_out() -> None:
 
 def test_places_are_written_as_in_javascript() -> None:
     found = [{"type": "missing", "loc": ("body", "drafts", 2, "links", 0, "target"), "msg": "Field required"}]
-    document = json.loads(invalid(found).body)
+    document = json.loads(validation_problem(found).body)
     assert document["errors"] == [{"where": "body.drafts[2].links[0].target", "problem": "Field required"}]
 
 
-def test_of_an_unexpected_error_the_log_tells_the_place_and_not_the_words() -> None:
+def test_the_log_has_the_place_of_an_unexpected_error_and_not_its_message() -> None:
     stream = io.StringIO()
     log = service_log("json", stream)
     try:
         raise ValueError("what somebody remembered")
     except ValueError as error:
-        told = whereabouts(error)
-        with bridged(log):
+        location = error_location(error)
+        with forward_library_logs(log):
             logging.getLogger("uvicorn.error").error("Exception in ASGI application", exc_info=error)
             logging.getLogger("somebody.else").warning("it said %s", "what somebody remembered")
             logging.getLogger("mcp.server").error("what somebody remembered")
-    assert told["error"] == "ValueError"
+    assert location["error"] == "ValueError"
     first, second = (json.loads(line) for line in stream.getvalue().splitlines())
     assert first["frames"][-1].startswith("test_http_problems.py:")
     assert second["event"] == "it said %s"
@@ -86,4 +86,4 @@ def test_a_log_for_a_console_has_a_line_for_each_event() -> None:
     ],
 )  # fmt: skip
 def test_the_host_of_a_header(header: str, host: str) -> None:
-    assert host_of(header) == host
+    assert host_name(header) == host

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.graph.articulation import articulate
-from pgrecall.graph.csr import LinkGraph
+from pgrecall.graph.link_graph import LinkGraph
 
 numbers = st.integers(0, 24)
 link_lists = st.lists(st.tuples(numbers, numbers), max_size=45)

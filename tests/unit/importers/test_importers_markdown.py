@@ -189,6 +189,7 @@ def test_names_written_in_another_unicode_form_are_found(vault: Vault) -> None:
     assert targets(found["a"]) == ["Caf\u00e9"]
 
 
+FILLER = "It says more than a short section would, so it stays."
 LONG = f"""---
 title: Ingest
 aliases: [Intake]
@@ -199,7 +200,7 @@ expires_at: 2027-01-01
 ---
 # Ingest
 
-Opening words [[b]].
+Opening words [[b]]. {FILLER}
 
 ## Rotate the keys
 
@@ -213,21 +214,21 @@ echo "$key" #nottag
 
 ### Details
 
-Small [[#Rotate the keys]].
+Small [[#Rotate the keys]]. {FILLER}
 
 ## Again
 
-First again.
+First again. {FILLER}
 
 ## Again
 
-Second again.
+Second again. {FILLER}
 
 ## Empty parent
 
 ### Child
 
-child text
+child text {FILLER}
 
 ## Leaf without text
 """
@@ -235,7 +236,11 @@ child text
 
 def test_a_long_note_becomes_parts_at_its_headings(vault: Vault) -> None:
     folder = vault(
-        {"know/a.md": LONG, "b.md": "[[a#Rotate the keys]] [[Ingest#Again]] [[a#None]] [[a#^block]]"}
+        {
+            "know/a.md": LONG,
+            "b.md": "[[a#Rotate the keys]] [[Ingest#Again]] [[a#None]] [[a#^block]] "
+            "[[a#Empty parent]] [[a#leaf without text]]",
+        }
     )
     found = drafts(folder, split_at=500)
     assert list(found) == [
@@ -246,25 +251,24 @@ def test_a_long_note_becomes_parts_at_its_headings(vault: Vault) -> None:
         "know/a#again",
         "know/a#again-2",
         "know/a#child",
-        "know/a#leaf-without-text",
     ]
     note, keys, child = found["know/a"], found["know/a#rotate-the-keys"], found["know/a#child"]
-    assert note.body == "Opening words b."
+    assert note.body == f"Opening words b. {FILLER}\n\n## Leaf without text"
     assert note.aliases == ("Intake",)
     assert targets(note) == ["b"]
-    assert keys.title == "Ingest: Rotate the keys"
-    assert keys.context == "know / Ingest / Rotate the keys"
+    assert keys.title == "Ingest > Rotate the keys"
+    assert found["know/a#details"].title == "Ingest > Rotate the keys > Details"
+    assert keys.context == "know"
     assert keys.links == (DraftLink("know/a", "part_of"), DraftLink("b"), DraftLink("know/a#again"))
     assert "# not a heading" in keys.body
     assert targets(found["know/a#details"]) == ["know/a", "know/a#rotate-the-keys"]
-    assert child.context == "know / Ingest / Empty parent / Child"
-    assert found["know/a#leaf-without-text"].body == "Leaf without text"
+    assert child.title == "Ingest > Empty parent > Child"
     for part in (keys, child):
         assert part.aliases == ()
         assert (part.tags, part.occurred_at, part.layer) == (note.tags, note.occurred_at, note.layer)
         assert (part.pinned, part.expires_at) == (True, note.expires_at)
     assert note.tags == ("ops",)
-    assert targets(found["b"]) == ["know/a#rotate-the-keys", "know/a#again", "know/a"]
+    assert targets(found["b"]) == ["know/a#rotate-the-keys", "know/a#again", "know/a", "know/a#child"]
 
 
 def test_a_short_note_stays_whole(vault: Vault) -> None:
@@ -281,6 +285,37 @@ def test_a_note_that_opens_with_headings_is_represented_by_its_outline(vault: Va
     assert targets(found["a#one-b"]) == ["a", "b"]
 
 
+def test_a_short_opening_is_followed_by_the_outline(vault: Vault) -> None:
+    found = drafts(vault({"a.md": f"# A\n\nSee [[b]].\n\n## One\n\n{'a ' * 50}", "b.md": "x"}), split_at=110)
+    assert found["a"].body == "See b.\n\n- A\n  - One"
+    assert targets(found["a"]) == ["b"]
+
+
+def test_a_path_too_long_for_a_title_loses_its_middle(vault: Vault) -> None:
+    text = "---\ntitle: T\n---\n" + "".join(f"{'#' * n} {'x' * 150}{n}\n{'a ' * 50}\n" for n in range(1, 6))
+    titles = [draft.title for draft in drafts(vault({"a.md": text}), split_at=120).values()]
+    assert titles[0] == "T"
+    assert titles[-1] == f"T > … > {'x' * 150}5"
+
+
+def test_a_heading_that_is_the_title_is_not_said_twice(vault: Vault) -> None:
+    text = f"{'intro ' * 20}\n\n# Title\n\n{'a ' * 50}\n\n## Sub\n\n{'b ' * 50}"
+    assert [draft.title for draft in drafts(vault({"a.md": text}), split_at=150).values()] == [
+        "Title",
+        "Title",
+        "Title > Sub",
+    ]
+
+
+def test_a_changed_note_keeps_the_keys_of_the_sections_that_stay(vault: Vault) -> None:
+    def keys(text: str) -> list[str]:
+        return list(drafts(vault({"a.md": text}), split_at=200))
+
+    say = "word " * 30
+    before = keys(f"{say}\n\n## One\n\n{say}\n\n## Two\n\n{say}")
+    assert keys(f"{say}\n\n## New\n\nshort\n\n## One\n\n{say}\n\n## Two\n\n{say} more") == before
+
+
 def test_a_long_section_is_cut_between_paragraphs_but_never_in_a_fence(vault: Vault) -> None:
     fence = "```\n" + "code line\n\n" * 8 + "```"
     text = (
@@ -291,7 +326,7 @@ def test_a_long_section_is_cut_between_paragraphs_but_never_in_a_fence(vault: Va
         "a", "a#part-2", "a#part", "a#part-part-2-2", "a#part-part-3", "a#part-part-2",
     ]  # fmt: skip
     assert found["a#part-part-2-2"].body == fence
-    assert found["a#part-part-2-2"].title == "a: Part (part 2)"
+    assert found["a#part-part-2-2"].title == "a > Part (part 2)"
     assert found["a#part-2"].links == (DraftLink("a", "part_of"),)
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat.transcript import read_transcript
+from pgrecall.importers.chat import read_transcript
 from pgrecall.importers.dates import in_words, parse_spoken
 from pgrecall.models.maintenance import Problem
 from pgrecall.models.memories import Draft, DraftLink

@@ -10,17 +10,18 @@ import pytest
 
 from pgrecall.errors import InvalidInput
 from pgrecall.search.embed.embedder import HashEmbedder
-from pgrecall.search.lending import borrowed_models
-from pgrecall.search.lending.borrowed_models import BorrowedEmbedder, BorrowedReranker
-from pgrecall.search.lending.matching import (
-    Offer,
+from pgrecall.search.lending import service_models
+from pgrecall.search.lending.service_client import (
+    ModelOffer,
+    ModelService,
+    ModelServiceError,
     embedder_identity,
-    fits_embedder,
-    offer_of,
+    offers_same_embedder,
+    read_offer,
     reranker_identity,
 )
-from pgrecall.search.lending.service_client import Lender, NotLent
-from pgrecall.search.rerank.reranker import RerankCandidate
+from pgrecall.search.lending.service_models import ServiceEmbedder, ServiceReranker
+from pgrecall.search.rerank.scores import RerankCandidate
 from pgrecall.settings import Settings
 from tests.http_endpoint import Endpoint, Reply
 
@@ -58,13 +59,13 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def embedder(endpoint: Endpoint, told: list[str]) -> BorrowedEmbedder:
+def embedder(endpoint: Endpoint, told: list[str]) -> ServiceEmbedder:
     offer = {"name": OWN.name, "dimensions": DIMENSIONS, "identity": embedder_identity(SETTINGS)}
-    return BorrowedEmbedder(Lender(endpoint.url, "pgs_secret"), offer, SETTINGS, told.append)
+    return ServiceEmbedder(ModelService(endpoint.url, "pgs_secret"), offer, SETTINGS, told.append)
 
 
 def test_vectors_come_through_to_the_last_bit(
-    embedder: BorrowedEmbedder, endpoint: Endpoint, told: list[str]
+    embedder: ServiceEmbedder, endpoint: Endpoint, told: list[str]
 ) -> None:
     readable = [text.encode("utf-8", "replace").decode() for text in TEXTS]
     assert embedder.embed(TEXTS) == OWN.embed(readable)
@@ -89,14 +90,14 @@ def test_vectors_come_through_to_the_last_bit(
     ],
 )
 def test_a_service_that_lies_or_dawdles_is_asked_once_and_left(
-    embedder: BorrowedEmbedder,
+    embedder: ServiceEmbedder,
     endpoint: Endpoint,
     told: list[str],
     monkeypatch: pytest.MonkeyPatch,
     lie: Callable[[dict[str, Any]], Reply],
     clause: str,
 ) -> None:
-    monkeypatch.setattr(borrowed_models, "PATIENCE", 0.3 if clause == "did not answer" else 60.0)
+    monkeypatch.setattr(service_models, "ANSWER_SECONDS", 0.3 if clause == "did not answer" else 60.0)
     endpoint.replies = [lie]
     assert embedder.embed(["a note"]) == embedder.embed(["a note"]) == OWN.embed(["a note"])
     assert len(endpoint.requests) == 1
@@ -110,10 +111,10 @@ def test_scores_are_logits_and_keep_their_places(
     endpoint: Endpoint, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        borrowed_models, "_LATER", 60.0
+        service_models, "_LATER", 60.0
     )  # so that nobody hears of it, however late the deadline is
     offer = {"name": "lent", "scale": "logit", "identity": "x"}
-    reranker = BorrowedReranker(Lender(endpoint.url), offer, SETTINGS, told.append)
+    reranker = ServiceReranker(ModelService(endpoint.url), offer, SETTINGS, told.append)
     outcome = reranker.rerank("where?", CANDIDATES, top_n=2, deadline=30.0)
     assert [(one.id, one.score) for one in outcome.scores] == [(9, 4.0), (8, 3.0)]
     assert outcome.complete
@@ -123,24 +124,24 @@ def test_scores_are_logits_and_keep_their_places(
 
 
 def test_a_service_that_is_none_of_ours_offers_nothing(endpoint: Endpoint) -> None:
-    with pytest.raises(NotLent, match="refused the request"):
-        offer_of(Lender(endpoint.url), 60.0)
+    with pytest.raises(ModelServiceError, match="refused the request"):
+        read_offer(ModelService(endpoint.url), 60.0)
     endpoint.stop()
-    with pytest.raises(NotLent, match="did not answer"):
-        offer_of(Lender(endpoint.url), 5.0)
+    with pytest.raises(ModelServiceError, match="did not answer"):
+        read_offer(ModelService(endpoint.url), 5.0)
 
 
 def test_only_the_same_model_fits() -> None:
-    def offered(**change: object) -> Offer:
+    def offered(**change: object) -> ModelOffer:
         model = {"name": OWN.name, "identity": embedder_identity(SETTINGS), "dimensions": DIMENSIONS}
-        return Offer("1", True, {**model, **change}, None)
+        return ModelOffer("1", True, {**model, **change}, None)
 
-    assert fits_embedder(SETTINGS, offered())
-    assert not fits_embedder(SETTINGS, offered(dimensions=DIMENSIONS + 1))
-    assert not fits_embedder(SETTINGS, offered(dimensions="many"))
-    assert not fits_embedder(SETTINGS, offered(identity="another"))
-    assert not fits_embedder(Settings(embedder="local"), offered())
-    assert not fits_embedder(Settings(embedder="none"), offered(identity=None))
+    assert offers_same_embedder(SETTINGS, offered())
+    assert not offers_same_embedder(SETTINGS, offered(dimensions=DIMENSIONS + 1))
+    assert not offers_same_embedder(SETTINGS, offered(dimensions="many"))
+    assert not offers_same_embedder(SETTINGS, offered(identity="another"))
+    assert not offers_same_embedder(Settings(embedder="local"), offered())
+    assert not offers_same_embedder(Settings(embedder="none"), offered(identity=None))
     names = {
         embedder_identity(Settings(embedder="local", embedder_model=name))
         for name in (None, "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
@@ -153,4 +154,4 @@ def test_only_the_same_model_fits() -> None:
 @pytest.mark.parametrize("url", ["ftp://x", "nowhere", "http://", "http://[::1", "http://x:99999999"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="PGRECALL_SERVER"):
-        Lender(url)
+        ModelService(url)

@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import FEATURES
 from pgrecall.search.calibration import fitting
-from pgrecall.search.calibration.fitting import (
+from pgrecall.search.calibration.examples import (
+    LARGEST_WEIGHT,
     Examples,
     Floats,
+    require_enough,
+    weights_of,
+)
+from pgrecall.search.calibration.fitting import (
     Terms,
     fit,
     fit_relevance,
@@ -23,9 +28,7 @@ from pgrecall.search.calibration.fitting import (
     logistic,
     relevance_row,
     relevance_terms,
-    require_enough,
     rerank_terms,
-    weights_of,
 )
 from pgrecall.search.calibration.reliability import agreement_of
 
@@ -125,7 +128,7 @@ def test_what_is_lent_makes_either_reason_enough(own: float, share: float, graph
     row = np.zeros((1, len(NAMES)))
     row[0, [0, -1]] = 1.0, share
     found = terms.log_odds(row, terms.values(ZERO | {"intercept": own, "graph": graph}))
-    lent = min(graph * share, fitting.MOST_LENT)
+    lent = min(graph * share, fitting.MAX_LENT)
     assert logistic(found)[0] == pytest.approx(1 - (1 - logistic(np.array(own))) * (1 - lent))
     explained = {"features": dict.fromkeys(FEATURES, 0.0), "logit": found[0], "graph": found[0] - own}
     if graph * share < 0.99:
@@ -237,7 +240,7 @@ def test_the_setting_of_the_author_counts() -> None:
 
 
 def test_rare_showings_count_for_more_up_to_a_cap() -> None:
-    assert weights_of([1.0, 0.5, 0.25, 0.001]) == pytest.approx([1, 2, 4, fitting.LARGEST_WEIGHT])
+    assert weights_of([1.0, 0.5, 0.25, 0.001]) == pytest.approx([1, 2, 4, LARGEST_WEIGHT])
 
 
 def test_inverse_propensities_undo_what_was_shown_more_often() -> None:

@@ -7,9 +7,8 @@ import math
 import pytest
 
 from pgrecall import ContextBlock, ContextRequest, InvalidInput
-from pgrecall.search.context.selection import compose
-from pgrecall.search.context.similarity import adds_particulars, completed, trigrams
-from pgrecall.search.context.validation import require_composable, require_layers
+from pgrecall.search.context.selection import require_layers, require_valid_request, select_memories
+from pgrecall.search.context.similarity import adds_details, fill_missing_similarities, trigrams
 from tests.unit.search.hits import hit
 
 LONG = "The gauge at Skarvik was read at dawn. Mira wrote the number down. Nobody has looked since."
@@ -32,35 +31,35 @@ def test_marginal_relevance_by_hand() -> None:
     found = [hit(1, 1.0), hit(2, 0.9), hit(3, 0.6)]
     alike = {(1, 2): 0.8}
     two = ContextRequest(2, mmr_lambda=0.5, count_tokens=entries)
-    assert ids(compose(found, two, similarities=alike)) == [1, 3]
+    assert ids(select_memories(found, two, similarities=alike)) == [1, 3]
     assert ids(
-        compose(found, ContextRequest(2, mmr_lambda=1.0, count_tokens=entries), similarities=alike)
+        select_memories(found, ContextRequest(2, mmr_lambda=1.0, count_tokens=entries), similarities=alike)
     ) == [1, 2]
 
 
 def test_a_weak_question_is_composed_like_a_strong_one() -> None:
     alike = {(1, 2): 0.6, (1, 3): 0.1, (2, 3): 0.1}
     two = ContextRequest(2, mmr_lambda=0.7, count_tokens=entries)
-    strong = compose([hit(1, 0.9), hit(2, 0.8), hit(3, 0.09)], two, similarities=alike)
-    weak = compose([hit(1, 0.009), hit(2, 0.008), hit(3, 0.0009)], two, similarities=alike)
+    strong = select_memories([hit(1, 0.9), hit(2, 0.8), hit(3, 0.09)], two, similarities=alike)
+    weak = select_memories([hit(1, 0.009), hit(2, 0.008), hit(3, 0.0009)], two, similarities=alike)
     assert ids(strong) == ids(weak) == [1, 2]
 
 
 def test_likeness_below_zero_is_no_merit() -> None:
     two = ContextRequest(2, mmr_lambda=0.5, count_tokens=entries)
-    block = compose([hit(1, 1.0), hit(2, 0.5), hit(3, 0.4)], two, similarities={(1, 3): -1.0})
+    block = select_memories([hit(1, 1.0), hit(2, 0.5), hit(3, 0.4)], two, similarities={(1, 3): -1.0})
     assert ids(block) == [1, 2]
 
 
 def test_a_repeat_of_what_did_not_fit_may_be_shown() -> None:
     found = [hit(1, 1.0, LONG * 9), hit(2, 0.5, LONG)]
-    block = compose(found, ContextRequest(120), similarities={(1, 2): 0.99})
+    block = select_memories(found, ContextRequest(120), similarities={(1, 2): 0.99})
     assert (ids(block), reasons(block)) == ([2], {1: "over_budget"})
 
 
 def test_a_repeat_is_left_out_even_where_there_is_room() -> None:
     found = [hit(1, 1.0, "tea at noon"), hit(2, 0.9, "at noon, tea"), hit(3, 0.1, "moon")]
-    block = compose(found, ContextRequest(), similarities={(1, 2): 0.97})
+    block = select_memories(found, ContextRequest(), similarities={(1, 2): 0.97})
     assert ids(block) == [1, 3]
     [left] = block.left_out
     assert (left.id, left.other, left.detail) == (2, 1, "near-duplicate of id 1 (0.97)")
@@ -80,14 +79,16 @@ def test_a_repeat_is_left_out_even_where_there_is_room() -> None:
     ],
 )
 def test_numbers_and_names_tell_facts_apart(more: str, less: str, adds: bool) -> None:
-    assert adds_particulars(hit(1, body=more), hit(2, body=less)) is adds
-    block = compose([hit(1, 0.5, more), hit(2, 0.9, less)], ContextRequest(), similarities={(1, 2): 0.999})
+    assert adds_details(hit(1, body=more), hit(2, body=less)) is adds
+    block = select_memories(
+        [hit(1, 0.5, more), hit(2, 0.9, less)], ContextRequest(), similarities={(1, 2): 0.999}
+    )
     assert ids(block) == ([2, 1] if adds else [2])
 
 
 def test_only_the_newest_hit_of_a_chain_and_what_replaces_it_elsewhere_is_said() -> None:
     found = [hit(1, 0.9), hit(2, 0.8), hit(4, 0.7)]
-    block = compose(found, ContextRequest(), successors={1: (2, 3), 2: (3,), 4: (5, 6)})
+    block = select_memories(found, ContextRequest(), successors={1: (2, 3), 2: (3,), 4: (5, 6)})
     assert ids(block) == [2, 4]
     assert [(one.id, one.other, one.reason) for one in block.left_out] == [(1, 2, "superseded")]
     assert "2026-01-03 · superseded by id 3\n" in block.text
@@ -95,7 +96,7 @@ def test_only_the_newest_hit_of_a_chain_and_what_replaces_it_elsewhere_is_said()
 
 
 def test_an_older_hit_is_not_shown_where_the_newest_does_not_fit() -> None:
-    block = compose(
+    block = select_memories(
         [hit(1, 0.9, "old"), hit(2, 0.8, LONG * 99), hit(3, 0.1, "else")],
         ContextRequest(60),
         successors={1: (2,)},
@@ -105,14 +106,14 @@ def test_an_older_hit_is_not_shown_where_the_newest_does_not_fit() -> None:
 
 def test_quotas() -> None:
     found = [hit(n, 1 - n / 10, layer="entity" if n % 2 else "knowledge") for n in range(1, 7)]
-    block = compose(found, ContextRequest(per_layer={"entity": 1, "knowledge": 0}))
+    block = select_memories(found, ContextRequest(per_layer={"entity": 1, "knowledge": 0}))
     assert ids(block) == [1]
     assert block.left_out[0].detail == "quota: at most 0 of the layer knowledge"
-    assert compose(found, ContextRequest(per_layer={"entity": 0, "knowledge": 0})).skipped == ()
+    assert select_memories(found, ContextRequest(per_layer={"entity": 0, "knowledge": 0})).skipped == ()
 
 
 def test_what_does_not_fit_is_left_out_and_the_next_is_tried() -> None:
-    block = compose(
+    block = select_memories(
         [hit(1, 0.9, "small"), hit(2, 0.8, LONG * 20), hit(3, 0.7, "small too")], ContextRequest(100)
     )
     assert ids(block) == [1, 3]
@@ -123,12 +124,12 @@ def test_what_does_not_fit_is_left_out_and_the_next_is_tried() -> None:
 
 def test_shown_by_score_or_by_time() -> None:
     found = [hit(1, 0.2), hit(3, 0.9), hit(2, 0.5)]
-    assert ids(compose(found, ContextRequest())) == [3, 2, 1]
-    assert ids(compose(found, ContextRequest(order="time"))) == [1, 2, 3]
+    assert ids(select_memories(found, ContextRequest())) == [3, 2, 1]
+    assert ids(select_memories(found, ContextRequest(order="time"))) == [1, 2, 3]
 
 
 def test_nothing_found_is_an_empty_block() -> None:
-    assert compose([], ContextRequest()) == ContextBlock("", 0, (), (), ())
+    assert select_memories([], ContextRequest()) == ContextBlock("", 0, (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_nothing_found_is_an_empty_block() -> None:
     ],
 )
 def test_the_best_is_cut_after_a_sentence_if_nothing_fits(budget: int, shown: str) -> None:
-    block = compose([hit(1, 0.9, LONG), hit(2, 0.3, LONG + LONG)], ContextRequest(budget))
+    block = select_memories([hit(1, 0.9, LONG), hit(2, 0.3, LONG + LONG)], ContextRequest(budget))
     assert f"> {shown}\n" in block.text
     assert block.sources[0].cut == (shown != LONG)
     assert reasons(block) == {2: "over_budget"}
@@ -153,12 +154,12 @@ def test_the_best_is_cut_after_a_sentence_if_nothing_fits(budget: int, shown: st
 
 
 def test_where_the_best_cannot_be_begun_the_next_one_is() -> None:
-    block = compose([hit(1, 0.9, LONG, key="k" * 150), hit(2, 0.3, LONG)], ContextRequest(60))
+    block = select_memories([hit(1, 0.9, LONG, key="k" * 150), hit(2, 0.3, LONG)], ContextRequest(60))
     assert [(source.id, source.cut) for source in block.sources] == [(2, True)]
 
 
 def test_where_not_even_a_word_fits_the_block_is_empty_and_says_so() -> None:
-    block = compose([hit(1, 0.9, LONG)], ContextRequest(10))
+    block = select_memories([hit(1, 0.9, LONG)], ContextRequest(10))
     assert (block.text, block.tokens, ids(block), reasons(block)) == ("", 0, [], {1: "over_budget"})
     assert block.skipped == ("the text: not even the beginning of a memory fits into 10 tokens",)
 
@@ -170,11 +171,11 @@ def test_pairs_without_a_cosine_are_compared_by_their_letters() -> None:
         hit(3, body="river"),
         hit(4, body="rivers"),
     ]
-    pairs, lettered = completed({(3, 4): 0.5}, found)
+    pairs, lettered = fill_missing_similarities({(3, 4): 0.5}, found)
     assert (pairs[1, 2], pairs[3, 4], pairs[1, 3]) == (1.0, 0.5, 0.0)
     assert lettered == 2
-    assert completed({}, found[:1]) == ({}, 0)
-    assert 0 < completed({}, found)[0][3, 4] < 1
+    assert fill_missing_similarities({}, found[:1]) == ({}, 0)
+    assert 0 < fill_missing_similarities({}, found)[0][3, 4] < 1
 
 
 def test_trigrams_are_those_of_pg_trgm() -> None:
@@ -202,11 +203,11 @@ def test_trigrams_are_those_of_pg_trgm() -> None:
 )
 def test_what_cannot_be_asked_is_refused(wish: ContextRequest, k: int, part: str) -> None:
     with pytest.raises(InvalidInput, match=part):
-        require_composable(wish, k)
+        require_valid_request(wish, k)
 
 
 def test_what_can_be_asked_is_not() -> None:
-    require_composable(ContextRequest(1, {"knowledge": 0}, "time", 0, 1, len), 200)
+    require_valid_request(ContextRequest(1, {"knowledge": 0}, "time", 0, 1, len), 200)
     require_layers(ContextRequest(per_layer={"knowledge": 0}), frozenset({"knowledge"}))
     with pytest.raises(InvalidInput, match=r"The layer 'x' is unknown\. There are: a, b\."):
         require_layers(ContextRequest(per_layer={"x": 1}), frozenset({"b", "a"}))

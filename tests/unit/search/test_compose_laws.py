@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall import ContextBlock, ContextRequest, Hit, InvalidInput
-from pgrecall.search.context.selection import compose
-from pgrecall.search.context.similarity import adds_particulars, pair
-from pgrecall.search.context.text import Entry, estimate_tokens, render
+from pgrecall.search.context.rendering import Entry, estimate_tokens, render
+from pgrecall.search.context.selection import select_memories
+from pgrecall.search.context.similarity import adds_details, pair_key
 from tests.unit.search.hits import LAYERS, hit, pairs_of, several
 
 law = settings(max_examples=60, deadline=None)
@@ -47,8 +47,8 @@ def cases(draw: st.DrawFn, **fixed: Any) -> tuple[list[Hit], ContextRequest, dic
     found = draw(several)
     numbers = sorted(one.id for one in found)
     random = draw(st.randoms(use_true_random=False))
-    alike = {pair: random.choice([0.5, 0.92, 1.0, random.uniform(-1, 1)]) for pair in pairs_of(found)}
-    known = {pair: cosine for pair, cosine in alike.items() if random.random() < 0.7}
+    alike = {pair_key: random.choice([0.5, 0.92, 1.0, random.uniform(-1, 1)]) for pair_key in pairs_of(found)}
+    known = {pair_key: cosine for pair_key, cosine in alike.items() if random.random() < 0.7}
     chains = {
         older: tuple(numbers[place + 1 : place + 1 + random.randint(1, 3)])
         for place, older in enumerate(numbers[:-1])
@@ -69,7 +69,7 @@ def best(found: list[Hit]) -> Hit:
 @given(cases())
 def test_the_budget_is_never_exceeded(case: Any) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     assert block.tokens == (request.count_tokens(block.text) if block.text else 0)
     assert block.tokens <= request.budget_tokens
 
@@ -78,7 +78,7 @@ def test_the_budget_is_never_exceeded(case: Any) -> None:
 @given(cases())
 def test_every_hit_is_shown_or_left_out_with_a_reason(case: Any) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     assert sorted([*shown(block), *(one.id for one in block.left_out)]) == sorted(one.id for one in found)
     assert [source.id for source in block.sources] == [one.id for one in block.hits]
     assert [source.number for source in block.sources] == [*range(1, len(block.hits) + 1)]
@@ -89,24 +89,24 @@ def test_every_hit_is_shown_or_left_out_with_a_reason(case: Any) -> None:
 @given(cases())
 def test_near_duplicates_are_never_both_shown(case: Any) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     for a in block.hits:
         for b in block.hits:
-            if a.id < b.id and not (adds_particulars(a, b) or adds_particulars(b, a)):
-                assert known["similarities"].get(pair(a.id, b.id), 0) < request.duplicate_at
+            if a.id < b.id and not (adds_details(a, b) or adds_details(b, a)):
+                assert known["similarities"].get(pair_key(a.id, b.id), 0) < request.duplicate_at
     for one in block.left_out:
         if one.reason == "near_duplicate":
             assert one.other in shown(block)
-            assert known["similarities"][pair(one.id, one.other)] >= request.duplicate_at
+            assert known["similarities"][pair_key(one.id, one.other)] >= request.duplicate_at
 
 
 @law
 @given(cases(budget_tokens=10**7, per_layer={}))
 def test_what_repeats_nothing_is_shown_where_there_is_room(case: Any) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     assert {one.reason for one in block.left_out} <= {"near_duplicate", "superseded"}
-    apart = compose(found, replace(request, duplicate_at=1.0), successors=known["successors"])
+    apart = select_memories(found, replace(request, duplicate_at=1.0), successors=known["successors"])
     assert {one.reason for one in apart.left_out} <= {"superseded"}
 
 
@@ -114,7 +114,7 @@ def test_what_repeats_nothing_is_shown_where_there_is_room(case: Any) -> None:
 @given(cases())
 def test_of_a_chain_only_the_newest_hit_is_shown(case: Any) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     there = {one.id for one in found}
     replaced = {old for old, newer in known["successors"].items() if there & set(newer)}
     assert shown(block) & replaced == set()
@@ -125,7 +125,7 @@ def test_of_a_chain_only_the_newest_hit_is_shown(case: Any) -> None:
 @given(cases())
 def test_quotas_hold(case: Any) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     counts = Counter(one.layer for one in block.hits)
     assert all(counts[layer] <= most for layer, most in request.per_layer.items())
     for one in block.left_out:
@@ -141,7 +141,7 @@ def test_the_order_of_the_hits_changes_nothing(case: Any, random: Any) -> None:
     shuffled = random.sample(found, len(found))
     pairs = [*known["similarities"].items()]
     random.shuffle(pairs)
-    assert compose(shuffled, request, **{**known, "similarities": dict(pairs)}) == compose(
+    assert select_memories(shuffled, request, **{**known, "similarities": dict(pairs)}) == select_memories(
         found, request, **known
     )
 
@@ -150,10 +150,10 @@ def test_the_order_of_the_hits_changes_nothing(case: Any, random: Any) -> None:
 @given(cases(), st.integers(0, 3000))
 def test_a_larger_budget_keeps_the_best(case: Any, more: int) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     whole = {source.id for source in block.sources if not source.cut}
     if found and best(found).id in whole:
-        larger = compose(found, replace(request, budget_tokens=request.budget_tokens + more), **known)
+        larger = select_memories(found, replace(request, budget_tokens=request.budget_tokens + more), **known)
         assert best(found).id in {source.id for source in larger.sources if not source.cut}
 
 
@@ -161,7 +161,7 @@ def test_a_larger_budget_keeps_the_best(case: Any, more: int) -> None:
 @given(cases())
 def test_nothing_is_cut_where_a_memory_fits_whole(case: Any) -> None:
     found, request, known = case
-    block = compose(found, request, **known)
+    block = select_memories(found, request, **known)
     cut = [source for source in block.sources if source.cut]
     assert len(cut) <= 1
     assert bool(cut) <= (len(block.sources) == 1)
@@ -170,7 +170,7 @@ def test_nothing_is_cut_where_a_memory_fits_whole(case: Any) -> None:
         assert bool(block.skipped) == bool({one.id for one in found} - left)
         for one in found:
             if one.id not in left:
-                alone = compose([one], request, successors=known["successors"])
+                alone = select_memories([one], request, successors=known["successors"])
                 assert all(source.cut for source in alone.sources)
 
 
@@ -181,7 +181,7 @@ def test_by_score_alone_each_that_fits_is_shown(found: list[Hit], budget: int) -
     for one in sorted(found, key=lambda one: (-one.score, one.id)):
         if estimate_tokens(render([Entry(other) for other in [*kept, one]])) <= budget:
             kept.append(one)
-    block = compose(found, ContextRequest(budget, mmr_lambda=1.0))
+    block = select_memories(found, ContextRequest(budget, mmr_lambda=1.0))
     if kept:
         assert [*block.hits] == kept
 
@@ -189,4 +189,4 @@ def test_by_score_alone_each_that_fits_is_shown(found: list[Hit], budget: int) -
 @pytest.mark.parametrize("counted", [-1, 1.5, None, "4", True])
 def test_a_counter_that_does_not_count_is_refused(counted: Any) -> None:
     with pytest.raises(InvalidInput, match="token counter gave"):
-        compose([hit(1)], ContextRequest(count_tokens=lambda _: counted))
+        select_memories([hit(1)], ContextRequest(count_tokens=lambda _: counted))

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Hit
-from pgrecall.search.context.text import HEADING, Entry, estimate_tokens, render, sentence_ends, word_ends
+from pgrecall.search.context.rendering import (
+    HEADING,
+    Entry,
+    estimate_tokens,
+    render,
+    sentence_ends,
+    word_ends,
+)
 from tests.unit.search.hits import hit, several
 
 MARKER = re.compile(r"\[(\d+)\] .*")

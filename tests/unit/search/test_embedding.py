@@ -27,13 +27,13 @@ from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra
 from pgrecall.search.embed.embedder import (
     Embedder,
     HashEmbedder,
-    HttpEmbedder,
-    LocalEmbedder,
     Vectors,
     check_vectors,
     embedding_text,
     make_embedder,
 )
+from pgrecall.search.embed.http import HttpEmbedder
+from pgrecall.search.embed.local import LocalEmbedder
 from pgrecall.search.http_endpoint import RETRY_AFTER_CAP, retry_after
 from pgrecall.settings import Settings
 from tests.http_endpoint import Endpoint, Reply

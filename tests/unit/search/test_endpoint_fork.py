@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from pgrecall.search.embed.embedder import HttpEmbedder
+from pgrecall.search.embed.http import HttpEmbedder
 
 
 @pytest.fixture

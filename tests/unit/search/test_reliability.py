@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.search.calibration.fitting import Examples, Floats
+from pgrecall.search.calibration.examples import Examples, Floats
 from pgrecall.search.calibration.reliability import agreement_of, gain, reliability, wilson
 
 

@@ -17,18 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput, RerankerError
-from pgrecall.search.deadline import MOST_LATE
-from pgrecall.search.rerank.batches import MOST_PAIRS, batches
-from pgrecall.search.rerank.reranker import (
-    CallableReranker,
-    RerankCandidate,
-    Reranker,
-    RerankOutcome,
-    RerankScore,
-    make_reranker,
-    try_rerank,
-    warm_up,
-)
+from pgrecall.search.deadline import MAX_LATE_THREADS
+from pgrecall.search.rerank.batching import MAX_PAIRS, batches
+from pgrecall.search.rerank.reranker import CallableReranker, Reranker, make_reranker, try_rerank, warm_up
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, RerankScore
 from pgrecall.settings import Settings
 from tests.unit.search.deadlines import not_before
 from tests.waiting import PATIENCE
@@ -93,7 +85,7 @@ def test_no_candidates_are_an_outcome_and_no_call() -> None:
 
 def test_only_the_first_pairs_are_read() -> None:
     outcome = judge().rerank("q", numbers(70), top_n=70)
-    assert {score.original_rank for score in outcome.scores} == set(range(1, MOST_PAIRS + 1))
+    assert {score.original_rank for score in outcome.scores} == set(range(1, MAX_PAIRS + 1))
     assert outcome.complete
 
 
@@ -277,7 +269,7 @@ def test_a_deadline_may_be_far(deadline: float) -> None:
 def test_calls_that_hang_do_not_pile_up() -> None:
     stuck = Stuck(answers=0)
     reranker = CallableReranker(stuck, "piles up", "logit")
-    for _ in range(MOST_LATE):
+    for _ in range(MAX_LATE_THREADS):
         assert not reranker.rerank("q", numbers(1), top_n=1, deadline=0.01).complete
     with pytest.raises(RerankerError, match="still busy with 4 calls"):
         reranker.rerank("q", numbers(1), top_n=1, deadline=0.01)
@@ -298,7 +290,8 @@ def test_a_judge_cannot_end_more_than_its_call(leaving: BaseException, deadline:
 
 ALONE = """
 import threading
-from pgrecall.search.rerank.reranker import CallableReranker, RerankCandidate
+from pgrecall.search.rerank.reranker import CallableReranker
+from pgrecall.search.rerank.scores import RerankCandidate
 forever = threading.Event()
 hangs = CallableReranker(lambda query, texts: forever.wait(600) or [], "hangs", "logit")
 print(hangs.rerank("q", [RerankCandidate(1, "a")], top_n=1, deadline=0.05).complete)

@@ -15,15 +15,9 @@ from pydantic import SecretStr
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search import http_endpoint as endpoints
-from pgrecall.search.rerank.http import Form
-from pgrecall.search.rerank.reranker import (
-    HttpReranker,
-    RerankCandidate,
-    RerankOutcome,
-    Scale,
-    make_reranker,
-    try_rerank,
-)
+from pgrecall.search.rerank.http import Form, HttpReranker
+from pgrecall.search.rerank.reranker import make_reranker, try_rerank
+from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 from pgrecall.settings import Settings
 from tests.http_endpoint import Endpoint, Reply
 from tests.unit.search.deadlines import not_before

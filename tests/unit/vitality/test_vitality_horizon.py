@@ -12,12 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.vitality.access_log import LoggedAccess, fold
-from pgrecall.vitality.activation import MIN_AGE_DAYS
-from pgrecall.vitality.rates import PRESETS, LayerRates
-from pgrecall.vitality.score import activation_terms
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.zone_durations import ONE_ACCESS, TEN_DAILY, days_in_zones
-from pgrecall.vitality.zones import ZoneThresholds
+from pgrecall.vitality.activation import MIN_AGE_DAYS, AccessSummary
+from pgrecall.vitality.parameters import PRESETS, LayerRates, ZoneThresholds
+from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, activation_terms, days_in_zones
 
 DAY = 86_400.0
 DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "vitality.md"

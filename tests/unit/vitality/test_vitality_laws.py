@@ -10,13 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.activation import MIN_AGE_DAYS, power_sum, power_sum_hybrid, tail_mean
-from pgrecall.vitality.link_terms import revival, spread_now, stretch
-from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.activation import MIN_AGE_DAYS, AccessSummary, power_sum, power_sum_hybrid, tail_mean
+from pgrecall.vitality.links import add_spread, revival, spread_now, stretch
+from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from pgrecall.vitality.score import activation_terms, vitality_of
-from pgrecall.vitality.spreading import add_spread
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.weights import VitalityWeights
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.access_log import LoggedAccess, counted, fold
-from pgrecall.vitality.rates import LayerRates
+from pgrecall.vitality.access_log import LoggedAccess, fold, without_bursts
+from pgrecall.vitality.activation import AccessSummary
+from pgrecall.vitality.parameters import LayerRates
 from pgrecall.vitality.score import activation_terms
-from pgrecall.vitality.summary import AccessSummary
 
 NOW = 1_780_000_000.0
 WEIGHTS = {"write": 2.5, "read": 1.0, "reference": 0.7, "used": 2.01, "retrieval": 0.1}
@@ -57,7 +57,7 @@ def test_a_log_folds_to_the_same_in_any_order(
 
 @given(logs, bursts, randoms)
 def test_bursts_are_the_same_in_any_order(events: list[LoggedAccess], burst: float, random: Random) -> None:
-    counting, as_shuffled = (counted(log, burst) for log in (events, shuffled(events, random)))
+    counting, as_shuffled = (without_bursts(log, burst) for log in (events, shuffled(events, random)))
     assert sorted(as_shuffled, key=repr) == sorted(counting, key=repr)
     assert times(as_shuffled) == times(counting)
 
@@ -74,20 +74,20 @@ def test_a_use_counts_unless_its_like_lies_shortly_before(events: list[LoggedAcc
         )
 
     expected = [event for place, event in enumerate(events) if not repeats(place)]
-    assert counted(events, burst) == sorted(expected, key=lambda event: event.at)
+    assert without_bursts(events, burst) == sorted(expected, key=lambda event: event.at)
 
 
 @given(logs, bursts)
 def test_no_credit_is_lost(events: list[LoggedAccess], burst: float) -> None:
     folded = fold(events, burst)
     assert 0 <= folded.credit < 1
-    weights = sum(Fraction(str(event.weight)) for event in counted(events, burst))
+    weights = sum(Fraction(str(event.weight)) for event in without_bursts(events, burst))
     assert folded.summary.count + Fraction(str(folded.credit)) == weights
 
 
 @given(logs, bursts)
 def test_each_access_lies_where_the_weights_reach_it(events: list[LoggedAccess], burst: float) -> None:
-    counting = counted(events, burst)
+    counting = without_bursts(events, burst)
 
     def reached_by(moment: float) -> Fraction:
         return sum((Fraction(str(event.weight)) for event in counting if event.at <= moment), Fraction())
@@ -120,23 +120,23 @@ def test_without_sessions_whole_uses_are_accesses(seconds: list[int]) -> None:
 
 
 def test_a_run_of_uses_is_one_use_at_its_start() -> None:
-    assert times(counted(uses(0, 599, 1198, 1797))) == [0]
-    assert times(counted(uses(1797, 0, 1198, 599))) == [0]
+    assert times(without_bursts(uses(0, 599, 1198, 1797))) == [0]
+    assert times(without_bursts(uses(1797, 0, 1198, 599))) == [0]
 
 
 def test_a_gap_of_ten_minutes_ends_a_run() -> None:
-    assert times(counted(uses(0, 600, 1199))) == [0, 600]
+    assert times(without_bursts(uses(0, 600, 1199))) == [0, 600]
 
 
 def test_another_session_or_kind_is_no_repeat() -> None:
     events = uses(0) + uses(1, session="t") + uses(2, kind="used") + uses(3, 3, session=None) + uses(4)
-    assert times(counted(events)) == [0, 1, 2, 3, 3]
+    assert times(without_bursts(events)) == [0, 1, 2, 3, 3]
 
 
 def test_of_uses_at_one_moment_the_first_given_counts() -> None:
     heavy, light = (LoggedAccess(NOW, weight, "write", "s") for weight in (2.0, 1.0))
-    assert counted([heavy, light]) == [heavy]
-    assert counted([light, heavy]) == [light]
+    assert without_bursts([heavy, light]) == [heavy]
+    assert without_bursts([light, heavy]) == [light]
 
 
 def test_a_late_use_that_closes_the_gap_joins_two_runs() -> None:
@@ -147,7 +147,7 @@ def test_a_late_use_that_closes_the_gap_joins_two_runs() -> None:
 def test_ten_minutes_are_ten_minutes_where_floats_grow_coarser() -> None:
     before, after = 2.0**31 - 300 + 0.14, 2.0**31 + 300 + 0.14  # in January 2038
     assert after - before < 600
-    assert len(counted([LoggedAccess(at, 1, "read", "s") for at in (before, after)])) == 2
+    assert len(without_bursts([LoggedAccess(at, 1, "read", "s") for at in (before, after)])) == 2
 
 
 def test_ten_retrievals_are_one_access_at_the_tenth() -> None:

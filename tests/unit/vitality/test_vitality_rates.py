@@ -10,12 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.link_terms import revival
-from pgrecall.vitality.rates import PRESETS, LayerRates
+from pgrecall.vitality.activation import AccessSummary
+from pgrecall.vitality.links import revival
+from pgrecall.vitality.parameters import DEFAULT_WEIGHTS, PRESETS, LayerRates, VitalityWeights, ZoneThresholds
 from pgrecall.vitality.score import activation_terms
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.weights import DEFAULT_WEIGHTS, VitalityWeights
-from pgrecall.vitality.zones import ZoneThresholds
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.link_terms import spread_now
-from pgrecall.vitality.spreading import add_spread, spread_at_hop, spread_targets
+from pgrecall.vitality.links import add_spread, spread_at_hop, spread_now, spread_targets
 
 DAY = 86_400.0
 NOW = 1_780_000_000.0

@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
-from pgrecall.vitality.activation import optimized_base_level, power_sum, power_sum_hybrid
-from pgrecall.vitality.link_terms import revival, spread_now, stretch
-from pgrecall.vitality.rates import PRESETS
+from pgrecall.vitality.activation import AccessSummary, optimized_base_level, power_sum, power_sum_hybrid
+from pgrecall.vitality.links import revival, spread_at_hop, spread_now, stretch
+from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS
 from pgrecall.vitality.score import vitality_of
-from pgrecall.vitality.spreading import spread_at_hop
-from pgrecall.vitality.summary import AccessSummary
-from pgrecall.vitality.zones import DEFAULT_ZONES
 from tests.vectors import ages_of
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "actr_vectors.json").read_text())

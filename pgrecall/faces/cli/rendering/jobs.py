@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from pgrecall.faces.cli.folding import Piece
-from pgrecall.faces.cli.tables import Table
-from pgrecall.faces.cli.terminal import Terminal
+from rich.text import Text
+
+from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 from pgrecall.models.maintenance import Check
 
@@ -18,73 +18,72 @@ _STYLES = {
 }  # fmt: skip
 
 
-def show_jobs(terminal: Terminal, jobs: Sequence[JobStatus]) -> None:
+def show_jobs(console: SafeConsole, jobs: Sequence[JobStatus]) -> None:
     """A table of jobs; beneath, the errors of those that failed."""
-    table = Table("job", "every", "last run", "next run", "state", "what it does")
+    rows = table("job", "every", "last run", "next run", "state", "purpose")
     for job in jobs:
         last = _moment(job.last.started_at) if job.last else "never"
         following = _moment(job.due_at) if job.due_at else ""
-        table.add_row(job.name, interval_words(job.minutes), last, following, _state(job.state), job.about)
-    terminal.show(table)
+        rows.add_row(job.name, interval_words(job.minutes), last, following, _state(job.state), job.about)
+    console.print(rows)
     for job in jobs:
         if job.state == "failed" and job.last is not None:
-            terminal.print(f"{job.name} failed: {job.last.error or ''}", soft_wrap=True)
+            console.print(f"{job.name} failed: {job.last.error or ''}")
 
 
-def show_runs(terminal: Terminal, runs: Sequence[JobRun]) -> None:
+def show_runs(console: SafeConsole, runs: Sequence[JobRun]) -> None:
     """A table of runs, with the error of each that failed beneath it."""
     if not runs:
-        terminal.print("Nothing has run yet.")
+        console.print("Nothing has run yet.")
         return
-    table = Table("id", "job", "tenant", "state", "began", "took", "did")
+    rows = table("id", "job", "tenant", "state", "started", "took", "result")
     for run in runs:
         took = (
             "" if run.finished_at is None else f"{(run.finished_at - run.started_at).total_seconds():.2f} s"
         )
         attempt = f" (attempt {run.attempt})" if run.attempt > 1 else ""
-        state = [_state(run.state), (attempt, "dim")]
-        did = f"{counts_words(run.done, run.counts)} {run.error or ''}".strip()
-        table.add_row(str(run.id), run.job, run.tenant, state, _moment(run.started_at), took, did)
-    terminal.show(table)
+        state = _state(run.state) + styled((attempt, "dim"))
+        result = f"{counts_words(run.done, run.counts)} {run.error or ''}".strip()
+        rows.add_row(str(run.id), run.job, run.tenant, state, _moment(run.started_at), took, result)
+    console.print(rows)
 
 
-def show_outcomes(terminal: Terminal, outcomes: Sequence[JobOutcome]) -> None:
-    """What became of a job for each tenant, in a line each."""
+def show_outcomes(console: SafeConsole, outcomes: Sequence[JobOutcome]) -> None:
+    """The outcome of a job, a line for each tenant."""
     if not outcomes:
-        terminal.print("There is no tenant to run it for.")
+        console.print("There is no tenant to run it for.")
     for outcome in outcomes:
-        whom = "the database" if outcome.tenant == "*" else outcome.tenant
-        terminal.print(f"{outcome.job} for {whom}: {_told(outcome)}", soft_wrap=True)
+        target = "the database" if outcome.tenant == "*" else outcome.tenant
+        console.print(f"{outcome.job} for {target}: {_result(outcome)}")
 
 
-def show_checks(terminal: Terminal, tenant: str, checks: Sequence[Check]) -> None:
-    """What does not hold of a tenant's data: how often, and some of what breaks it."""
+def show_checks(console: SafeConsole, tenant: str, checks: Sequence[Check]) -> None:
+    """Failed checks of a tenant: how many problems, with examples."""
     for check in checks:
         some = ", ".join(check.examples)
         more = ", ..." if check.problems > len(check.examples) else ""
-        terminal.print(
+        console.print(
             f"  {check.name}: {check.problems:,} of {tenant} ({some}{more}). {check.about}",
-            soft_wrap=True,
         )
 
 
-def show_verified(terminal: Terminal, verified: Mapping[str, Sequence[Check]]) -> None:
-    """A table of what breaks a check, for each tenant; a line when nothing does."""
+def show_verified(console: SafeConsole, verified: Mapping[str, Sequence[Check]]) -> None:
+    """A table of failed checks for each tenant; a line where none fails."""
     for tenant, checks in verified.items():
         if broken := [check for check in checks if check.problems]:
-            table = Table("check", "problems", "such as", "what should hold")
+            rows = table("check", "problems", "examples", "what should hold")
             for check in broken:
                 some = ", ".join(check.examples)
-                table.add_row(check.name, f"{check.problems:,}", some, check.about)
-            terminal.print(f"{tenant}: {len(broken)} of {len(checks)} checks fail.", soft_wrap=True)
-            terminal.show(table)
+                rows.add_row(check.name, f"{check.problems:,}", some, check.about)
+            console.print(f"{tenant}: {len(broken)} of {len(checks)} checks fail.")
+            console.print(rows)
         else:
-            terminal.print(f"{tenant}: {len(checks)} checks, no problem.", soft_wrap=True)
+            console.print(f"{tenant}: {len(checks)} checks, no problem.")
     if not verified:
-        terminal.print("There is no tenant to verify.")
+        console.print("There is no tenant to verify.")
 
 
-def _told(outcome: JobOutcome) -> str:
+def _result(outcome: JobOutcome) -> str:
     match outcome.state:
         case "done":
             return f"done, {counts_words(outcome.done, outcome.counts)}, {outcome.seconds:.2f} s."
@@ -114,5 +113,5 @@ def _moment(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
 
 
-def _state(state: str) -> Piece:
-    return state, _STYLES.get(state, "")
+def _state(state: str) -> Text:
+    return styled((state, _STYLES.get(state, "")))

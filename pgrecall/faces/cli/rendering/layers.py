@@ -6,20 +6,19 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.faces.cli.rendering.search import ZONE_STYLES
-from pgrecall.faces.cli.tables import Table
-from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.models.layers import Layer, Setting
-from pgrecall.vitality.zone_durations import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
+from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
 
 _HISTORIES = {"one_access": ONE_ACCESS, "ten_daily_accesses": TEN_DAILY}
 _ZONES = ("active", "stale", "fading")
 _UNITS = (("min", 1 / 1440), ("h", 1 / 24), ("d", 1.0), ("y", 365.25))
 
 
-def show_layers(terminal: Terminal, layers: Sequence[Layer]) -> None:
-    """What is set of each layer, then what that comes to."""
-    rates = Table("layer", "rate", "reading", "decay", "birth", *_ZONES, "whose")
+def show_layers(console: SafeConsole, layers: Sequence[Layer]) -> None:
+    """The rates of each layer, then how long they keep a memory in each zone."""
+    rates = table("layer", "rate", "reading", "decay", "birth", *_ZONES, "source")
     for layer in layers:
         zones = layer.rates.zones
         numbers = (layer.rates.birth_weight, zones.active, zones.stale, zones.fading)
@@ -31,18 +30,18 @@ def show_layers(terminal: Terminal, layers: Sequence[Layer]) -> None:
             *(f"{number:g}" for number in numbers),
             layer.source,
         )
-    terminal.show(rates)
-    terminal.print("\nIn a zone until so long after the last access:", soft_wrap=True)
-    days = Table("layer", "accesses", *((zone, ZONE_STYLES[zone]) for zone in _ZONES))
+    console.print(rates)
+    console.print("\nTime after the last access until a memory leaves each zone:")
+    days = table("layer", "accesses", *(styled((zone, ZONE_STYLES[zone])) for zone in _ZONES))
     for layer in layers:
-        for told, history in (("one", ONE_ACCESS), ("ten, daily", TEN_DAILY)):
+        for label, history in (("one", ONE_ACCESS), ("ten, daily", TEN_DAILY)):
             horizon = days_in_zones(layer.rates, history)
-            days.add_row(layer.name, told, *(duration(getattr(horizon, zone)) for zone in _ZONES))
-    terminal.show(days)
+            days.add_row(layer.name, label, *(duration(getattr(horizon, zone)) for zone in _ZONES))
+    console.print(days)
 
 
 def layer_documents(layers: Sequence[Layer]) -> list[dict[str, Any]]:
-    """Layers as JSON has them; ``days`` after the last access until which each zone lasts, null for ever."""
+    """Layers as JSON; ``days`` are days after the last access until a zone ends, null if it never does."""
     return [
         {
             "name": layer.name,
@@ -64,23 +63,23 @@ def layer_documents(layers: Sequence[Layer]) -> list[dict[str, Any]]:
     ]
 
 
-def show_settings(terminal: Terminal, settings: Sequence[Setting]) -> None:
-    """A table of settings; values that are not the default stand out."""
-    table = Table("setting", "value", "default", "bounds", "whose", "what it is")
+def show_settings(console: SafeConsole, settings: Sequence[Setting]) -> None:
+    """A table of settings; values other than the default are highlighted."""
+    rows = table("setting", "value", "default", "bounds", "source", "meaning")
     for setting in settings:
-        table.add_row(
+        rows.add_row(
             setting.name,
-            (_number(setting.value), "" if setting.source == "default" else "bold cyan"),
+            styled((_number(setting.value), "" if setting.source == "default" else "bold cyan")),
             _number(setting.default),
             f"{_number(setting.low)} to {_number(setting.high)}",
             "" if setting.source == "default" else setting.source,
             setting.about,
         )
-    terminal.show(table)
+    console.print(rows)
 
 
 def duration(days: float) -> str:
-    """A number of days as people say it: 10.7 h, 5.4 d, 1.5 y; ``never`` for 0, ``for ever`` for inf."""
+    """A number of days in a fitting unit: 10.7 h, 5.4 d, 1.5 y; ``never`` for 0, ``for ever`` for inf."""
     if days == 0:
         return "never"
     if math.isinf(days):

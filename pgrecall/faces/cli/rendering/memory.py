@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from pgrecall.faces.cli.folding import Piece
-from pgrecall.faces.cli.rendering.search import ZONE_STYLES, name_of, vitality_bar
-from pgrecall.faces.cli.tables import Table
-from pgrecall.faces.cli.terminal import Terminal
+from rich.table import Table
+from rich.text import Text
+
+from pgrecall.faces.cli.console import SafeConsole, styled, table
+from pgrecall.faces.cli.rendering.search import name_of, vitality_bar, zone_text
 from pgrecall.models.maintenance import ImportReport, Problem
 from pgrecall.models.memories import Link, StoredMemory
 from pgrecall.search.explanation import activation_terms
@@ -18,57 +19,56 @@ SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
 
 
-def show_memory(terminal: Terminal, memory: StoredMemory) -> None:
-    """Everything that is stored of it."""
-    terminal.print((name_of(memory.title, memory.key, memory.id), "bold"))
-    terminal.show(_fields(memory, unicode=terminal.unicode))
+def show_memory(console: SafeConsole, memory: StoredMemory) -> None:
+    """All fields of a memory, its vitality and links, then its text."""
+    console.print(styled((name_of(memory.title, memory.key, memory.id), "bold")))
+    console.print(_fields(memory, unicode=console.unicode))
     if memory.body:
-        terminal.print()
-        terminal.print(memory.body)
+        console.print()
+        console.print(memory.body, soft_wrap=False)
 
 
-def show_import(terminal: Terminal, report: ImportReport) -> None:
-    """What was stored, what is gone from the source, and what could not be used."""
-    terminal.print(
+def show_import(console: SafeConsole, report: ImportReport) -> None:
+    """The outcome of an import: stored memories, keys gone from the source, and problems."""
+    console.print(
         f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
-        f"{report.links_pending:,} links wait for their target.",
-        soft_wrap=True,
+        f"{report.links_pending:,} links without a target yet.",
     )
     if report.removed:
         more = len(report.removed) - SHOWN_KEYS
-        terminal.print(
+        console.print(
             f"{len(report.removed):,} memories of this source are no longer in it; they are kept, "
             "`pgrecall forget` archives them:",
-            soft_wrap=True,
         )
         for key in report.removed[:SHOWN_KEYS]:
-            terminal.print(f"  {key}", soft_wrap=True)
+            console.print(f"  {key}")
         if more > 0:
-            terminal.print(f"  and {more:,} more")
-    show_problems(terminal, report.problems)
+            console.print(f"  and {more:,} more")
+    show_problems(console, report.problems)
 
 
-def show_problems(terminal: Terminal, problems: Sequence[Problem]) -> None:
-    """What could not be used: where, and why."""
+def show_problems(console: SafeConsole, problems: Sequence[Problem]) -> None:
+    """Items that could not be used: where, and the reason."""
     if not problems:
         return
-    terminal.print(f"{len(problems):,} could not be used:" if len(problems) > 1 else "1 could not be used:")
+    console.print(f"{len(problems):,} could not be used:" if len(problems) > 1 else "1 could not be used:")
     for problem in problems[:SHOWN_PROBLEMS]:
-        terminal.print(f"  {problem.where}: {problem.reason}", soft_wrap=True)
+        console.print(f"  {problem.where}: {problem.reason}")
     if len(problems) > SHOWN_PROBLEMS:
-        terminal.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
+        console.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
 
 
 def _fields(memory: StoredMemory, *, unicode: bool) -> Table:
-    fields = Table("name", "value", headed=False)
+    fields = table("name", "value", header=False)
+    fields.columns[0].no_wrap = True
     for name, value in _values(memory):
-        fields.add_row((name, "cyan"), value)
+        fields.add_row(styled((name, "cyan")), value)
     zone = memory.vitality.zone
     bar = vitality_bar(memory.vitality.vitality, zone, unicode=unicode)
-    fields.add_row(("vitality", "cyan"), [*bar, (f" {zone}", ZONE_STYLES.get(zone, ""))])
-    fields.add_row("", (activation_terms(asdict(memory.vitality)), "dim"))
+    fields.add_row(styled(("vitality", "cyan")), Text(" ").join([bar, zone_text(zone)]))
+    fields.add_row("", styled((activation_terms(asdict(memory.vitality)), "dim")))
     for name, link in zip(["links"] + [""] * len(memory.links), memory.links, strict=False):
-        fields.add_row((name, "cyan"), _link(link))
+        fields.add_row(styled((name, "cyan")), _link(link))
     return fields
 
 
@@ -85,7 +85,7 @@ def _values(memory: StoredMemory) -> Iterator[tuple[str, str]]:
         yield name.replace("_", " "), "yes" if value is True else str(value)
 
 
-def _link(link: Link) -> list[Piece]:
+def _link(link: Link) -> Text:
     arrow = "→" if link.outgoing else "←"
     name = name_of(link.other_title, link.other_key, link.other)
-    return [(f"{arrow} {link.relation.replace('_', ' ')} ", ""), (name, "bold"), (f" ({link.other})", "")]
+    return styled(f"{arrow} {link.relation.replace('_', ' ')} ", (name, "bold"), f" ({link.other})")

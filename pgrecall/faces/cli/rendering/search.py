@@ -1,40 +1,45 @@
-"""Search results on a terminal: a table, or where that is too narrow one block a hit."""
+"""Search results on a terminal: a table, or one block for each hit where that is too narrow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
-from typing import NamedTuple
 
-from pgrecall.faces.cli.folding import Line, Piece, cells_of, fold
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pgrecall.faces.cli.console import SafeConsole, styled
 from pgrecall.faces.cli.rendering.snippets import matches, printable, snippet
-from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.models.search import Hit, SearchResult
 from pgrecall.search.explanation import sentence, terms
 
 ZONE_STYLES = {"active": "green", "stale": "yellow", "fading": "dark_orange", "archived": "bright_black"}
 NARROW = 72
 _WIDTHS = {"#": 3, "score": 5, "relevance": 9, "vitality": 13, "layer": 9}
-_LEFT = ("vitality", "layer", "memory")
-_GAP = 2
+_NUMBERS = ("#", "score", "relevance")
 _BAR = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-class _Column(NamedTuple):
-    name: str
-    begin: int
-    width: int
-
-
-def show_hits(terminal: Terminal, result: SearchResult, *, explain: bool) -> None:
+def show_hits(console: SafeConsole, result: SearchResult, *, explain: bool) -> None:
     """Hits, best first, as wide as the terminal is."""
     if explain and result.names:
-        terminal.print(f"Names taken out of the question's meaning: {', '.join(result.names)}.")
-    terminal.lines(_laid_out(terminal, result.hits, explain=explain))
+        names = f"Names taken out of the question's meaning: {', '.join(result.names)}."
+        console.print(names, soft_wrap=False)
+    wide = console.width >= NARROW
+    # The columns of all hits have the same widths; explanations stand between them, as wide as the terminal.
+    rank = max([_WIDTHS["#"], *(len(str(hit.rank)) for hit in result.hits)])
+    for place, hit in enumerate(result.hits):
+        rows = [_row(console, hit, rank, header=not place)] if wide else _block(console, hit)
+        for row in rows:
+            console.print(row, soft_wrap=False)
+        if explain and hit.explanation:
+            console.print(Padding(_explanation(hit), (0, 0, 0, 4)), soft_wrap=False)
+        console.print()
 
 
-def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> list[Piece]:
+def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> Text:
     """A bar of 8 cells in the zone's colour, and the number."""
     filled = min(max(vitality, 0.0), 1.0) * _BAR
     whole = int(filled)
@@ -43,7 +48,12 @@ def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> list[Piece]:
         bar = f"{'█' * whole}{part}".ljust(_BAR, "·")
     else:
         bar = f"{'#' * whole}".ljust(_BAR, ".")
-    return [(bar, ZONE_STYLES.get(zone, "")), (f" {vitality:.2f}", "")]
+    return styled((bar, ZONE_STYLES.get(zone, "")), f" {vitality:.2f}")
+
+
+def zone_text(zone: str) -> Text:
+    """The zone's name in its colour."""
+    return styled((zone, ZONE_STYLES.get(zone, "")))
 
 
 def name_of(title: str, key: str | None, number: int) -> str:
@@ -51,100 +61,55 @@ def name_of(title: str, key: str | None, number: int) -> str:
     return " ".join(printable(title or key or f"memory {number}").split())
 
 
-def _laid_out(terminal: Terminal, hits: Sequence[Hit], *, explain: bool) -> Iterator[Line]:
-    columns = _columns(terminal.width, hits) if terminal.width >= NARROW else ()
-    if columns:
-        yield _beside([[(column.name, "bold")] for column in columns], columns)
-    for hit in hits:
-        if columns:
-            yield from _row(hit, columns, unicode=terminal.unicode)
-        else:
-            yield from _block(hit, terminal.width, unicode=terminal.unicode)
-        if explain and hit.explanation:
-            yield from _indented(_explained(hit), terminal.width, 4)
-        yield ()
+def _row(console: SafeConsole, hit: Hit, rank: int, *, header: bool) -> Table:
+    row = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_header=header)
+    for name, width in (_WIDTHS | {"#": rank}).items():
+        row.add_column(name, width=width, justify="right" if name in _NUMBERS else "left", overflow="fold")
+    room = console.width - rank - sum(_WIDTHS.values()) + _WIDTHS["#"] - 2 * len(_WIDTHS)
+    row.add_column("memory", width=room, overflow="fold")
+    bar = vitality_bar(hit.vitality, hit.zone, unicode=console.unicode)
+    row.add_row(
+        str(hit.rank),
+        f"{hit.score:.2f}",
+        f"{hit.relevance:.2f}",
+        Text("\n").join([bar, zone_text(hit.zone)]),
+        hit.layer,
+        Text("\n").join(_description(hit, (2 if room > 50 else 3) * room - 4)),
+    )
+    return row
 
 
-def _columns(width: int, hits: Sequence[Hit]) -> tuple[_Column, ...]:
-    """Where each column begins; that of memories has the room which the others leave."""
-    columns, begin = [], 0
-    for name, least in _WIDTHS.items():
-        taken = max([least, *(len(str(hit.rank)) for hit in hits)]) if name == "#" else least
-        columns.append(_Column(name, begin, taken))
-        begin += taken + _GAP
-    return (*columns, _Column("memory", begin, width - begin))
+def _block(console: SafeConsole, hit: Hit) -> Iterator[RenderableType]:
+    title, *rest = _description(hit, 2 * console.width)
+    yield styled(f"{hit.rank}. ") + title
+    bar = vitality_bar(hit.vitality, hit.zone, unicode=console.unicode)
+    numbers = styled(f"score {hit.score:.2f}, relevance {hit.relevance:.2f}, {hit.layer}")
+    lines = [numbers, Text(" ").join([bar, zone_text(hit.zone)]), *rest]
+    yield Padding(Text("\n").join(lines), (0, 0, 0, 3))
 
 
-def _row(hit: Hit, columns: Sequence[_Column], *, unicode: bool) -> Iterator[Line]:
-    room = columns[-1].width
-    told = _told(hit, (2 if room > 50 else 3) * room - 4)
-    cells: list[list[list[Piece]]] = [
-        [[(str(hit.rank), "")]],
-        [[(f"{hit.score:.2f}", "")]],
-        [[(f"{hit.relevance:.2f}", "")]],
-        [vitality_bar(hit.vitality, hit.zone, unicode=unicode), [_zone(hit)]],
-        fold([(printable(hit.layer), "")], columns[-2].width),
-        [line for part in told for line in fold(part, room)],
-    ]
-    for lines in zip_longest(*cells, fillvalue=[]):
-        yield _beside(lines, columns)
-
-
-def _beside(parts: Sequence[Line], columns: Sequence[_Column]) -> Line:
-    """One line of the table, without the blanks that would end it."""
-    line: list[Piece] = []
-    at = 0
-    for part, column in zip(parts, columns, strict=True):
-        if not part:
-            continue
-        taken = cells_of(part)
-        begin = column.begin + (0 if column.name in _LEFT else column.width - taken)
-        line += [(" " * (begin - at), ""), *part]
-        at = begin + taken
-    return line
-
-
-def _block(hit: Hit, width: int, *, unicode: bool) -> Iterator[Line]:
-    title, *rest = _told(hit, 2 * width)
-    yield from fold([(f"{hit.rank}. ", ""), *title], width)
-    numbers = f"score {hit.score:.2f}, relevance {hit.relevance:.2f}, {printable(hit.layer)}"
-    bar = [*vitality_bar(hit.vitality, hit.zone, unicode=unicode), (" ", ""), _zone(hit)]
-    for part in ([(numbers, "")], bar, *rest):
-        yield from _indented(part, width, 3)
-
-
-def _indented(pieces: Sequence[Piece], width: int, by: int) -> Iterator[Line]:
-    for line in fold(pieces, max(1, width - by)):
-        yield [(" " * by, ""), *line]
-
-
-def _told(hit: Hit, room: int) -> list[list[Piece]]:
-    """What a hit is: its name, its key or id, and the part of its text that shows why."""
-    told = [[(name_of(hit.title, hit.key, hit.id), "bold")]]
+def _description(hit: Hit, room: int) -> list[Text]:
+    """The hit's name, its key or id, and the part of its text that shows why it was found."""
+    lines = [styled((name_of(hit.title, hit.key, hit.id), "bold"))]
     if hit.title:
-        told.append([(printable(hit.key) if hit.key else f"id {hit.id}", "cyan")])
+        lines.append(styled((hit.key or f"id {hit.id}", "cyan")))
     words, spans = snippet(hit.body, _words(hit), max(60, room))
-    return [*told, _marked(words, spans)] if words else told
+    return [*lines, _marked(words, spans)] if words else lines
 
 
-def _marked(text: str, spans: Sequence[tuple[int, int]]) -> list[Piece]:
-    """The text with what stands at these places bold."""
-    pieces, at = [], 0
+def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Text:
+    """The text with the spans in bold."""
+    marked = styled(text)
     for begin, end in spans:
-        pieces += [(text[at:begin], ""), (text[begin:end], "bold")]
-        at = end
-    return [*pieces, (text[at:], "")]
+        marked.stylize("bold", begin, end)
+    return marked
 
 
-def _zone(hit: Hit) -> Piece:
-    return hit.zone, ZONE_STYLES.get(hit.zone, "")
-
-
-def _explained(hit: Hit) -> list[Piece]:
+def _explanation(hit: Hit) -> Text:
     text = f"{hit.title} {hit.author or ''} {hit.body}"[:200_000]
     spelt = {lexeme: text[begin:end].lower() for begin, end, lexeme in reversed(matches(text, _words(hit)))}
-    told = [(printable(sentence(hit.explanation, spelt)), "italic")]
-    return [*told, *((f"\n{what}: {printable(said)}", "dim") for what, said in terms(hit.explanation))]
+    numbers = ((f"\n{name}: {value}", "dim") for name, value in terms(hit.explanation))
+    return styled((sentence(hit.explanation, spelt), "italic"), *numbers)
 
 
 def _words(hit: Hit) -> Mapping[str, float]:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from rich.table import Table
+
+from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.faces.cli.rendering.search import ZONE_STYLES
-from pgrecall.faces.cli.tables import Table
-from pgrecall.faces.cli.terminal import Terminal
 from pgrecall.models.maintenance import Status
 
 _ZONES = ("active", "stale", "fading", "archived")
 
 
-def show_status(terminal: Terminal, state: Status, where: str) -> None:
-    """Counts, a table of layers by zones, how upkeep stands, and what needs somebody's eye."""
+def show_status(console: SafeConsole, state: Status, where: str) -> None:
+    """Counts, a table of layers by zones, the state of jobs, and alarms."""
     for line in _lines(state, where):
-        terminal.print(line, soft_wrap=True)
+        console.print(line)
     if state.layers:
-        terminal.show(_layers(state))
+        console.print(_layers(state))
     for alarm in state.alarms:
-        terminal.print((f"Alarm: {alarm}", "bold red"), soft_wrap=True)
+        console.print(styled((f"Alarm: {alarm}", "bold red")))
 
 
 def _lines(state: Status, where: str) -> Iterator[str]:
@@ -32,19 +33,19 @@ def _lines(state: Status, where: str) -> Iterator[str]:
     yield f"{state.memories:,} memories, {state.archived:,} archived, {bare}"
     yield f"{state.accesses:,} accesses, {state.links:,} links, {state.links_pending:,} links pending"
     last = f"last access {_moment(state.last_access_at)}" if state.last_access_at else "no access yet"
-    waiting = f"{state.accesses_waiting:,} accesses wait to be folded"
+    waiting = f"{state.accesses_waiting:,} accesses waiting to be folded"
     yield f"{state.never_used:.0%} never used, {last}, {waiting}"
     ran = [f"{job.name} {job.state}" for job in state.jobs if job.last is not None]
     yield f"jobs: {', '.join(ran)}" if ran else "jobs: none has run yet; `pgrecall worker` runs them"
 
 
 def _layers(state: Status) -> Table:
-    zones = ((zone, ZONE_STYLES[zone]) for zone in _ZONES)
-    table = Table("layer", "memories", *zones, right=("memories", *_ZONES))
+    zones = (styled((zone, ZONE_STYLES[zone])) for zone in _ZONES)
+    rows = table("layer", "memories", *zones, right=("memories", *_ZONES))
     for layer in state.layers:
         counts = [f"{layer.zones.get(zone, 0):,}" for zone in _ZONES]
-        table.add_row(layer.layer, f"{layer.memories:,}", *counts)
-    return table
+        rows.add_row(layer.layer, f"{layer.memories:,}", *counts)
+    return rows
 
 
 def _moment(at: datetime) -> str:

@@ -1,81 +1,181 @@
-"""Routes of memories: stored, read, archived, linked, pinned, used."""
+"""Routes for memories: remember, get, forget, history, pins, links, supersession and accesses."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Path, Query
 
-from pgrecall.faces.http.bodies import Accesses, Changed, Counted, Drafts, NewLink, Supersession
-from pgrecall.faces.http.request_guard import GuardedRoute
-from pgrecall.faces.http.routes.parameters import Mine, Named
-from pgrecall.faces.http.schemas import At, Given, shown, shown_many
+from pgrecall.encoding import memory_reference
+from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.request_handling import ApiRoute
+from pgrecall.faces.http.schemas import (
+    Body,
+    Changed,
+    Counted,
+    OptionalTimestamp,
+    Timestamp,
+    response_list,
+    response_model,
+)
+from pgrecall.models.access import Access
+from pgrecall.models.maintenance import LayerStatus
 from pgrecall.models.memories import Draft, Remembered, StoredMemory, VitalityTerms
 
-router = APIRouter(prefix="/v1", route_class=GuardedRoute, tags=["memories"])
+router = APIRouter(prefix="/v1", route_class=ApiRoute)
+
+Reference = int | str
 
 
-@router.post("/memories", response_model=shown(Remembered))
-async def remember(memory: Mine, draft: Annotated[Draft, Given(Draft)]) -> Remembered:
-    """Store one memory; one with the same key is updated."""
+@dataclass(frozen=True, slots=True)
+class DraftBatch:
+    """Memories to store together: all of them or none.
+
+    Attributes:
+        drafts: the memories, in order.
+        now: time to use instead of the database's clock.
+    """
+
+    drafts: tuple[Draft, ...]
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessBatch:
+    """Accesses to record.
+
+    Attributes:
+        accesses: the accesses, in any order.
+        now: time to use instead of the database's clock.
+    """
+
+    accesses: tuple[Access, ...]
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewLink:
+    """A link to add.
+
+    Attributes:
+        source: id or key of the memory that it leads from.
+        target: id or key of the memory that it leads to.
+        relation: one of links_to, next, mentions, part_of, implies, supports, contradicts.
+        weight: strength, above 0 and at most 100.
+        now: time to use instead of the database's clock.
+    """
+
+    source: Reference
+    target: Reference
+    relation: str = "links_to"
+    weight: float = 1.0
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Supersession:
+    """A memory and its replacement.
+
+    Attributes:
+        old: id or key of the memory that no longer holds.
+        new: id or key of the memory that replaces it.
+        now: time to use instead of the database's clock.
+    """
+
+    old: Reference
+    new: Reference
+    now: datetime | None = None
+
+
+async def _parse_reference(  # a plain function would run in a thread
+    memory: Annotated[
+        str, Path(description="Digits are an id, anything else is a key; `key:42` is the key 42.")
+    ],
+) -> Reference:
+    return memory_reference(memory)
+
+
+MemoryReference = Annotated[Reference, Depends(_parse_reference)]
+"""A memory's id or key at the end of a path, as keys may contain slashes."""
+
+
+@router.post("/memories", response_model=response_model(Remembered), tags=["memories"])
+async def remember(memory: TenantMemory, draft: Annotated[Draft, Body(Draft)]) -> Remembered:
+    """Store a memory; one with the same key is updated."""
     return (await memory.remember_many([draft]))[0]
 
 
-@router.post("/memories/batch", response_model=shown_many(Remembered))
-async def remember_many(memory: Mine, batch: Annotated[Drafts, Given(Drafts)]) -> list[Remembered]:
-    """Store many memories in one transaction: all of them, or none."""
+@router.post("/memories/batch", response_model=response_list(Remembered), tags=["memories"])
+async def remember_many(
+    memory: TenantMemory, batch: Annotated[DraftBatch, Body(DraftBatch)]
+) -> list[Remembered]:
+    """Store many memories in one transaction: all of them or none."""
     return await memory.remember_many(batch.drafts, now=batch.now)
 
 
-@router.get("/memories/{memory:path}", response_model=shown(StoredMemory))
-async def get(mine: Mine, memory: Named, now: At = None) -> StoredMemory:
-    """One memory with its vitality and its links. It does not count as a use."""
-    return await mine.get(memory, now=now)
+@router.get("/memories/{memory:path}", response_model=response_model(StoredMemory), tags=["memories"])
+async def get(
+    memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None
+) -> StoredMemory:
+    """Return a memory with its vitality and its links. This does not count as an access."""
+    return await memory.get(reference, now=now)
 
 
-@router.delete("/memories/{memory:path}", response_model=shown(Changed))
+@router.delete("/memories/{memory:path}", response_model=response_model(Changed), tags=["memories"])
 async def forget(
-    mine: Mine,
-    memory: Named,
-    hard: Annotated[bool, Query(description="Delete it and everything about it, for good.")] = False,
-    now: At = None,
+    memory: TenantMemory,
+    reference: MemoryReference,
+    hard: Annotated[bool, Query(description="Delete the memory and everything about it for good.")] = False,
+    now: OptionalTimestamp = None,
 ) -> Changed:
-    """Archive a memory: default search leaves it out. With `hard` it is deleted."""
-    return Changed(await mine.forget(memory, hard=hard, now=now))
+    """Archive a memory, so that search leaves it out by default. With `hard`, delete it."""
+    return Changed(await memory.forget(reference, hard=hard, now=now))
 
 
-@router.get("/vitality/{memory:path}", response_model=shown(VitalityTerms))
-async def vitality(mine: Mine, memory: Named, at: At = None) -> VitalityTerms:
-    """Every term of a memory's vitality, now or at a moment of the past."""
-    return (await mine.get(memory)).vitality if at is None else await mine.vitality_as_of(memory, at)
+@router.get("/history/vitality/{memory:path}", response_model=response_model(VitalityTerms), tags=["history"])
+async def vitality(
+    memory: TenantMemory, reference: MemoryReference, at: OptionalTimestamp = None
+) -> VitalityTerms:
+    """Return the terms of a memory's vitality, now or at a time in the past."""
+    return (
+        (await memory.get(reference)).vitality if at is None else await memory.vitality_as_of(reference, at)
+    )
 
 
-@router.put("/pins/{memory:path}", response_model=shown(Changed))
-async def pin(mine: Mine, memory: Named, now: At = None) -> Changed:
-    """Keep a memory out of every prune plan."""
-    return Changed(await mine.pin(memory, True, now=now))
+@router.get("/history/zones", response_model=response_list(LayerStatus), tags=["history"])
+async def zones(memory: TenantMemory, at: Timestamp) -> tuple[LayerStatus, ...]:
+    """Count the memories of each layer in each zone at a time in the past."""
+    return await memory.zones_as_of(at)
 
 
-@router.delete("/pins/{memory:path}", response_model=shown(Changed))
-async def unpin(mine: Mine, memory: Named, now: At = None) -> Changed:
-    """Take the pin of a memory away."""
-    return Changed(await mine.pin(memory, False, now=now))
+@router.put("/pins/{memory:path}", response_model=response_model(Changed), tags=["memories"])
+async def pin(memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None) -> Changed:
+    """Pin a memory: no prune plan archives it."""
+    return Changed(await memory.pin(reference, True, now=now))
 
 
-@router.post("/links", response_model=shown(Changed))
-async def link(memory: Mine, new: Annotated[NewLink, Given(NewLink)]) -> Changed:
-    """Link two memories; `changed` says whether the link is new."""
+@router.delete("/pins/{memory:path}", response_model=response_model(Changed), tags=["memories"])
+async def unpin(memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None) -> Changed:
+    """Unpin a memory."""
+    return Changed(await memory.pin(reference, False, now=now))
+
+
+@router.post("/links", response_model=response_model(Changed), tags=["memories"])
+async def link(memory: TenantMemory, new: Annotated[NewLink, Body(NewLink)]) -> Changed:
+    """Link two memories; `changed` is false when they had this link."""
     changed = await memory.link(new.source, new.target, new.relation, weight=new.weight, now=new.now)
     return Changed(changed)
 
 
-@router.post("/supersede", response_model=shown(Changed))
-async def supersede(memory: Mine, pair: Annotated[Supersession, Given(Supersession)]) -> Changed:
-    """Say that a memory replaces another, which default search then leaves out."""
+@router.post("/supersede", response_model=response_model(Changed), tags=["memories"])
+async def supersede(memory: TenantMemory, pair: Annotated[Supersession, Body(Supersession)]) -> Changed:
+    """Replace a memory by another: search leaves the old one out by default."""
     return Changed(await memory.supersede(pair.old, pair.new, now=pair.now))
 
 
-@router.post("/accesses", response_model=shown(Counted))
-async def record_accesses(memory: Mine, uses: Annotated[Accesses, Given(Accesses)]) -> Counted:
-    """Log uses of memories, which makes them livelier; counts those whose idempotency key was not seen."""
-    return Counted(await memory.record_accesses(uses.accesses, now=uses.now))
+@router.post("/accesses", response_model=response_model(Counted), tags=["memories"])
+async def record_accesses(memory: TenantMemory, batch: Annotated[AccessBatch, Body(AccessBatch)]) -> Counted:
+    """Record accesses of memories, which raises their vitality; known idempotency keys are not counted."""
+    return Counted(await memory.record_accesses(batch.accesses, now=batch.now))

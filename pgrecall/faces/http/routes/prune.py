@@ -1,4 +1,4 @@
-"""Routes of prune plans: dry runs made, reviewed, applied and undone."""
+"""Routes for prune plans: create, list, get, apply and undo."""
 
 from __future__ import annotations
 
@@ -6,45 +6,46 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
-from pgrecall.faces.http.request_guard import GuardedRoute
-from pgrecall.faces.http.routes.parameters import Mine
-from pgrecall.faces.http.schemas import At, Given, shown, shown_many
+from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.request_handling import ApiRoute
+from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_list, response_model
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
 from pgrecall.operations.prune import PruneRequest
 
-router = APIRouter(prefix="/v1/prune", route_class=GuardedRoute, tags=["pruning"])
+router = APIRouter(prefix="/v1/prune", route_class=ApiRoute, tags=["prune"])
 
-Plan = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
-Bounds = Annotated[dict[str, Any], Given(PruneRequest, name="PruneBounds")]
+PlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
 
 
-@router.post("/plans", response_model=shown(PrunePlan))
-async def plan_prune(memory: Mine, bounds: Bounds) -> PrunePlan:
-    """Make a dry run: which memories could be archived, why, and what that does to the links."""
+@router.post("/plans", response_model=response_model(PrunePlan))
+async def plan_prune(
+    memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(PruneRequest)]
+) -> PrunePlan:
+    """Plan what to archive, with the reasons and the effect on links. Nothing is archived yet."""
     return await memory.plan_prune(**bounds)
 
 
-@router.get("/plans", response_model=shown_many(PlanSummary))
+@router.get("/plans", response_model=response_list(PlanSummary))
 async def prune_plans(
-    memory: Mine, limit: Annotated[int, Query(ge=1, le=1000)] = 20
+    memory: TenantMemory, limit: Annotated[int, Query(ge=1, le=1000)] = 20
 ) -> tuple[PlanSummary, ...]:
-    """The newest plans, newest first."""
+    """List plans, newest first."""
     return await memory.prune_plans(limit=limit)
 
 
-@router.get("/plans/{plan}", response_model=shown(PrunePlan))
-async def prune_plan(memory: Mine, plan: Plan) -> PrunePlan:
-    """A stored plan with all its items."""
+@router.get("/plans/{plan}", response_model=response_model(PrunePlan))
+async def prune_plan(memory: TenantMemory, plan: PlanId) -> PrunePlan:
+    """Return a plan with all its items."""
     return await memory.prune_plan(plan)
 
 
-@router.post("/plans/{plan}/apply", response_model=shown(PruneOutcome))
-async def apply_prune(memory: Mine, plan: Plan, now: At = None) -> PruneOutcome:
-    """Archive what a plan is for, but for what was used, linked or pinned since."""
+@router.post("/plans/{plan}/apply", response_model=response_model(PruneOutcome))
+async def apply_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PruneOutcome:
+    """Archive the memories of a plan, except those accessed, linked or pinned since."""
     return await memory.apply_prune(plan, now=now)
 
 
-@router.post("/plans/{plan}/undo", response_model=shown(PruneUndone))
-async def undo_prune(memory: Mine, plan: Plan, now: At = None) -> PruneUndone:
-    """Bring back what a plan archived."""
+@router.post("/plans/{plan}/undo", response_model=response_model(PruneUndone))
+async def undo_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PruneUndone:
+    """Restore the memories that a plan archived."""
     return await memory.undo_prune(plan, now=now)

@@ -1,42 +1,72 @@
-"""Routes of questions: searches, and blocks of context for a prompt."""
+"""Routes for search, context and feedback on what they returned."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from pgrecall.faces.http.request_guard import GuardedRoute
-from pgrecall.faces.http.routes.parameters import Mine
-from pgrecall.faces.http.schemas import Given, shown
-from pgrecall.faces.http.service import service_of
+from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.request_handling import ApiRoute
+from pgrecall.faces.http.schemas import Body, Counted, response_model
+from pgrecall.faces.http.service import get_service
 from pgrecall.models.context import ContextBlock, ContextRequest
 from pgrecall.models.search import SearchRequest, SearchResult
 
-router = APIRouter(prefix="/v1", route_class=GuardedRoute, tags=["questions"])
-
-Question = Annotated[dict[str, Any], Given(SearchRequest)]
-ContextQuestion = Annotated[
-    dict[str, Any],
-    Given(SearchRequest, ContextRequest, without=("count_tokens",), name="ContextQuestion"),
-]
+router = APIRouter(prefix="/v1", route_class=ApiRoute)
 
 
-@router.post("/search", response_model=shown(SearchResult))
-async def search(request: Request, memory: Mine, question: Question) -> SearchResult:
-    """The memories that answer a question, best first; what is shown is logged as shown.
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A verdict on memories that a search returned.
 
-    `skipped` says what did not run; `explanation` of each hit why it stands where it does.
+    Attributes:
+        search_id: the search.
+        memories: ids or keys of the memories.
+        now: time to use instead of the database's clock.
     """
-    service = service_of(request)
-    result = await memory.search(**question)
-    service.metrics.searched(result, rerank=bool(question.get("rerank")))
-    service.tracing.searched(result.timings)
+
+    search_id: int
+    memories: tuple[int | str, ...]
+    now: datetime | None = None
+
+
+SearchBody = Annotated[dict[str, Any], Body(SearchRequest)]
+ContextBody = Annotated[
+    dict[str, Any], Body(SearchRequest, ContextRequest, without=("count_tokens",), name="ContextBody")
+]
+VerdictBody = Annotated[Verdict, Body(Verdict)]
+
+
+@router.post("/search", response_model=response_model(SearchResult), tags=["search"])
+async def search(request: Request, memory: TenantMemory, body: SearchBody) -> SearchResult:
+    """Search memories, best first. The hits are logged as shown, unless `log` is false.
+
+    `skipped` lists the steps that did not run; each hit's `explanation` has the terms of its score.
+    """
+    service = get_service(request)
+    result = await memory.search(**body)
+    service.metrics.observe_search(result, rerank=bool(body.get("rerank")))
+    service.tracing.record_search_phases(result.timings)
     return result
 
 
-@router.post("/context", response_model=shown(ContextBlock))
-async def context(memory: Mine, question: ContextQuestion) -> ContextBlock:
-    """The memories that answer a question as one text for a prompt, within a budget of tokens."""
-    return await memory.context(**question)
+@router.post("/context", response_model=response_model(ContextBlock), tags=["search"])
+async def context(memory: TenantMemory, body: ContextBody) -> ContextBlock:
+    """Search memories and return them as one text for a prompt, within a budget of tokens."""
+    return await memory.context(**body)
+
+
+@router.post("/feedback/used", response_model=response_model(Counted), tags=["feedback"])
+async def used(memory: TenantMemory, verdict: VerdictBody) -> Counted:
+    """Mark memories that a search returned as used; returns how many verdicts are new."""
+    return Counted(await memory.used(verdict.search_id, verdict.memories, now=verdict.now))
+
+
+@router.post("/feedback/rejected", response_model=response_model(Counted), tags=["feedback"])
+async def rejected(memory: TenantMemory, verdict: VerdictBody) -> Counted:
+    """Mark memories that a search returned as wrong answers; returns how many verdicts are new."""
+    return Counted(await memory.rejected(verdict.search_id, verdict.memories, now=verdict.now))

@@ -1,63 +1,91 @@
-"""Routes of what can be tuned: layers and settings."""
+"""Routes for layers and settings."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
 from pgrecall.arguments import LayerFields
-from pgrecall.faces.http.bodies import Changed, Counted, Moment, SettingChange
-from pgrecall.faces.http.request_guard import GuardedRoute
-from pgrecall.faces.http.routes.parameters import Mine
-from pgrecall.faces.http.schemas import At, Given, shown, shown_many
+from pgrecall.client import AsyncMemory
+from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.request_handling import ApiRoute
+from pgrecall.faces.http.schemas import (
+    Body,
+    Changed,
+    Counted,
+    NowField,
+    OptionalTimestamp,
+    response_list,
+    response_model,
+)
 from pgrecall.models.layers import Layer, Setting
-from pgrecall.vitality.rates import Preset
+from pgrecall.vitality.parameters import Preset
 
-router = APIRouter(prefix="/v1", route_class=GuardedRoute, tags=["tuning"])
+router = APIRouter(prefix="/v1", route_class=ApiRoute)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingValue:
+    """The value of a setting."""
+
+    value: float
+
 
 LayerName = Annotated[str, Path(description="The name of the layer.", max_length=200)]
-LayerChange = Annotated[dict[str, Any], Given(LayerFields, Moment, name="LayerChange")]
+LayerBody = Annotated[dict[str, Any], Body(LayerFields, NowField, name="LayerBody")]
+SettingName = Annotated[str, Path(description="The name of the setting.", max_length=200)]
 
 
-@router.get("/layers", response_model=shown_many(Layer))
-async def layers(memory: Mine) -> tuple[Layer, ...]:
-    """Every layer this tenant can use, by name."""
+@router.get("/layers", response_model=response_list(Layer), tags=["layers"])
+async def layers(memory: TenantMemory) -> tuple[Layer, ...]:
+    """List the layers that this tenant can use, by name."""
     return await memory.layers()
 
 
-@router.put("/layers/{layer}", response_model=shown(Counted))
-async def set_layer(memory: Mine, layer: LayerName, change: LayerChange) -> Counted:
-    """Make or change this tenant's own layer; counts the memories that age differently now."""
-    return Counted(await memory.set_layer(layer, **change))
+@router.put("/layers/{layer}", response_model=response_model(Counted), tags=["layers"])
+async def set_layer(memory: TenantMemory, layer: LayerName, body: LayerBody) -> Counted:
+    """Create or change this tenant's layer; counts the memories whose vitality changes with it."""
+    return Counted(await memory.set_layer(layer, **body))
 
 
-@router.delete("/layers/{layer}", response_model=shown(Changed))
-async def drop_layer(memory: Mine, layer: LayerName, now: At = None) -> Changed:
-    """Take this tenant's own layer away, so that the database's applies again."""
+@router.delete("/layers/{layer}", response_model=response_model(Changed), tags=["layers"])
+async def drop_layer(memory: TenantMemory, layer: LayerName, now: OptionalTimestamp = None) -> Changed:
+    """Drop this tenant's layer, so that the database's layer of this name applies again."""
     return Changed(await memory.drop_layer(layer, now=now))
 
 
-@router.put("/preset/{preset}", response_model=shown(Counted))
+@router.put("/layers/presets/{preset}", response_model=response_model(Counted), tags=["layers"])
 async def use_preset(
-    memory: Mine, preset: Annotated[Preset, Path(description="The preset.")], now: At = None
+    memory: TenantMemory,
+    preset: Annotated[Preset, Path(description="The preset.")],
+    now: OptionalTimestamp = None,
 ) -> Counted:
-    """Make the layers of a preset this tenant's; counts the memories that age differently now."""
+    """Set this tenant's layers to a preset; counts the memories whose vitality changes with them."""
     return Counted(await memory.use_preset(preset, now=now))
 
 
-@router.get("/settings", response_model=shown_many(Setting))
-async def settings(memory: Mine) -> tuple[Setting, ...]:
-    """Every setting with the value in force for this tenant, by name."""
+@router.get("/settings", response_model=response_list(Setting), tags=["settings"])
+async def settings(memory: TenantMemory) -> tuple[Setting, ...]:
+    """List all settings with the values that apply to this tenant, by name."""
     return await memory.tuning()
 
 
-@router.put("/settings/{setting}", response_model=shown(Setting))
-async def configure(
-    memory: Mine,
-    setting: Annotated[str, Path(description="The name of the setting.", max_length=200)],
-    change: Annotated[SettingChange, Given(SettingChange)],
+@router.put("/settings/{setting}", response_model=response_model(Setting), tags=["settings"])
+async def set_setting(
+    memory: TenantMemory, setting: SettingName, body: Annotated[SettingValue, Body(SettingValue)]
 ) -> Setting:
-    """Give a setting a value for this tenant, or take the tenant's own away; the setting as it is then."""
-    await memory.configure(setting, change.value)
-    return next(entry for entry in await memory.tuning() if entry.name == setting)
+    """Set a setting for this tenant; returns the setting."""
+    return await _configure(memory, setting, body.value)
+
+
+@router.delete("/settings/{setting}", response_model=response_model(Setting), tags=["settings"])
+async def reset_setting(memory: TenantMemory, setting: SettingName) -> Setting:
+    """Remove this tenant's value, so that the database's applies again; returns the setting."""
+    return await _configure(memory, setting, None)
+
+
+async def _configure(memory: AsyncMemory, name: str, value: float | None) -> Setting:
+    await memory.configure(name, value)
+    return next(setting for setting in await memory.tuning() if setting.name == name)

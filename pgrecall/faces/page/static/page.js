@@ -1,16 +1,16 @@
-// What the page gains with a script: keys to move by, verdicts without a reload, and a curve that can be read off.
-// Without it every form and every link works as well.
+// Optional: keyboard navigation, feedback without a reload, and a curve with a cursor.
+// Every form and link works without this script.
 
 const field = document.querySelector("#q");
-const answers = [...document.querySelectorAll(".answer")];
+const hits = [...document.querySelectorAll(".hit")];
 
 function typing(target) {
   return target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName);
 }
 
 function step(by) {
-  const here = answers.findIndex((answer) => answer.contains(document.activeElement));
-  const next = answers[Math.min(Math.max(here + by, 0), answers.length - 1)];
+  const here = hits.findIndex((hit) => hit.contains(document.activeElement));
+  const next = hits[Math.min(Math.max(here + by, 0), hits.length - 1)];
   next?.querySelector("a").focus();
   next?.scrollIntoView({ block: "nearest" });
 }
@@ -21,7 +21,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     if (field) field.select();
     else location.assign("/");
-  } else if (answers.length && (event.key === "j" || event.key === "k")) {
+  } else if (hits.length && (event.key === "j" || event.key === "k")) {
     event.preventDefault();
     step(event.key === "j" ? 1 : -1);
   }
@@ -29,15 +29,15 @@ document.addEventListener("keydown", (event) => {
 for (const keys of document.querySelectorAll(".keys")) keys.hidden = false;
 
 async function judge(form, button) {
-  const said = form.querySelector(".noted");
+  const status = form.querySelector(".verdict-status");
   const body = new URLSearchParams(new FormData(form, button));
-  const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } });
-  if (!answer.ok) {
-    said.textContent = "That could not be noted; open the page anew and try once more.";
+  const response = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } });
+  if (!response.ok) {
+    status.textContent = "This could not be recorded; reload the page and try again.";
     return;
   }
   for (const other of form.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
-  said.textContent = `Noted: ${button.textContent.toLowerCase()}.`;
+  status.textContent = `Recorded: ${button.textContent.toLowerCase()}.`;
 }
 
 for (const form of document.querySelectorAll("form.verdict")) {
@@ -47,32 +47,32 @@ for (const form of document.querySelectorAll("form.verdict")) {
   });
 }
 
-// A form that changes something is sent once, however often its button is pressed.
+// Send a form once, however often its button is pressed.
 for (const form of document.querySelectorAll("form.stack")) {
   form.addEventListener("submit", () => form.setAttribute("aria-busy", "true"));
 }
 
-function readable(picture) {
-  const said = picture.closest("figure").querySelector(".reading");
-  const points = picture.dataset.curve.split(";").map((point) => {
+function readable(chart) {
+  const status = chart.closest("figure").querySelector(".reading");
+  const points = chart.dataset.curve.split(";").map((point) => {
     const [x, y, ...words] = point.split(" ");
     return { x: Number(x), y: Number(y), words: words.join(" ") };
   });
   const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
   dot.setAttribute("class", "cursor");
   dot.setAttribute("r", "5");
-  picture.append(dot);
-  picture.addEventListener("pointermove", (event) => {
-    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+  chart.append(dot);
+  chart.addEventListener("pointermove", (event) => {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(chart.getScreenCTM().inverse());
     const near = points.reduce((best, point) => (Math.abs(point.x - at.x) < Math.abs(best.x - at.x) ? point : best));
     dot.setAttribute("cx", near.x);
     dot.setAttribute("cy", near.y);
-    picture.classList.add("read");
-    said.textContent = near.words;
+    chart.classList.add("read");
+    status.textContent = near.words;
   });
-  picture.addEventListener("pointerleave", () => {
-    picture.classList.remove("read");
-    said.textContent = "";
+  chart.addEventListener("pointerleave", () => {
+    chart.classList.remove("read");
+    status.textContent = "";
   });
 }
-for (const picture of document.querySelectorAll("svg[data-curve]")) readable(picture);
+for (const chart of document.querySelectorAll("svg[data-curve]")) readable(chart);

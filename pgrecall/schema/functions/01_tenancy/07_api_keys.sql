@@ -43,7 +43,7 @@ BEGIN
         RETURN true;
     ELSIF NOT EXISTS (SELECT FROM recall.api_key k WHERE k.tenant = v_tenant AND k.id = p_id) THEN
         PERFORM recall.raise_invalid(format('There is no key %s in this tenant.', coalesce(p_id::text, 'NULL')),
-            '`pgrecall key list` shows them.');
+            '`pgrecall keys list` shows them.');
     END IF;
     RETURN false;
 END $$;

@@ -1,5 +1,5 @@
 -- Calibration: the coefficients that turn what search knows of a candidate into a probability, and putting a
--- tenant's own in place of those that ship. `pgrecall calibrate` fits them.
+-- tenant's own in place of those that ship. `pgrecall calibration fit` fits them.
 
 -- relevance_models: every model of relevance this tenant's searches can use, or those of one profile; by profile,
 -- the one in force first. `coefficients` by name: intercept, no_similarity, and one a feature.

@@ -1,0 +1,145 @@
+"""The judged queries of examples/: the memories they ask about, what they ask, and what answers them.
+
+The format of a line is told in examples/README.md. `fill` gives a tenant a corpus, `ask` puts a question.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+from benchmarks.examples.answers import Answer
+from pgrecall.client import Memory, SearchOptions
+from pgrecall.importers.detect import open_source
+from pgrecall.importers.jsonl import read_accesses
+from pgrecall.models.access import Access
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+"""When the questions are asked: the day after the story ends."""
+
+MIN_RELEVANCE = 0.05
+"""Below this relevance a search says that nothing answers. How it was chosen: examples/README.md."""
+
+POOL = 50
+"""Hits asked for: the first ten are those that a search for ten would show."""
+
+NOTES = "vault"
+CHATS = ("harbor-1", "harbor-2")
+CORPORA = (NOTES, *CHATS)
+
+_LISTS = ("queries", "roles", "authors", "layers", "tags", "hints")
+_FIELDS = frozenset(
+    {"id", "sample_id", "query", "asked", "relevant", "outdated", "kind", "since", "until", "as_of", "cues"}
+).union(_LISTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A question, how it is asked, and the keys that answer it: none when nothing does.
+
+    ``outdated`` are keys of what once answered it and no longer does. ``options`` are those of a search.
+    """
+
+    id: str
+    kind: str
+    corpus: str
+    query: str
+    relevant: frozenset[str]
+    outdated: frozenset[str] = frozenset()
+    options: SearchOptions = field(default_factory=SearchOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLink:
+    """That a note replaces another (``supersedes``) or disagrees with it (``contradicts``), and when."""
+
+    source: str
+    relation: str
+    target: str
+    at: datetime
+
+
+def read_judged() -> tuple[Judged, ...]:
+    """All judged queries, those over the notes first. Raises ValueError for a field nobody knows."""
+    files = (EXAMPLES / "judged" / f"{name}.jsonl" for name in ("vault", "chat"))
+    return tuple(_judged(entry) for file in files for entry in _lines(file))
+
+
+def read_links() -> tuple[JudgedLink, ...]:
+    return tuple(
+        JudgedLink(entry["source"], entry["relation"], entry["target"], _day(entry["at"]))
+        for entry in _lines(EXAMPLES / "links.jsonl")
+    )
+
+
+def fill(memory: Memory, corpus: str) -> None:
+    """Imports a corpus into the tenant of ``memory``, with its use and links as examples/ tell them."""
+    if corpus == NOTES:
+        memory.import_drafts(open_source(EXAMPLES / "vault"), source=NOTES, strict=True)
+        uses = [use for use in read_accesses(EXAMPLES / "accesses.jsonl") if isinstance(use, Access)]
+        memory.record_accesses(uses, now=NOW)
+        for link in read_links():
+            if link.relation == "supersedes":
+                memory.supersede(link.target, link.source, now=link.at)
+            else:
+                memory.link(link.source, link.target, link.relation, now=link.at)
+        memory.refresh_statistics(now=NOW)
+    else:
+        turns = open_source(EXAMPLES / "chat.json")
+        own = (turn for turn in turns if getattr(turn, "key", "").startswith(f"{corpus}/"))
+        memory.import_drafts(own, source="chat", strict=True)
+
+
+def ask(memory: Memory, judged: Judged, **more: Any) -> Answer:
+    """What a search finds, at most ten, and how relevant the most relevant of its first fifty hits is.
+
+    A long note is stored in parts, ``note#heading``; a part counts as its note. ``more`` goes before the
+    options of the question.
+    """
+    when = {} if "as_of" in judged.options else {"now": NOW}
+    options = {**when, "k": POOL, "explain": False, "log": False, **judged.options, **more}
+    hits = memory.search(judged.query, **cast(SearchOptions, options)).hits
+    return Answer(
+        judged.kind,
+        judged.relevant,
+        judged.outdated,
+        tuple((hit.key or "").split("#")[0] for hit in hits[:10]),
+        # The order of hits heeds vitality: the most relevant memory need not be the first.
+        max((hit.relevance for hit in hits), default=0.0),
+    )
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def _judged(entry: Mapping[str, Any]) -> Judged:
+    if unknown := entry.keys() - _FIELDS:
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"The judged query {entry['id']} has fields nobody knows: {names}.")
+    corpus = entry.get("sample_id", NOTES)
+    prefix = "" if corpus == NOTES else f"{corpus}/"
+    options: dict[str, Any] = {name: tuple(entry[name]) for name in _LISTS if name in entry}
+    if "cues" in entry:
+        options["cues"] = tuple(prefix + key for key in entry["cues"])
+    options |= {name: _day(entry[name]) for name in ("since", "as_of") if name in entry}
+    if "until" in entry:
+        options["until"] = _day(entry["until"]) + timedelta(days=1)
+    return Judged(
+        entry["id"],
+        entry["kind"],
+        corpus,
+        entry["query"],
+        frozenset(prefix + key for key in entry["relevant"]),
+        frozenset(prefix + key for key in entry.get("outdated", ())),
+        cast(SearchOptions, options),
+    )
+
+
+def _day(date: str) -> datetime:
+    return datetime.fromisoformat(date).replace(tzinfo=UTC)

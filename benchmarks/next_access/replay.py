@@ -1,0 +1,159 @@
+"""Plays an access log into pgrecall, and asks on the way who would have been expected next.
+
+A deleted item is forgotten for good: its log says that it is gone, and an archived memory would keep its
+past, which a later item of that name would inherit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from psycopg import Connection
+from psycopg.types.json import Jsonb
+
+from benchmarks.next_access.access_log import AccessLog, Batch
+from benchmarks.next_access.predictors import PREDICTORS, History, View
+from benchmarks.next_access.ranking_measures import Floats, judge
+from pgrecall.database.pool import Database
+from pgrecall.database.server import Row
+from pgrecall.operations import Operation
+
+WARM_UP = 0.2
+WEEK = timedelta(days=7).total_seconds()
+PRODUCT = "pgrecall"
+ANALYZE_EVERY = 25
+
+REMEMBER = "SELECT count(*) FROM recall.remember_many(%(items)s, p_now => %(now)s)"
+ACCESS = "SELECT recall.record_accesses(%(items)s, %(now)s)"
+FORGET = "SELECT recall.forget(recall.id_of(%(key)s), true, %(now)s)"
+VITALITY = "SELECT key, recall.vitality(id, %(at)s) FROM recall.memory WHERE tenant = recall.current_tenant()"
+
+
+def moment(epoch: int) -> datetime:
+    return datetime.fromtimestamp(epoch, UTC)
+
+
+@dataclass
+class Replay:
+    """A log inside pgrecall. Batches wait until somebody wants to know; then one transaction applies them."""
+
+    database: Database
+    tenant: str
+    rows: int = 0
+    seconds: float = 0.0
+    """How many vitalities were computed, and how long that took."""
+    _asked: int = 0
+    _waiting: list[Batch] = field(default_factory=list)
+
+    def add(self, batch: Batch) -> None:
+        self._waiting.append(batch)
+
+    def vitalities(self, now: int) -> dict[str, float]:
+        """The vitality of every living memory at ``now``, by key."""
+        with self.database.transaction(self.tenant) as connection:
+            for batch in self._waiting:
+                _apply(connection, batch)
+            if self._asked % ANALYZE_EVERY == 0:  # years pass here sooner than autovacuum wakes up
+                connection.execute("ANALYZE")
+        self._asked += 1
+        self._waiting.clear()
+        started = time.perf_counter()
+        found = self.database.fetch(Operation(VITALITY, {"at": moment(now)}, list), tenant=self.tenant)
+        self.seconds += time.perf_counter() - started
+        self.rows += len(found)
+        return {row["key"]: row["vitality"] for row in found}
+
+
+def _apply(connection: Connection[Row], batch: Batch) -> None:
+    now = moment(batch.at)
+    if batch.born:
+        items = [{"key": item, "body": f"Item {item}", "layer": "knowledge"} for item in batch.born]
+        connection.execute(REMEMBER, {"items": Jsonb(items), "now": now})
+    if batch.accessed:
+        uses = [
+            {"key": item, "kind": "used", "at": now.isoformat(), "session_id": batch.name}
+            for item in batch.accessed
+        ]
+        connection.execute(ACCESS, {"items": Jsonb(uses), "now": now})
+    for item in batch.deleted:
+        connection.execute(FORGET, {"key": item, "now": now})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What each predictor achieved on one log: an array of evaluations by MEASURES."""
+
+    log: AccessLog
+    eligible: int
+    judged: dict[str, Floats]
+    microseconds_a_vitality: float
+    seconds: float
+
+
+def eligible(log: AccessLog) -> list[int]:
+    """The batches after the warm-up that use something known, while there is more to choose from."""
+    first = int(np.ceil(WARM_UP * len(log.batches)))
+    return [
+        number
+        for number, batch in enumerate(log.batches)
+        if number >= first and batch.accessed and batch.alive > len(batch.accessed)
+    ]
+
+
+def spread(numbers: Sequence[int], most: int) -> set[int]:
+    """At most so many of the numbers, evenly spread from the first to the last."""
+    places = np.linspace(0, len(numbers) - 1, min(most, len(numbers)))
+    return {numbers[place] for place in places.round().astype(int)}
+
+
+def used_within_week(log: AccessLog, number: int) -> set[str]:
+    until = log.batches[number].at + WEEK
+    used: set[str] = set()
+    for batch in log.batches[number:]:
+        if batch.at > until:
+            break
+        used.update(batch.accessed)
+    return used
+
+
+def replay(log: AccessLog, database: Database, evaluations: int, advance: Callable[[], None]) -> Outcome:
+    """Plays one log into an empty tenant and judges every predictor on the way.
+
+    Args:
+        evaluations: at most so many, evenly spread over the eligible batches.
+        advance: called once a batch.
+    """
+    started = time.perf_counter()
+    candidates = eligible(log)
+    chosen = spread(candidates, evaluations)
+    product, history = Replay(database, f"log {log.name}"), History()
+    judged: dict[str, list[tuple[float, ...]]] = {name: [] for name in (PRODUCT, *PREDICTORS)}
+    for number, batch in enumerate(log.batches):
+        if number in chosen:
+            items, scores = score_all(history.view(batch.at), product.vitalities(batch.at))
+            used, in_week = set(batch.accessed), used_within_week(log, number)
+            targets = [np.array([item in wanted for item in items]) for wanted in (used, in_week)]
+            for name, score in scores.items():
+                judged[name].append(judge(score, *targets))
+        history.add(batch)
+        product.add(batch)
+        advance()
+    return Outcome(
+        log=log,
+        eligible=len(candidates),
+        judged={name: np.array(rows) for name, rows in judged.items()},
+        microseconds_a_vitality=1e6 * product.seconds / product.rows,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def score_all(view: View, vitality: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, Floats]]:
+    """The living items, and what each predictor gives them."""
+    if vitality.keys() != set(view.items):
+        raise RuntimeError("pgrecall holds other memories than the log says are alive.")
+    product = np.array([vitality[item] for item in view.items])
+    return view.items, {PRODUCT: product, **{name: predict(view) for name, predict in PREDICTORS.items()}}

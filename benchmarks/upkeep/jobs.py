@@ -1,0 +1,172 @@
+"""The jobs, each beside the least that Postgres or another library does for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from statistics import median
+from typing import Any
+
+import networkx as nx
+from psycopg.rows import dict_row
+
+from benchmarks.harness import KNOWN, Goal, Row, seconds
+from benchmarks.upkeep.data import TENANT, Bench, log_searches
+from pgrecall.graph.articulation import articulate
+from pgrecall.graph.link_graph import LinkGraph
+from pgrecall.jobs.catalogue import VITALITY_ROWS
+from pgrecall.operations import Operation, link_graph, store_cut_sizes
+from pgrecall.operations.job_steps import fold_accesses, refresh_vitality
+from pgrecall.workflows.maintenance import FOLD_ROWS
+
+ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
+"""Whoever was measured before, from here on it is the tenant of upkeep."""
+_BARE_UPDATE = """
+UPDATE recall.activation SET vitality = 0.5, computed_at = now() WHERE tenant = %(tenant)s
+"""
+_BARE_SUMMARY = """
+CREATE TABLE upkeep_summary AS
+SELECT memory_id, sum(weight) AS n, min(at) AS first_at, (array_agg(at ORDER BY at DESC))[1:8] AS newest
+FROM recall.access WHERE tenant = %(tenant)s AND recorded_at >= %(since)s GROUP BY memory_id
+"""
+"""What a summary holds, if every event were an access."""
+_BARE_TALLY = """
+CREATE TABLE upkeep_summary AS
+SELECT memory_id, count(*) AS events, sum(weight) AS weight, min(at) AS first_at, max(at) AS last_at
+FROM recall.access WHERE tenant = %(tenant)s AND recorded_at >= %(since)s GROUP BY memory_id
+"""
+_UPDATES = """
+SELECT n_tup_upd AS all, n_tup_hot_upd AS hot FROM pg_stat_user_tables
+WHERE schemaname = 'recall' AND relname = 'activation'
+"""
+ORACLE = "networkx"
+_WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
+
+
+def fetch(bench: Bench, operation: Operation[Any]) -> Any:
+    """What an operation gives over the bench's connection, as a job runs it."""
+    cursor = bench.connection.cursor(row_factory=dict_row, binary=operation.binary)
+    return operation.read(cursor.execute(operation.sql, operation.parameters).fetchall())
+
+
+def refresh(bench: Bench, rounds: int) -> Iterator[Row]:
+    """All cached vitalities, in the job's batches, and one bare UPDATE of the same columns."""
+    bench.run(ENTER, tenant=TENANT)
+    bare, ours = _Writes(bench), _Writes(bench)
+    for turn in range(rounds + 1):
+        for writes, action in ((bare, _update_bare), (ours, _refresh_all)):
+            bench.settle("activation")
+            writes.measure(action, kept=turn > 0)
+    assert ours.updates == bare.updates, "both have updated every row"
+    against = "bare HOT UPDATE of the same rows"
+    took, least = median(ours.seconds), median(bare.seconds)
+    yield Row("refresh of all vitality", against, took, least, "s", Goal(1.2))
+    yield Row("WAL of the refresh", against, median(ours.wal) / 1e6, median(bare.wal) / 1e6, "MB", Goal(1.05))
+    yield Row("its updates that are HOT", "all of them", ours.hot, ours.updates, "", Goal(0.99, least=True))
+
+
+def _update_bare(bench: Bench) -> None:
+    bench.run(_BARE_UPDATE, tenant=TENANT)
+
+
+def _refresh_all(bench: Bench) -> None:
+    last: int | None = 0
+    while last is not None:
+        last = fetch(bench, refresh_vitality(last, VITALITY_ROWS, bench.now))
+
+
+class _Writes:
+    """Seconds and bytes of WAL of each round, and how many updates there were in all."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.seconds: list[float] = []
+        self.wal: list[float] = []
+        self.updates = self.hot = 0
+
+    def measure(self, action: Callable[[Bench], None], *, kept: bool) -> None:
+        wal, updates, hot = self._counters()
+        spent = seconds(lambda: action(self._bench))
+        wal_after, updates_after, hot_after = self._counters()
+        if kept:
+            self.seconds.append(spent)
+            self.wal.append(wal_after - wal)
+            self.updates += updates_after - updates
+            self.hot += hot_after - hot
+
+    def _counters(self) -> tuple[float, int, int]:
+        self._bench.run("SELECT pg_stat_force_next_flush()")
+        updates, hot = self._bench.connection.execute(_UPDATES).fetchone() or (0, 0)
+        return float(self._bench.value(_WAL)), updates, hot
+
+
+def graph(bench: Bench, rounds: int) -> Iterator[Row]:
+    """The graph job from the table to the table, and networkx from the table to its articulation points."""
+    bench.run(ENTER, tenant=TENANT)
+    found: dict[str, set[int]] = {}
+
+    def job(name: str, *, accelerate: bool) -> Callable[[], None]:
+        def run() -> None:
+            links = LinkGraph.of_blob(fetch(bench, link_graph()), accelerate=accelerate)
+            points = articulate(links, accelerate=accelerate).points()
+            fetch(bench, store_cut_sizes(points))
+            found[name] = set(points)
+
+        return run
+
+    def oracle() -> None:
+        rows = bench.connection.execute("SELECT src, dst FROM recall.link WHERE tenant = %s", (TENANT,))
+        found[ORACLE] = set(nx.articulation_points(nx.Graph(rows.fetchall())))
+
+    contenders = {
+        "the first time": job("numba", accelerate=True),
+        "again": job("numba", accelerate=True),
+        "again, plain Python": job("plain", accelerate=False),
+        ORACLE: oracle,
+    }
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(rounds + 1):
+        bench.run("UPDATE recall.activation SET cut_size = 0, protected = false WHERE cut_size > 0")
+        for name, action in contenders.items():
+            bench.settle("activation")
+            spent = seconds(action)
+            if turn:
+                times[name].append(spent)
+    assert found["numba"] == found["plain"] == found[ORACLE], "all find the same articulation points"
+    least = median(times.pop(ORACLE))
+    for name, spent_each in times.items():
+        # Plain Python is for graphs too small to wait for a compiler; it must not lose to networkx.
+        goal = Goal(1) if "plain" in name else Goal(0.05)
+        yield Row(f"graph job, {name}", "networkx end to end", median(spent_each), least, "s", goal)
+
+
+def fold(bench: Bench, rounds: int, events: int) -> Iterator[Row]:
+    """What searches logged, folded as the job does, and bare GROUP BYs of it into a table.
+
+    The first makes what a summary holds (a count, the first and the eight newest times), taking all events
+    for alike; it is what the fold is held against. The second keeps no order, so no summary could come of it.
+    """
+    bench.run(ENTER, tenant=TENANT)
+    searches = max(1, events // 10)
+    floors: dict[str, list[float]] = {_BARE_SUMMARY: [], _BARE_TALLY: []}
+    times: list[float] = []
+    for turn in range(rounds):
+        since = log_searches(bench, searches, turn, rounds)
+        for floor, spent in floors.items():
+            spent.append(seconds(partial(bench.run, floor, tenant=TENANT, since=since)))
+            bench.run("DROP TABLE upkeep_summary")
+        times.append(seconds(partial(_fold_all, bench)))
+    wrong = bench.value(
+        "SELECT recall.rebuild(ARRAY(SELECT i FROM generate_series(1, %(memories)s, %(step)s) i))",
+        memories=bench.memories,
+        step=max(1, bench.memories // 1000),
+    )
+    assert wrong == 0, f"{wrong} summaries are not what the log says"
+    took, summary, tally = median(times), median(floors[_BARE_SUMMARY]), median(floors[_BARE_TALLY])
+    yield Row(f"fold of {events:,} events", "bare GROUP BY into a new table", took, summary, "s", Goal(3))
+    yield Row("the same fold", "bare GROUP BY without the newest times", took, tally, "s", KNOWN)
+
+
+def _fold_all(bench: Bench) -> None:
+    while fetch(bench, fold_accesses(FOLD_ROWS)):
+        pass

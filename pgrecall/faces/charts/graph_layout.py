@@ -1,0 +1,171 @@
+"""Graphs, and where their nodes stand in a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import hypot, sqrt
+
+from pgrecall.faces.charts.svg import Point
+
+WIDTH = 960.0
+_EDGE, _NEAREST, _APART = 58.0, 30.0, 23.0
+_PUSHES = 40
+_STRETCH = 1.6
+_MARGIN = 24.0
+_LABEL_ROOM = 150.0
+_PAIR = 46.0
+_SEED = 7
+_ROUNDS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A memory in a graph.
+
+    Args:
+        kind: CSS class of its colour; ``shape`` is one of ``graph_chart.SHAPES``.
+        about: what a pointer that rests on it reads after its name.
+        strong: whether its name is written in full ink.
+    """
+
+    id: int
+    name: str
+    kind: str
+    about: str
+    shape: str = "circle"
+    strong: bool = False
+    ringed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link, or where ``holds`` a memory that its ``source`` alone keeps connected."""
+
+    source: int
+    target: int
+    about: str
+    holds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What is drawn: pieces of nodes that links connect, and how many nodes are not drawn; ``unlinked`` of
+    those have no link."""
+
+    pieces: tuple[tuple[Node, ...], ...]
+    edges: tuple[Edge, ...]
+    left_out: int = 0
+    unlinked: int = 0
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes that are drawn."""
+        return tuple(node for piece in self.pieces for node in piece)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A piece of the graph laid out by itself, its upper left corner at (0, 0)."""
+
+    places: Mapping[int, Point]
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where each node stands, and how high the chart is; its width is ``WIDTH``."""
+
+    places: Mapping[int, Point]
+    height: float
+
+
+def lay_out(graph: Graph) -> Layout:
+    """Every piece by itself, then the pieces in rows as words in lines. The same graph always gives
+    the same layout."""
+    boxes = [_box(piece, _inside(piece, graph.edges)) for piece in graph.pieces]
+    places: dict[int, Point] = {}
+    left, top, row, crowd = _MARGIN, _MARGIN, 0.0, False
+    for box in boxes:
+        alone = len(box.places) == 1
+        if left > _MARGIN and (left + box.width > WIDTH - _MARGIN or (alone and crowd)):
+            left, top, row = _MARGIN, top + row + _MARGIN / 2, 0.0
+        crowd = not alone
+        places.update(
+            (node, Point(round(left + at.x, 1), round(top + at.y, 1))) for node, at in box.places.items()
+        )
+        left, row = left + box.width, max(row, box.height)
+    return Layout(places, round(top + row + _MARGIN, 1))
+
+
+def _inside(piece: Sequence[Node], edges: Iterable[Edge]) -> list[Edge]:
+    members = {node.id for node in piece}
+    return [edge for edge in edges if edge.source in members and edge.target in members]
+
+
+def _box(piece: Sequence[Node], edges: Sequence[Edge]) -> Box:
+    if len(piece) <= 2:
+        stacked = {node.id: Point(8, 12 + _PAIR * row) for row, node in enumerate(piece)}
+        return Box(stacked, 8 + _LABEL_ROOM + 24, 24 + _PAIR * (len(piece) - 1))
+    places = _parted(_scaled(_sprung(piece, edges), edges))
+    left, top = (min(at[axis] for at in places.values()) - 20 for axis in (0, 1))
+    moved = {node: Point(at.x - left, at.y - top) for node, at in places.items()}
+    width, height = (max(at[axis] for at in moved.values()) for axis in (0, 1))
+    return Box(moved, width + _LABEL_ROOM, height + 20)
+
+
+def _sprung(piece: Sequence[Node], edges: Sequence[Edge]) -> dict[int, Point]:
+    """Springs along the links, turned so that the longest extent lies across the page."""
+    import networkx as nx
+    import numpy as np
+
+    graph = nx.Graph()
+    graph.add_nodes_from(node.id for node in piece)
+    graph.add_edges_from((edge.source, edge.target) for edge in edges)
+    start = nx.circular_layout(graph)
+    sprung = nx.spring_layout(graph, pos=start, iterations=_ROUNDS, seed=_SEED, k=2 / sqrt(len(piece)))
+    spots = np.array([sprung[node.id] for node in piece])
+    spots -= spots.mean(axis=0)
+    axes = np.linalg.eigh(spots.T @ spots)[1][:, ::-1]
+    axes *= np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1, 1)  # eigenvectors come either way
+    turned = spots @ axes
+    return {node.id: Point(float(x), float(y)) for node, (x, y) in zip(piece, turned.tolist(), strict=True)}
+
+
+def _scaled(places: Mapping[int, Point], edges: Sequence[Edge]) -> dict[int, Point]:
+    """Large enough to read, small enough for the page."""
+    lengths = [_distance(places[edge.source], places[edge.target]) for edge in edges]
+    nearest = sorted(
+        min(_distance(at, other) for beside, other in places.items() if beside != node)
+        for node, at in places.items()
+    )
+    extent = max(at.x for at in places.values()) - min(at.x for at in places.values())
+    wanted = max(
+        _EDGE * len(lengths) / max(sum(lengths), 1e-6), _NEAREST / max(nearest[len(nearest) // 4], 1e-6)
+    )
+    across = min(wanted, (WIDTH - 2 * _MARGIN - _LABEL_ROOM - 20) / max(extent, 1e-6))
+    down = min(wanted, _STRETCH * across)
+    return {node: Point(at.x * across, at.y * down) for node, at in places.items()}
+
+
+def _parted(places: Mapping[int, Point]) -> dict[int, Point]:
+    """Nodes that lie on each other are pushed apart."""
+    parted, pairs = dict(places), list(combinations(places, 2))
+    for _ in range(_PUSHES):
+        close = [pair for pair in pairs if _distance(parted[pair[0]], parted[pair[1]]) < _APART]
+        for one, other in close:
+            at, beside = parted[one], parted[other]
+            distance = _distance(at, beside)
+            push = max(_APART - distance, 0) / 2 + 0.1
+            x, y = ((at.x - beside.x) / distance, (at.y - beside.y) / distance) if distance else (1.0, 0.0)
+            parted[one] = Point(at.x + push * x, at.y + push * y)
+            parted[other] = Point(beside.x - push * x, beside.y - push * y)
+        if not close:
+            break
+    return parted
+
+
+def _distance(one: Point, other: Point) -> float:
+    return hypot(one.x - other.x, one.y - other.y)

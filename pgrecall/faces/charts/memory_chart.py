@@ -1,0 +1,209 @@
+"""A memory's life: its vitality until now over days, from now on over ever longer steps, the bounds of its
+zones, and its accesses."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from pgrecall.faces.charts.axes import Scale, Tick, date_ticks, names_below, zone_bands
+from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
+from pgrecall.faces.charts.wording import amount, counted, duration_words, moment, named
+from pgrecall.models.charts import AccessRecord, VitalityPoint
+from pgrecall.models.memories import StoredMemory
+from pgrecall.vitality.parameters import ZoneThresholds
+
+MOST_ACCESSES = 1000
+
+_WIDTH, _HEIGHT, _TOP, _FLOOR = 1012.0, 344.0, 18.0, 268.0
+_LEFT, _NOW, _RIGHT = 52.0, 590.0, 950.0
+"""Where the past begins, where it becomes the future, and where that ends."""
+
+_HIGH = Scale(0, 1, _FLOOR, _TOP)
+_AFTER = tuple(timedelta(seconds=seconds) for seconds in (-1, 0, 86_400))
+_AHEAD, _FIRST_DAYS, _LAST_DAYS = 160, 1 / 24, 100 * 365.25
+_SPANS = (
+    Tick(1 / 24, "1 h"), Tick(1.0, "1 day"), Tick(7.0, "1 week"), Tick(30.44, "1 month"),
+    Tick(365.25, "1 year"), Tick(3652.5, "10 years"), Tick(_LAST_DAYS, "100 years"),
+)  # fmt: skip
+_DAY = timedelta(days=1)
+_TABLE_POINTS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What is drawn of a memory: its accesses, its curve until ``now`` and from then on, and its zones."""
+
+    memory: StoredMemory
+    accesses: Sequence[AccessRecord]
+    past: Sequence[VitalityPoint]
+    future: Sequence[VitalityPoint]
+    zones: ZoneThresholds
+    now: datetime
+
+    @property
+    def table(self) -> list[VitalityPoint]:
+        """A few points of the past and of the future, evenly taken."""
+        sides = (self.past, self.future[1:])
+        return [
+            point
+            for points in sides
+            for point in points[:: max(len(points) // _TABLE_POINTS, 1)][:_TABLE_POINTS]
+        ]
+
+
+def past_instants(
+    born: datetime, accesses: Sequence[AccessRecord], now: datetime, *, grid: int = 80, detailed: int = 150
+) -> list[datetime]:
+    """Instants of the curve until now: evenly, and closely around the newest accesses, where it jumps."""
+    span = max((now - born) / grid, timedelta(seconds=1))
+    even = [born + step * span for step in range(grid)]
+    close = [access.at + after for access in accesses[:detailed] for after in _AFTER]
+    return sorted({at for at in (*even, *close, now) if born <= at <= now})
+
+
+def future_instants(now: datetime) -> list[datetime]:
+    """Instants of the curve from now on: an hour to a hundred years, ever wider apart."""
+    ratio = (_LAST_DAYS / _FIRST_DAYS) ** (1 / (_AHEAD - 1))
+    return [now, *(now + timedelta(days=_FIRST_DAYS * ratio**step) for step in range(_AHEAD))]
+
+
+def days_until(future: Sequence[VitalityPoint], threshold: float, now: datetime) -> float | None:
+    """Days until the retention falls below a threshold for good: 0 where it is below already, None where a
+    hundred years do not suffice."""
+    if future[-1].retention >= threshold:
+        return None
+    for before, after in reversed(list(pairwise(future))):
+        if before.retention >= threshold:
+            share = (before.retention - threshold) / (before.retention - after.retention)
+            first, last = (max((point.at - now) / _DAY, 1e-3) for point in (before, after))
+            return math.exp(math.log(first) + share * math.log(last / first))
+    return 0.0
+
+
+def memory_chart(life: Life) -> Chart:
+    """The chart of a life."""
+    exits = dict(_days_in_zones(life))
+    end = _end_of_future(exits)
+    born = life.past[0].at
+    past = Scale(born.timestamp(), life.now.timestamp(), _LEFT, _NOW)
+    future = Scale(_FIRST_DAYS, end, _NOW, _RIGHT, logarithmic=True)
+    before = [(past(point.at.timestamp()), point) for point in life.past]
+    after = [
+        (future((point.at - life.now) / _DAY), point)
+        for point in life.future
+        if point.at <= life.now + end * 1.001 * _DAY
+    ]
+    floored = any(point.retention > point.vitality for _, point in (*before, *after))
+    held = line((x, _HIGH(point.retention)) for x, point in (*before, *after))
+    spans = [tick for tick in _SPANS if tick.value <= end and future(tick.value) > _NOW + 50]
+    parts = [
+        *_zones(life.zones),
+        element("path", class_="now", d=f"M{number(_NOW)} 8V314"),
+        *([element("path", class_="held", d=held)] if floored else []),
+        element("path", class_="curve", d=line((x, _HIGH(point.vitality)) for x, point in before)),
+        element("path", class_="curve ahead", d=line((x, _HIGH(point.vitality)) for x, point in after)),
+        *_accesses(life, past),
+        *_exits(life, exits, future),
+        names_below([*date_ticks(born, life.now)[:-1], Tick(life.now.timestamp(), "now")], past, 332),
+        *(element("path", class_="notch", d=f"M{number(future(tick.value))} {_FLOOR:g}v5") for tick in spans),
+        names_below(spans, future, 290),
+    ]
+    vitality = life.memory.vitality
+    used = sum(access.kind not in ("retrieval", "write") for access in life.accesses)
+    lasting = next((zone for zone, days in exits.items() if days is None), None)
+    leaves = "".join(
+        f" Unused, it leaves {zone} in {duration_words(days * _DAY)}."
+        for zone, days in exits.items()
+        if days is not None
+    )
+    lasts = f" Unused, it is still {lasting} in a century." if lasting else ""
+    return Chart(
+        name="life",
+        title=named(life.memory.title, life.memory.key, life.memory.id, 80),
+        about=f"Vitality is {amount(vitality.vitality)} now, in the zone {vitality.zone}.{leaves}{lasts} "
+        f"It was used {counted(used, 'time')} among {counted(len(life.accesses), 'access', 'accesses')}.",
+        caption="Until now over days; from now on, unused, over steps that grow."
+        + (
+            " Dotted: its retention, held up because it is protected or pinned; zones go by it."
+            if floored
+            else ""
+        )
+        + lasts,
+        body=joined(parts),
+        width=_WIDTH,
+        height=_HEIGHT,
+        kind="life",
+        curve=";".join(
+            f"{number(x)} {number(_HIGH(point.vitality))} {_reading(point, life.now)}"
+            for x, point in (*before, *after)
+        ),
+    )
+
+
+def _days_in_zones(life: Life) -> Iterator[tuple[str, float | None]]:
+    """Days until each zone that it is in, or beneath, is left: None where a century does not suffice."""
+    for zone, bound, _ in reversed(zone_bands(life.zones)[1:]):
+        days = days_until(life.future, bound, life.now)
+        if days != 0:
+            yield zone, days
+
+
+def _end_of_future(exits: dict[str, float | None]) -> float:
+    """How many days of the future are drawn."""
+    days = [each for each in exits.values() if each is not None]
+    return _LAST_DAYS if len(days) < len(exits) else min(max(6 * max(days, default=0), 30.0), _LAST_DAYS)
+
+
+def _zones(zones: ZoneThresholds) -> Iterator[Markup]:
+    for zone, low, high in reversed(zone_bands(zones)):
+        top, floor = _HIGH(high), _HIGH(low)
+        yield element("rect", class_=f"band {zone}", x=_LEFT, y=top, width=_RIGHT - _LEFT, height=floor - top)
+        if low:
+            yield element("path", class_="bound", d=f"M{number(_LEFT)} {number(floor)}H{number(_RIGHT)}")
+        yield text(f"{low:g}", 46, floor + 4, anchor="end")
+        yield text(zone, 957, (top + floor) / 2 + 4)
+    yield text("1", 46, 22, anchor="end")
+
+
+def _accesses(life: Life, across: Scale) -> Iterator[Markup]:
+    """Uses as dots on the curve as it was right after them and as strokes beneath it, others as strokes."""
+    for access in life.accesses:
+        x = across(access.at.timestamp())
+        if access.kind == "retrieval":
+            drawn = element("title", f"shown {moment(access.at)}"), element("path", d=f"M{number(x)} 300V308")
+            yield element("g", *drawn, class_="showing")
+            continue
+        place = min(bisect_left(life.past, access.at, key=lambda point: point.at), len(life.past) - 1)
+        vitality = life.past[place].vitality
+        yield element(
+            "g",
+            element("title", f"{access.kind} {moment(access.at)}, vitality {amount(vitality)}"),
+            element("circle", cx=x, cy=_HIGH(vitality), r=3.2),
+            element("path", d=f"M{number(x)} 278V294"),
+            class_="use",
+        )
+    yield text("used", 46, 291, anchor="end")
+    yield text("shown", 46, 309, anchor="end")
+
+
+def _exits(life: Life, exits: dict[str, float | None], across: Scale) -> Iterator[Markup]:
+    """Where the curve leaves a zone, and when."""
+    for zone, bound, _ in zone_bands(life.zones):
+        if (days := exits.get(zone)) is not None:
+            x, y = across(days), _HIGH(bound)
+            early = x < (_NOW + _RIGHT) / 2 - 30
+            yield element("circle", class_="leaving", cx=x, cy=y, r=4)
+            words = f"leaves {zone} in {duration_words(days * _DAY)}"
+            yield text(words, x + (9 if early else -9), y - 8, "leaves", anchor="start" if early else "end")
+
+
+def _reading(point: VitalityPoint, now: datetime) -> str:
+    verb = "was" if point.at < now else "is" if point.at == now else "will be"
+    return f"{point.at:%Y-%m-%d %H:%M}: vitality {verb} {point.vitality:.3f}, {point.zone}"

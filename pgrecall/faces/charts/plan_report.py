@@ -1,0 +1,114 @@
+"""The report of a prune plan as one HTML page that needs nothing beside it: no script, no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pgrecall.faces.charts import wording as words
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.plan_graph import known_nodes, plan_chart
+from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts
+from pgrecall.models.memories import VitalityTerms
+from pgrecall.models.prune import PlanEnd, PlanExample, PlanReport, PrunePlan
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ROWS_MOST = 1000
+KEPT_MOST = 200
+LINKS_MOST = 500
+
+
+def plan_page(plan: PrunePlan) -> str:
+    """The plan for the one who reviews it: sentences, the affected links and the distribution of vitality as
+    charts, and tables of at most ``ROWS_MOST`` candidates. The same plan gives the same page."""
+    return _environment().get_template("plan.html.j2").render(plan_values(plan))
+
+
+def plan_values(plan: PrunePlan) -> dict[str, Any]:
+    """What the templates of a plan are filled with."""
+    counts, planned = plan.report.histogram, planned_counts(plan)
+    return {
+        "plan": plan,
+        "report": plan.report,
+        "state_words": words.state_words(plan),
+        "summary": words.summary(plan),
+        "remarks": words.remarks(plan),
+        "options": words.options_words(plan.options),
+        "bounds_words": words.bounds_words(),
+        "zones": _zones(plan.report),
+        "graph": plan_chart(plan),
+        "links_listed": _links(plan),
+        "histogram": plan_histogram(plan),
+        "bins": [
+            (place / len(counts), (place + 1) / len(counts), *each)
+            for place, each in enumerate(zip(counts, planned, strict=True))
+        ],
+        "rows_most": ROWS_MOST,
+        "kept_most": KEPT_MOST,
+        "kept_count": words.kept_count(plan.report),
+    }
+
+
+def _environment() -> Environment:
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader(
+            [PackageLoader("pgrecall.faces.charts"), PackageLoader("pgrecall.faces.charts", "styles")]
+        ),
+        autoescape=True,  # whatever a title holds stays text
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    return environment
+
+
+def _terms(terms: VitalityTerms) -> str:
+    """The terms of S that are not zero, and the number of uses they come from."""
+    values = ((name, getattr(terms, name)) for name in ("recent", "tail", "spread", "revival"))
+    told = ", ".join(f"{name} {words.amount(value)}" for name, value in values if value > 0)
+    return f"{words.counted(terms.accesses, 'access', 'accesses')}: {told or 'nothing is left of them'}"
+
+
+def _name(memory: PlanEnd | PlanExample, width: int) -> str:
+    return words.named(memory.title, None, memory.id, width)
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "amount": words.amount,
+    "counted": words.counted,
+    "moment": words.moment,
+    "name": _name,
+    "named": words.named,
+    "number": "{:,}".format,
+    "percent": words.percent,
+    "relation": words.relation_words,
+    "short": words.shortened,
+    "terms": _terms,
+}
+
+
+def _zones(report: PlanReport) -> dict[str, Any]:
+    counts = {layer: [zones.get(zone, 0) for zone in ZONES] for layer, zones in report.zones.items()}
+    return {
+        "names": ZONES,
+        "rows": [{"layer": layer, "counts": counts[layer]} for layer in sorted(counts)],
+        "totals": [sum(column) for column in zip(*counts.values(), strict=True)],
+    }
+
+
+def _links(plan: PrunePlan) -> list[dict[str, str]]:
+    """The links of the report by name: what the chart shows, for readers who do not see it."""
+    nodes = known_nodes(plan)
+    return [
+        {
+            "source": nodes[link.source].name if link.source in nodes else f"memory {link.source}",
+            "target": nodes[link.target].name if link.target in nodes else f"memory {link.target}",
+            "relation": words.relation_words(link.relation),
+        }
+        for link in plan.report.links[:LINKS_MOST]
+    ]

@@ -1,0 +1,187 @@
+"""Words of charts and reports: short names, numbers and times, and the sentences of a prune plan."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC, datetime, timedelta
+
+from pgrecall.faces.cli.rendering.snippets import printable
+from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
+from pgrecall.vitality.parameters import DEFAULT_ZONES
+
+_SPANS = (
+    ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
+    ("hour", 3600.0), ("minute", 60.0),
+)  # fmt: skip
+_JOINERS = frozenset("\u200d\ufe0e\ufe0f")
+
+
+def shortened(text: str, width: int) -> str:
+    """The text on one line of at most ``width`` characters, cut between words where that loses little,
+    and never between a letter and its accents."""
+    flat = " ".join(printable(text).encode("utf-8", "replace").decode().split())
+    if len(flat) <= width:
+        return flat
+    cut = width - 1
+    while cut > 0 and _joined(flat, cut):
+        cut -= 1
+    cut = cut or width - 1
+    space = flat.rfind(" ", cut * 2 // 3, cut + 1)
+    return f"{flat[: space if space > 0 else cut].rstrip()}…"
+
+
+def named(title: str, key: str | None, number: int, width: int = 100) -> str:
+    """What a memory is called: its title, else its key, else its id."""
+    return shortened(title, width) or shortened(key or "", width) or f"memory {number}"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 memory``, ``1,204 memories``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def percent(part: int, whole: int) -> str:
+    """A share as people write it: ``3.5 %``, ``under 0.1 %``."""
+    share = 100 * part / whole if whole else 0.0
+    if 0 < share < 0.1:
+        return "under 0.1 %"
+    return f"{share:.0f} %" if share >= 10 or share == 0 else f"{share:.1f} %"
+
+
+def amount(value: float) -> str:
+    """A vitality or one of its terms, to three digits after the point."""
+    return "<0.001" if 0 < value < 0.001 else f"{value:,.3f}"
+
+
+def moment(at: datetime) -> str:
+    """A time in UTC, to the minute."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def duration_words(length: timedelta) -> str:
+    """A length of time in its largest unit: ``3 days``, ``2.5 years``."""
+    seconds = abs(length.total_seconds())
+    for unit, size in _SPANS:
+        if seconds >= size:
+            digits = 1 if unit in ("year", "month") and seconds < 9.95 * size else 0
+            many = f"{seconds / size:.{digits}f}".removesuffix(".0")
+            return f"{many} {unit if many == '1' else unit + 's'}"
+    return "a moment"
+
+
+def relation_words(relation: str) -> str:
+    """``part_of`` as ``part of``."""
+    return shortened(relation.replace("_", " "), 40)
+
+
+def state_words(plan: PrunePlan) -> str:
+    """What the plan's state means."""
+    if plan.state == "planned":
+        return "Nothing has been changed yet."
+    applied = f"Applied on {moment(plan.applied_at)}" if plan.applied_at else "Applied"
+    if plan.state == "applied":
+        return f"{applied}."
+    undone = f"undone on {moment(plan.undone_at)}" if plan.undone_at else "undone"
+    return f"{applied}, {undone}."
+
+
+def options_words(options: PlanOptions) -> tuple[str, ...]:
+    """What the plan was made with, a sentence each."""
+    share = f"{100 * options.max_share:g} %"
+    layers = options.layers
+    return (
+        f"At most {counted(options.max_count, 'memory', 'memories')}, and at most {share} of the live ones.",
+        f"Nothing that was stored or used in the last {_days(options.grace_days)}.",
+        f"Nothing that gained a link in the last {_days(options.revival_days)}.",
+        "All layers." if layers is None else f"Only {_listed([shortened(name, 40) for name in layers])}.",
+    )
+
+
+def summary(plan: PrunePlan) -> str:
+    """The plan in one sentence."""
+    report, planned = plan.report, plan.state == "planned"
+    if not report.live:
+        return "There are no live memories."
+    whole = counted(report.live, "live memory", "live memories")
+    if not report.planned:
+        parts = [f"None of {whole} {'would be' if planned else 'was to be'} archived"]
+    else:
+        verb = "would be archived" if planned else "were to be archived"
+        parts = [f"{report.planned:,} of {whole} ({percent(report.planned, report.live)}) {verb}"]
+    if kept := kept_count(report):
+        holding = "it holds" if kept == 1 else "they hold"
+        parts.append(f"{kept:,} kept back because {holding} others together")
+    if report.planned:
+        parts.append(f"{counted(report.links_ending, 'link')} {'would end' if planned else 'were to end'}")
+    return f"{'; '.join(parts)}."
+
+
+def remarks(plan: PrunePlan) -> tuple[str, ...]:
+    """What else is worth a sentence: what became of the plan, what was left out, what would have been cut."""
+    report = plan.report
+    parts = [] if plan.state == "planned" else [outcome_words(plan)]
+    if report.capped:
+        verb = "was" if report.capped == 1 else "were"
+        parts.append(
+            f"{counted(report.eligible, 'memory', 'memories')} may go by vitality and age; "
+            f"{report.capped:,} of them {verb} left out by a cap."
+        )
+    if report.would_cut_off:
+        parts.append(
+            f"Had nothing been kept back, {counted(report.would_cut_off, 'live memory', 'live memories')} "
+            "would have been cut off from the others."
+        )
+    if len(plan.items) < report.planned:
+        parts.append(f"This report lists {len(plan.items):,} of the {report.planned:,} planned memories.")
+    return tuple(parts)
+
+
+def outcome_words(plan: PrunePlan) -> str:
+    """What applying did, and whether it was undone."""
+    archived = sum(item.outcome == "archived" for item in plan.items)
+    skipped = sum(item.outcome == "skipped" for item in plan.items)
+    words = f"{counted(archived, 'memory was', 'memories were')} archived"
+    if skipped:
+        words += (
+            f", and {counted(skipped, 'memory was', 'memories were')} skipped because of what happened since"
+        )
+    return f"{words}{'; undoing the plan restored them' if plan.state == 'undone' else ''}."
+
+
+def kept_count(report: PlanReport) -> int:
+    """How many candidates were kept back; the report names the first 1,000 of them."""
+    return max(report.eligible - report.capped - report.planned, len(report.kept_back))
+
+
+def held_words(kept: PlanKeptBack) -> str:
+    """What would go with a memory that was kept back."""
+    if not kept.cut_size:
+        return "memories would be cut off without it and others of the plan"
+    return f"without it {counted(kept.cut_size, 'memory', 'memories')} would be cut off"
+
+
+def bounds_words() -> str:
+    """Where zones begin unless a layer says otherwise."""
+    zones = DEFAULT_ZONES
+    return f"active from {zones.active:g}, stale from {zones.stale:g}, fading from {zones.fading:g}"
+
+
+def _joined(text: str, cut: int) -> bool:
+    """Whether a cut before ``text[cut]`` would part what is read as one sign."""
+    following = text[cut]
+    return (
+        unicodedata.combining(following) != 0
+        or following in _JOINERS
+        or text[cut - 1] == "\u200d"
+        or "\U0001f3fb" <= following <= "\U0001f3ff"
+    )
+
+
+def _days(days: float) -> str:
+    return f"{days:g} {'day' if days == 1 else 'days'}"
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) < 2:
+        return "".join(names) or "no layer"
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,103 @@
+"""Commands about calibration: probabilities fitted to judged queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.exceptions import Exit
+
+from pgrecall.faces.charts.chart_files import require_drawable, write_chart
+from pgrecall.faces.cli.console import Progress, notes, output, plain, print_json
+from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.options import TEXT, json_option
+from pgrecall.faces.cli.rendering.feedback import show_calibration
+from pgrecall.importers.qrels import read_qrels
+from pgrecall.models.calibration import Calibration
+
+profile_option = click.option(
+    "--profile", type=TEXT, default="balanced", help="Profile of the coefficients, as in `pgrecall search`."
+)
+
+
+@click.group("calibration", cls=CommandGroup)
+def calibration() -> None:
+    """Fit relevance to judged queries, or go back to the coefficients that ship."""
+
+
+@calibration.command("fit")
+@click.argument(
+    "qrels",
+    type=click.Path(path_type=Path),
+    help="Judged queries, JSONL: {query, relevant: [key, ...]} a line.",
+)
+@profile_option
+@click.option("--reranker", is_flag=True, help="Fit the scores of the configured reranker instead.")
+@click.option("--dry-run", is_flag=True, help="Fit and compare, but store nothing.")
+@click.option("--force", is_flag=True, help="Store the result even if it does not predict better.")
+@click.option(
+    "--chart",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also draw predicted against observed relevance: .png or .svg.",
+)
+@json_option
+@pass_globals
+def fit(
+    given: GlobalOptions,
+    qrels: Path,
+    profile: str,
+    reranker: bool,
+    dry_run: bool,
+    force: bool,
+    chart: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit relevance to judged queries, so that it is a probability. Stores the result if it is better.
+
+    Better means a lower log loss on held-out queries. Exit code 1 when the result is not better.
+    """
+    form = None if chart is None else require_drawable(chart)
+    judged = read_qrels(qrels)
+    with given.opened(embeds=True) as memory, Progress("searching", "queries", len(judged)) as bar:
+        done = memory.calibrate(
+            judged, profile, reranker=reranker, dry_run=dry_run, force=force, progress=bar.add
+        )
+    _report(done, dry_run, as_json)
+    if chart is not None and form is not None:
+        _draw(done, chart, form)
+    raise Exit(DONE if done.stored or done.better else NOTHING_FOUND)
+
+
+@calibration.command("reset")
+@profile_option
+@click.option("--reranker", is_flag=True, help="Reset the coefficients of the configured reranker instead.")
+@pass_globals
+def reset(given: GlobalOptions, profile: str, reranker: bool) -> None:
+    """Go back to the coefficients that ship. Exit code 1 when they are in force already."""
+    with given.opened() as memory:
+        changed = memory.reset_calibration(profile, reranker=reranker)
+    if not changed:
+        notes().print("The coefficients that ship are in force already.")
+        raise Exit(NOTHING_FOUND)
+    output().print("The coefficients that ship are in force again.")
+
+
+def _report(done: Calibration, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(done) | {"better": done.better})
+    else:
+        show_calibration(output(), done)
+    if done.stored:
+        notes().print(f"Stored: these coefficients of {done.name} are in force for this tenant now.")
+    elif dry_run:
+        notes().print("Nothing was stored: this was a dry run.")
+    else:
+        notes().print("Nothing was stored: on held-out queries this does not predict better.")
+
+
+def _draw(done: Calibration, file: Path, form: str) -> None:
+    from pgrecall.faces.charts.reliability import reliability_chart
+
+    write_chart(reliability_chart(done), file, form)
+    notes().print(f"The chart is in {file}.")

@@ -1,0 +1,147 @@
+"""One run of the command line: its global options, the client it opens, its exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import click
+from click.exceptions import Exit
+
+from pgrecall.errors import DatabaseError, DatabaseUnsuitable, RecallError
+from pgrecall.faces.cli.console import notes
+from pgrecall.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from pgrecall.client import Memory
+    from pgrecall.embedded.shared_server import EmbeddedServer
+    from pgrecall.models.service import Caller
+
+DONE, NOTHING_FOUND, FAILED, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 0, 1, 1, 2, 3, 130, 141
+
+
+class _Server(Protocol):
+    def describe(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalOptions:
+    """The options before the command; they win over the environment."""
+
+    database_url: str | None = field(default=None, repr=False)
+    tenant: str | None = None
+    data_dir: Path | None = None
+    verbose: bool = False
+
+    def settings(self) -> Settings:
+        """The settings of this run. A data directory without a URL selects the embedded server in it."""
+        embedded = self.data_dir is not None and self.database_url is None
+        settings = load_settings(database_url=self.database_url, tenant=self.tenant, data_dir=self.data_dir)
+        return replace(settings, database_url=None) if embedded else settings
+
+    @contextmanager
+    def opened(self, *, embeds: bool = False) -> Iterator[Memory]:
+        """The client, open.
+
+        Args:
+            embeds: whether the command needs models. Only then are they loaded, or borrowed from a running
+                service that has the same ones.
+        """
+        from pgrecall.client import Memory
+        from pgrecall.faces.cli.model_lending import Lent, borrowed_models
+
+        settings = self.settings()
+        fresh = is_fresh(settings)
+        if not embeds and not fresh:  # a fresh database takes its dimensions from the embedder
+            settings = replace(settings, embedder="none")
+        lent = borrowed_models(settings, self._warn) if embeds else Lent()
+        with Memory(settings=settings, embedder=lent.embedder, reranker=lent.reranker) as memory:
+            if fresh and memory.server is not None:
+                announce(memory.server)
+            try:
+                yield memory
+            finally:
+                self._report_models(memory, lent.said)
+
+    @contextmanager
+    def located(self) -> Iterator[tuple[str, EmbeddedServer | None, Settings]]:
+        """The database's URL, its embedded server if it has one, and the settings; no client."""
+        from pgrecall.embedded.shared_server import EmbeddedServer
+
+        settings = self.settings()
+        if settings.database_url:
+            yield settings.database_url.get_secret_value(), None, settings
+            return
+        fresh = is_fresh(settings)
+        with EmbeddedServer.start(settings.data_dir) as server:
+            if fresh:
+                announce(server)
+            yield server.url, server, settings
+
+    def _warn(self, sentence: str) -> None:
+        if not self.verbose:  # with -v the same sentence is printed once, at the end
+            notes().print(sentence)
+
+    def _report_models(self, memory: Memory, sentences: list[str]) -> None:
+        """With -v: which models were used."""
+        if not self.verbose:
+            return
+        for sentence in sentences:
+            notes().print(sentence)
+        if memory.embedder is not None and not sentences:
+            notes().print(f"The embedder {memory.embedder.name} is this command's own.")
+
+
+pass_globals = click.make_pass_decorator(GlobalOptions, ensure=True)
+"""Passes the global options as the first argument of a command."""
+
+
+class CommandGroup(click.Group):
+    """Commands in the order they were added, each listed with its whole first sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands if one])
+
+
+def is_fresh(settings: Settings) -> bool:
+    """Whether the embedded server has no data yet."""
+    return not settings.database_url and not (settings.data_dir.expanduser() / "postgres").exists()
+
+
+def announce(server: _Server) -> None:
+    """Says where the data is, on the first start that creates it."""
+    notes().print(f"{server.describe()}.")
+
+
+def fail(error: RecallError) -> Exit:
+    """Prints the error as one sentence; returns the exit with its code."""
+    notes().print(f"Error: {error}")
+    return Exit(NO_DATABASE if isinstance(error, DatabaseError) else BAD_INPUT)
+
+
+def require_unprivileged(caller: Caller, *, allowed: bool) -> None:
+    """Refuses to serve as a role that row security does not bind, and warns of one that can become the owner.
+
+    Raises:
+        DatabaseUnsuitable: the role is a superuser or bypasses row security, and that is not ``allowed``.
+    """
+    power = "is a superuser" if caller.superuser else "bypasses row security" if caller.bypasses else None
+    if power and not allowed:
+        raise DatabaseUnsuitable(
+            f"Role {caller.role} {power}: a fault here could expose all tenants and the server.",
+            hint="Serve as a role of its own (`pgrecall roles create NAME --any-tenant`), or say "
+            "--allow-superuser (PGRECALL_ALLOW_SUPERUSER=1).",
+        )
+    if caller.administers and not power:
+        notes().print(
+            f"Note: Role {caller.role} may act as {caller.owner}, the owner of all memories; "
+            "`pgrecall roles create NAME --any-tenant` makes one that may not."
+        )

@@ -1,0 +1,120 @@
+"""The command worker: runs jobs until a signal stops it, and logs each run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+import click
+from click.exceptions import Exit
+
+from pgrecall.errors import MissingExtra
+from pgrecall.faces.cli.console import notes, plain
+from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, pass_globals, require_unprivileged
+from pgrecall.faces.cli.options import allow_superuser_option
+from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.search.embed.embedder import Embedder
+
+
+@click.command("worker")
+@click.option("--once", is_flag=True, help="Run each job that is due once, then exit.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line for each run.")
+@allow_superuser_option
+@pass_globals
+def worker(given: GlobalOptions, once: bool, as_json: bool, allow_superuser: bool) -> None:
+    """Run every job at its interval until SIGTERM or Ctrl-C. Several workers share the work.
+
+    Logs a line for each run to standard error.
+    """
+    from pgrecall.jobs.worker import Worker
+
+    settings = given.settings()
+    allowed = allow_superuser or settings.allow_superuser
+    with stop_on_signals() as stop, given.opened() as memory, run_log(as_json):
+        require_unprivileged(memory.caller(), allowed=allowed)
+        working = Worker(memory.runner(embedder=_embedder(settings), stop=stop))
+        if once:
+            failed = any(outcome.state == "failed" for outcome in working.once())
+            raise Exit(FAILED if failed else DONE)
+        notes().print("Working. SIGTERM or Ctrl-C stops the worker.")
+        working.serve()
+        notes().print("stopped")
+
+
+def _embedder(settings: Settings) -> Embedder | None:
+    """The worker's embedder. If its extra is missing, all jobs but those that embed still run."""
+    from pgrecall.search.embed.embedder import make_embedder
+
+    try:
+        return make_embedder(settings)
+    except MissingExtra as error:
+        notes().print(f"Nothing will be embedded: {error}")
+        return None
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Event]:
+    """An event that the first SIGTERM or SIGINT sets; a second one acts as it would have without this."""
+    stop = Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def handle(*_: object) -> None:
+        restore()
+        # From another thread: the main one, which runs this handler, may be inside the event's own lock.
+        Thread(target=stop.set, daemon=True).start()
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield stop
+    finally:
+        restore()
+
+
+@contextmanager
+def run_log(as_json: bool) -> Iterator[None]:
+    """Logs runs of jobs to standard error; with ``as_json``, outcomes to standard output instead."""
+    logger = logging.getLogger("pgrecall.jobs")
+    # It would warn whenever a check for due jobs was skipped because one was under way.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    lines = logging.StreamHandler(sys.stderr)
+    form = logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+    form.converter = time.gmtime
+    lines.setFormatter(form)
+    handlers: list[logging.Handler] = [lines]
+    if as_json:
+        documents = logging.StreamHandler(sys.stdout)
+        documents.setFormatter(_Document())
+        documents.addFilter(lambda record: hasattr(record, "outcome"))
+        lines.addFilter(lambda record: not hasattr(record, "outcome"))
+        handlers.append(documents)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    for handler in handlers:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        for handler in handlers:
+            logger.removeHandler(handler)
+
+
+class _Document(logging.Formatter):
+    """The outcome of a record as JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return json.dumps(plain(record.__dict__["outcome"]), ensure_ascii=False)

@@ -1,0 +1,237 @@
+"""Checks of an installation: each finding has a level, a sentence, and the command that fixes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, Protocol, get_args, runtime_checkable
+
+from pgrecall.database.server import require_suitable
+from pgrecall.errors import DatabaseUnsuitable, RecallError
+from pgrecall.faces.cli.model_lending import Lent
+from pgrecall.models.jobs import JobStatus
+from pgrecall.models.maintenance import Status
+from pgrecall.models.service import Caller
+from pgrecall.schema import state as schema
+from pgrecall.schema.inspection import Examination
+from pgrecall.schema.ownership import AccessProblem
+from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.rerank.reranker import make_reranker, warm_up
+from pgrecall.settings import Settings
+
+Level = Literal["ok", "warn", "fail"]
+Area = Literal["server", "schema", "roles", "embedder", "reranker", "jobs", "memories"]
+AREAS: Sequence[Area] = get_args(Area)
+
+STALE_STATISTICS = timedelta(days=2)
+_OWN_ROLE = "give the service a role of its own: pgrecall roles create NAME --any-tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check: a level, a sentence, and a command or step that fixes it."""
+
+    area: Area
+    level: Level
+    message: str
+    fix: str = ""
+
+
+def failed(area: Area, error: RecallError, fix: str = "") -> Finding:
+    """An error as a finding; its hint is the fix unless one is given."""
+    return Finding(area, "fail", error.message, fix or error.hint)
+
+
+def check_server(found: Examination) -> Iterator[Finding]:
+    """Checks the version, the extensions and the rights of the role."""
+    facts = found.facts
+    try:
+        require_suitable(facts)
+    except DatabaseUnsuitable as error:
+        if not found.usable:  # a role that only uses the schema need not be able to create it
+            yield failed("server", error)
+    else:
+        yield Finding("server", "ok", f"Postgres {facts.version_text}, database {facts.database}.")
+    installed = {name: extension.installed for name, extension in facts.extensions.items()}
+    named = [f"{name} {version}" for name, version in installed.items() if version]
+    if named:
+        yield Finding("server", "ok", f"Extensions: {', '.join(sorted(named))}.")
+    if found.unaccent is None:
+        yield Finding(
+            "server", "warn", "The extension unaccent is missing: café is not found as cafe.",
+            "install the server's contrib package, then: pgrecall upgrade",
+        )  # fmt: skip
+    yield from _check_use(found)
+
+
+def _check_use(found: Examination) -> Iterator[Finding]:
+    role = found.facts.role
+    if found.usable is False:
+        yield Finding(
+            "server", "fail", f"Role {role} may not use memories.",
+            f"as an administrator: GRANT recall_app TO {role}; pgrecall roles bind {role} TENANT",
+        )  # fmt: skip
+    elif found.owned is False:
+        yield Finding("server", "ok", f"Role {role} may use the schema; another one upgrades it.")
+
+
+def check_schema(state: schema.SchemaState) -> Finding:
+    """Checks that the schema is that of this version."""
+    if state.revision is None:
+        return Finding("schema", "fail", "This database is not initialised.", "pgrecall init")
+    try:
+        schema.require_current(state)
+    except RecallError as error:
+        return failed("schema", error, "" if "newer" in error.message else "pgrecall upgrade")
+    return Finding("schema", "ok", f"Schema {state.revision}, embeddings of {state.dimensions} dimensions.")
+
+
+def check_caller(caller: Caller, *, allowed: bool) -> Finding:
+    """Checks the role of this connection; warns if it may do more than it needs, unless ``allowed``."""
+    level: Level = "ok" if allowed else "warn"
+    fix = "" if allowed else _OWN_ROLE
+    if caller.superuser or caller.bypasses:
+        power = "is a superuser" if caller.superuser else "bypasses row security"
+        message = f"Role {caller.role} {power}: nothing keeps tenants apart for it."
+        return Finding("roles", level, message, fix)
+    if caller.administers:
+        message = f"Role {caller.role} may act as {caller.owner}, the owner of all memories."
+        return Finding("roles", level, message, fix)
+    if caller.tenant is None:
+        message = f"Role {caller.role} is bound to no tenant and may not choose one."
+        return Finding(
+            "roles", "fail", message, f"as an administrator: pgrecall roles bind {caller.role} TENANT"
+        )
+    binding = "may act for any tenant" if caller.tenant == "*" else f"acts for tenant {caller.tenant} alone"
+    return Finding("roles", "ok", f"Role {caller.role} ({caller.may}) {binding}.")
+
+
+def check_rights(problems: Sequence[AccessProblem]) -> Iterator[Finding]:
+    """Lists owners, rights, row security and policies that differ from their declaration, with a fix."""
+    for found in problems:
+        yield Finding("roles", "fail" if found.grave else "warn", f"{found.problem}.", f"{found.fix};")
+
+
+def check_embedder(
+    settings: Settings, dimensions: int | None, known: str | None, lent: Lent
+) -> Iterator[Finding]:
+    """Checks that the embedder answers and fits the database.
+
+    Args:
+        settings: settings of the command; they name the embedder.
+        dimensions: dimensions of the embeddings in the database; None without a database.
+        known: name of the embedder that made them; None if there are none.
+        lent: models borrowed from a service.
+    """
+    try:
+        embedder = lent.embedder or make_embedder(settings)
+        if embedder is None:
+            yield Finding(
+                "embedder", "warn", "No embedder is configured: search uses words and names, not meaning.",
+                "export PGRECALL_EMBEDDER=local",
+            )  # fmt: skip
+            return
+        with _closed_after(embedder):
+            [vector] = embedder.embed(("Does the embedder answer?",))
+    except RecallError as error:
+        yield failed("embedder", error)
+        return
+    if dimensions not in (None, len(vector)):
+        yield Finding(
+            "embedder", "fail",
+            f"{embedder.name} gives {len(vector)} dimensions, this database has {dimensions}.",
+            "configure the embedder that made them, or use another database (docs/howto/change-embedder.md)",
+        )  # fmt: skip
+    elif known not in (None, embedder.name):
+        yield Finding(
+            "embedder", "fail", f"Embeddings are from {known}, the configured embedder is {embedder.name}.",
+            f"configure {known}, or: pgrecall jobs run reembed",
+        )  # fmt: skip
+    else:
+        yield Finding("embedder", "ok", f"{embedder.name} answers with {len(vector)} dimensions.")
+        for sentence in lent.said:
+            yield Finding("embedder", "ok", sentence)
+
+
+def check_reranker(settings: Settings, lent: Lent) -> Finding:
+    """Checks that the configured reranker loads or is borrowed."""
+    try:
+        reranker = lent.reranker or make_reranker(settings)
+        if reranker is None:
+            return Finding("reranker", "ok", "No reranker is configured; hits keep their order.")
+        with _closed_after(reranker):
+            warm_up(reranker)
+    except RecallError as error:
+        return failed("reranker", error)
+    return Finding("reranker", "ok", f"{reranker.name} is ready.")
+
+
+def check_jobs(state: Status, now: datetime) -> Iterator[Finding]:
+    """Checks when each job ran last, which ones failed, and whether a worker runs."""
+    for job in state.jobs:
+        if job.state == "failed" and job.last is not None:
+            reason = (job.last.error or "").splitlines()
+            yield Finding(
+                "jobs", "fail", f"The job {job.name} failed {_ago(job.last.finished_at, now)}: "
+                f"{reason[0] if reason else 'no reason is known'}", f"pgrecall jobs run {job.name}",
+            )  # fmt: skip
+    overdue = [job.name for job in state.jobs if job.state == "overdue"]
+    ran = [job for job in state.jobs if job.last is not None]
+    if overdue:
+        yield Finding(
+            "jobs", "warn", f"No worker seems to run; overdue: {', '.join(overdue)}.", "pgrecall worker"
+        )
+    elif not ran and state.memories:
+        yield Finding("jobs", "warn", "No job has ever run.", "pgrecall worker")
+    if ran:
+        yield Finding("jobs", "ok", f"Last runs: {', '.join(_last(job, now) for job in ran)}.")
+    elif not state.memories:
+        yield Finding("jobs", "ok", "Nothing is stored yet, so no job has anything to do.")
+
+
+def check_memories(state: Status, now: datetime) -> Iterator[Finding]:
+    """Checks that memories can be found: embeddings, statistics, and alarms."""
+    stored = f"{state.memories:,} live memories of tenant {state.tenant}"
+    if state.awaiting_embedding:
+        yield Finding(
+            "memories", "warn", f"{state.awaiting_embedding:,} memories have no embedding yet.",
+            "pgrecall jobs run embed",
+        )  # fmt: skip
+    old = state.statistics_at is None or now - state.statistics_at > STALE_STATISTICS
+    if state.memories and old:
+        since = f"refreshed {_ago(state.statistics_at, now)}" if state.statistics_at else "never refreshed"
+        yield Finding("memories", "warn", f"Word statistics were {since}.", "pgrecall jobs run statistics")
+    for alarm in state.alarms:
+        yield Finding("memories", "warn", alarm, "pgrecall status")
+    if not state.awaiting_embedding and not old:
+        refreshed = _ago(state.statistics_at, now)
+        yield Finding("memories", "ok", f"{stored}, all embedded, word statistics refreshed {refreshed}.")
+    elif not state.memories:
+        yield Finding("memories", "ok", "Nothing is stored yet.")
+
+
+def _last(job: JobStatus, now: datetime) -> str:
+    assert job.last is not None
+    return f"{job.name} {_ago(job.last.started_at, now)}"
+
+
+def _ago(at: datetime | None, now: datetime) -> str:
+    if at is None:
+        return "just now"
+    minutes = max((now - at.astimezone(UTC)).total_seconds() / 60, 0)
+    for size, unit in ((1440, "d"), (60, "h"), (1, "min")):
+        if minutes >= size:
+            return f"{minutes / size:.0f} {unit} ago"
+    return "just now"
+
+
+def _closed_after(model: object) -> AbstractContextManager[object]:
+    """Closes the connections of a model that has some."""
+    return closing(model) if isinstance(model, _Closable) else nullcontext()
+
+
+@runtime_checkable
+class _Closable(Protocol):
+    def close(self) -> None: ...

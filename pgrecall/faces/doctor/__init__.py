@@ -1,1 +1,0 @@
-"""Findings about an installation, each with the command that mends it."""

@@ -1,0 +1,107 @@
+"""What every route of the API does: authenticate, bound the body, wait for a slot, stop on disconnect."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Any
+
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from pgrecall.faces.http.authentication import authenticate
+from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
+from pgrecall.faces.http.service import Service, get_service
+
+if TYPE_CHECKING:
+    from pgrecall.client import AsyncMemory
+
+Authenticate = Callable[[], Awaitable["AsyncMemory"]]
+
+CLIENT_CLOSED_REQUEST = 499
+"""Status of a request whose client went away; only logs and metrics see it."""
+
+_NOT_DRAINED = (408, 503)
+"""A slow client would be slow again, and an overloaded service reads nothing more."""
+
+
+class ApiRoute(APIRoute):
+    """A route of the API."""
+
+    async def authenticate(self, service: Service, request: Request) -> AsyncMemory:
+        """The client for the tenant that the request acts for; raises HTTPException 401."""
+        return await authenticate(service, request.headers)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_request(request: Request) -> Response:
+            service, connection = get_service(request), ClientConnection(request)
+            try:
+                body = await read_body(
+                    service,
+                    request,
+                    connection,
+                    partial(self.authenticate, service, request),
+                    service.settings.http_body_bytes,
+                )
+                if body:
+                    _require_json(request)
+                response = handle(Request(request.scope, replay(body)))
+                return await connection.run_until_disconnect(run_in_slot(service, response))
+            except ClientDisconnect:
+                return Response(status_code=CLIENT_CLOSED_REQUEST)
+
+        return handle_request
+
+
+class ModelRoute(ApiRoute):
+    """A route that reads no memory: it also accepts the token of the service's announcement."""
+
+    async def authenticate(self, service: Service, request: Request) -> AsyncMemory:
+        header = request.headers.get("authorization", "").encode()
+        if service.token is not None and compare_digest(header, f"Bearer {service.token}".encode()):
+            return service.memory
+        return await super().authenticate(service, request)
+
+
+async def run_in_slot(service: Service, response: Coroutine[Any, Any, Response]) -> Response:
+    """Awaits a response once a slot is free."""
+    try:
+        async with service.queue.slot():
+            return await response
+    finally:
+        response.close()  # when it never got a slot
+
+
+async def read_body(
+    service: Service, request: Request, connection: ClientConnection, authenticate: Authenticate, limit: int
+) -> bytes:
+    """Authenticates a request, then reads its body of at most ``limit`` bytes.
+
+    Sets ``request.state.memory`` to the client that ``authenticate`` returns.
+    """
+    try:
+        if int(request.headers.get("content-length", "0")) > limit:
+            raise body_too_large(limit)
+        request.state.memory = await connection.run_until_disconnect(_authenticate(service, authenticate))
+        return await connection.read_body(limit, service.settings.http_timeout)
+    except HTTPException as error:
+        readable = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
+        if not (readable and await connection.drain()):
+            error.headers = {**(error.headers or {}), "Connection": "close"}
+        raise
+
+
+async def _authenticate(service: Service, authenticate: Authenticate) -> AsyncMemory:
+    async with service.queue.slot():
+        return await authenticate()
+
+
+def _require_json(request: Request) -> None:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise HTTPException(415, "The body must be JSON: send `Content-Type: application/json`.")

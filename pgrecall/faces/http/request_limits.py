@@ -1,0 +1,175 @@
+"""Limits of requests: how many run and wait at once, and how large and how slow a body may be."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
+
+T = TypeVar("T")
+
+MAX_RETRY_AFTER = 30
+"""Seconds."""
+
+DRAIN_SECONDS = 1.0
+"""How long the rest of a refused request is read, so that its client gets to read the response."""
+
+_MEAN_WEIGHT = 0.1
+"""Weight of the newest request in the running mean of durations."""
+
+
+class RequestQueue:
+    """Bounds the requests that run at once and those that wait for a slot, first come, first served.
+
+    Args:
+        slots: requests that run at once.
+        capacity: requests that may wait beyond these.
+        timeout: seconds a request may wait.
+    """
+
+    def __init__(self, slots: int, capacity: int, timeout: float) -> None:
+        self.running = 0
+        self.waiting = 0
+        self.refused = 0
+        self._slots = slots
+        self._capacity = capacity
+        self._timeout = timeout
+        self._mean_duration = 0.0
+        self._free = asyncio.Semaphore(slots)
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Waits for a slot and holds it.
+
+        Raises:
+            HTTPException: 503 with Retry-After, when the queue is full or the wait times out.
+        """
+        await self._acquire()
+        self.running += 1
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._mean_duration += _MEAN_WEIGHT * (time.monotonic() - start - self._mean_duration)
+            self.running -= 1
+            self._free.release()
+
+    async def _acquire(self) -> None:
+        if self._free.locked() and self.waiting >= self._capacity:
+            raise self._refusal(f"{self.running} requests are running and {self.waiting} are waiting.")
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._free.acquire()
+        except TimeoutError:
+            raise self._refusal(f"No running request finished within {self._timeout:g} seconds.") from None
+        finally:
+            self.waiting -= 1
+
+    def _refusal(self, reason: str) -> HTTPException:
+        self.refused += 1
+        seconds = math.ceil(self._mean_duration * (self.waiting + 1) / self._slots)
+        retry_after = str(min(max(seconds, 1), MAX_RETRY_AFTER))
+        return HTTPException(
+            503, f"{reason} Try again in {retry_after} seconds.", {"Retry-After": retry_after}
+        )
+
+
+class ClientConnection:
+    """The client's side of a request. The body is read at most once, and only on demand."""
+
+    def __init__(self, request: Request) -> None:
+        self._receive = request.receive
+        self._buffer: list[Message] = []
+        self._complete = False
+
+    async def run_until_disconnect(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine; when the client disconnects, cancels it and waits for its end.
+
+        Raises:
+            ClientDisconnect: the client went away first.
+        """
+        task = asyncio.create_task(work)
+        disconnect = asyncio.create_task(self._wait_for_disconnect())
+        try:
+            await asyncio.wait({task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+            if task.cancelled():
+                raise ClientDisconnect
+            return task.result()
+        finally:
+            for each in (task, disconnect):
+                each.cancel()
+            await asyncio.wait({task, disconnect})
+
+    async def read_body(self, limit: int, timeout: float) -> bytes:
+        """The whole body, of at most ``limit`` bytes, within ``timeout`` seconds.
+
+        Raises:
+            HTTPException: 413 or 408.
+            ClientDisconnect: the client went away.
+        """
+        body = bytearray()
+        try:
+            async with asyncio.timeout(timeout):
+                while self._buffer or not self._complete:
+                    body += (await self._next()).get("body", b"")
+                    if len(body) > limit:
+                        raise body_too_large(limit)
+        except TimeoutError:
+            raise HTTPException(408, f"The request did not arrive within {timeout:g} seconds.") from None
+        return bytes(body)
+
+    async def drain(self) -> bool:
+        """Reads and drops the rest of the body for a while; returns whether the body ended."""
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while not self._complete:
+                    await self._receive_body()
+        except (TimeoutError, ClientDisconnect):
+            return False
+        return True
+
+    async def _next(self) -> Message:
+        return self._buffer.pop(0) if self._buffer else await self._receive_body()
+
+    async def _receive_body(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        self._complete = not message.get("more_body", False)
+        return message
+
+    async def _wait_for_disconnect(self) -> None:
+        """While a body is still arriving, only its first part is read: no disconnect shows behind it."""
+        if not self._complete and not self._buffer:
+            try:
+                self._buffer.append(await self._receive_body())
+            except ClientDisconnect:
+                return
+        if not self._complete:
+            await asyncio.Event().wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def body_too_large(limit: int) -> HTTPException:
+    return HTTPException(413, f"The body is larger than {limit:,} bytes; send less at a time.")
+
+
+def replay(body: bytes) -> Receive:
+    """An ASGI receive function for a body that was read already."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive

@@ -1,0 +1,195 @@
+"""The text of one block: wikilinks become the words they show, links and tags are collected, code stays."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from markdown_it.common.utils import normalizeReference
+
+# Every repetition is bounded, so that no text, however long or broken, costs more than linear time.
+_OPAQUE = re.compile(
+    r"""
+      (?P<comment><!--|%%)
+    | \\[!-/:-@\[-`{-~]                                             # an escaped character
+    | (?P<ticks>`++)(?:(?s:.{1,5000}?)(?<!`)(?P=ticks)(?!`))?+      # code; unmatched ticks are text
+    | \$\$[^$]{1,5000}\$\$                                          # math
+    | \$(?=[^\s$])[^$\n]{0,999}(?<=\S)\$(?!\d)
+    | <[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^<>\s]{0,2000}>                # a URL
+    """,
+    re.VERBOSE,
+)
+_LINK = re.compile(
+    r"""
+      (?P<embed>!?)\[\[(?P<wiki>[^\[\]\n]{1,1000})\]\]
+    | (?P<image>!?)\[(?P<label>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,300})\]
+      (?: \(\s{0,9}(?P<url><[^<>\n]{0,2000}>|[^\s()<>]*(?:\([^\s()]{0,200}\)[^\s()]{0,2000}){0,9})
+          (?:\s{1,9}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?\s{0,9}\)
+        | \[(?P<reference>[^\[\]]{0,300})\] )
+    | (?P<shortcut_image>!?)\[(?P<shortcut>[^\[\]]{1,300})\](?![\[(:])
+    | (?P<html><img\b[^<>]*>)
+    """,
+    re.VERBOSE,
+)
+COMMENT_ENDS = {"<!--": "-->", "%%": "%%"}
+_NOT_BREAK = re.compile(r"[^\n]")
+_TAG = re.compile(r"(?<!\S)#([\w/-]+)")
+_NOTE_SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
+_ATTACHMENT = re.compile(
+    r"\.(png|jpe?g|gif|svg|webp|bmp|avif|tiff?|pdf|mp[34]|m4a|wav|ogg|flac|webm|mov|mkv|zip|csv|xlsx?|docx?|pptx?"
+    r"|canvas|base|excalidraw)$",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+
+References = Mapping[str, Mapping[str, Any]]
+"""The link definitions of a note as markdown-it keeps them: by normalized label, each with its ``href``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawLink:
+    """A link as written: a note's name or path without suffix ("" is this note), and a heading or "".
+
+    ``relative`` holds for Markdown links, whose target is a path from the note's own folder.
+    """
+
+    target: str
+    heading: str = ""
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line as it is stored, with the links and tags found in it."""
+
+    text: str
+    links: tuple[RawLink, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+def read_inline(text: str, references: References | None = None) -> list[Line]:
+    """The lines of a block's text: without comments and images, with wikilinks as words."""
+    text, masked = _without_comments(text)
+    if "[" not in text and "#" not in text and "<" not in text:
+        return [Line(row if row.strip() else "") for row in text.split("\n")]
+    shown, unlinked = [""], [""]
+    links: dict[int, list[RawLink]] = {}
+    position = row = 0
+    for match in _LINK.finditer(masked):
+        found = _read_link(match, text, references or {})
+        if found is None:
+            continue
+        words, link = found
+        start, end = match.span()
+        row += text.count("\n", position, start)
+        if link is not None:
+            links.setdefault(row, []).append(link)
+        # A link that stays as written keeps its line breaks; one that goes leaves them.
+        breaks = "\n" * text.count("\n", start, end)
+        row += len(breaks)
+        shown += (text[position:start], words if words == text[start:end] else words + breaks)
+        unlinked += (masked[position:start], " ` ", breaks)
+        position = end
+    rows = ("".join(shown) + text[position:]).split("\n")
+    bare = ("".join(unlinked) + masked[position:]).split("\n")
+    return [
+        Line(words if words.strip() else "", tuple(links.get(number, ())), _tags(rest))
+        for number, (words, rest) in enumerate(zip(rows, bare, strict=True))
+    ]
+
+
+def _without_comments(text: str) -> tuple[str, str]:
+    """The text without its comments, line breaks kept; and the same with code and escapes as backticks."""
+    if not any(mark in text for mark in "`\\$<%"):
+        return text, text
+    kept, masked = [""], [""]
+    position = 0
+    for start, end, kind in scan(text):
+        if kind == "opening":
+            continue
+        between, inside = text[position:start], text[start:end]
+        breaks = "\n" * inside.count("\n")
+        kept += (between, breaks if kind == "comment" else inside)
+        masked += (between, breaks if kind == "comment" else _NOT_BREAK.sub("`", inside))
+        position = end
+    return "".join(kept) + text[position:], "".join(masked) + text[position:]
+
+
+def scan(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and kind of what is no plain text, from left to right.
+
+    The kinds are ``code`` (also math, a URL and an escaped character), ``comment``, and ``opening``: the
+    mark of a comment that does not end in this text.
+    """
+    last = {opening: text.rfind(ending) for opening, ending in COMMENT_ENDS.items()}
+    position = 0
+    while match := _OPAQUE.search(text, position):
+        start, position = match.span()
+        opening = match["comment"]
+        if opening is None:
+            yield start, position, "code"
+        elif last[opening] < position:
+            yield start, position, "opening"
+        else:
+            ending = COMMENT_ENDS[opening]
+            position = text.index(ending, position) + len(ending)
+            yield start, position, "comment"
+
+
+def note_name(name: str) -> str:
+    """A note's name without the suffix of Markdown files."""
+    return _NOTE_SUFFIX.sub("", name.strip())
+
+
+def _read_link(match: re.Match[str], text: str, references: References) -> tuple[str, RawLink | None] | None:
+    """The words that stay in the text, and the link if it leads to a note; None for what is no link."""
+
+    def written(group: str | int) -> str:
+        return text[slice(*match.span(group))]
+
+    if match["wiki"] is not None:
+        return _wikilink(written("wiki"), embedded=bool(match["embed"]))
+    if match["html"] is not None:
+        return "", None
+    if match["url"] is not None:
+        url = written("url").strip("<>")
+    else:
+        label = next(filter(None, map(written, ("shortcut", "reference", "label"))), "")
+        definition = references.get(normalizeReference(label))
+        if definition is None:
+            return None
+        url = definition["href"]
+    if match["image"] or match["shortcut_image"]:
+        return "", None
+    return written(0), _markdown_link(url)
+
+
+def _wikilink(inner: str, *, embedded: bool) -> tuple[str, RawLink | None]:
+    address, _, alias = inner.partition("|")
+    name, _, heading = address.rstrip("\\").partition("#")
+    name, heading = name.strip(), heading.rpartition("#")[2].strip()
+    if _ATTACHMENT.search(name):
+        return ("" if embedded else alias.strip() or name), None
+    if heading.startswith("^"):
+        heading = ""
+    target = note_name(name)
+    shown = " > ".join(part for part in (posixpath.basename(target), heading) if part)
+    link = RawLink(target, heading) if target or heading else None
+    return alias.strip() or shown or inner.strip(), link
+
+
+def _markdown_link(url: str) -> RawLink | None:
+    path, _, heading = url.partition("#")
+    path = unquote(path)
+    if _SCHEME.match(path) or (path and not _NOTE_SUFFIX.search(path)) or not (path or heading):
+        return None
+    return RawLink(note_name(path), unquote(heading), relative=True)
+
+
+def _tags(masked: str) -> tuple[str, ...]:
+    tags = (match[1].strip("/-") for match in _TAG.finditer(masked))
+    return tuple(tag for tag in tags if any(character.isalpha() for character in tag))

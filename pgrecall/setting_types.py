@@ -1,0 +1,166 @@
+"""Types of settings: how a value is parsed from an environment variable or an argument, and validated.
+
+``parse`` returns the value or raises a ValueError that says what is expected. The message never repeats the
+value, which may be a password. ``description`` is the type as the reference shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class SettingType(Protocol):
+    """Parses the value of one setting."""
+
+    @property
+    def description(self) -> str: ...
+
+    def parse(self, given: Any) -> Any: ...
+
+
+class Secret:
+    """A string that is never shown by accident; ``get_secret_value`` returns it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def get_secret_value(self) -> str:
+        """The text itself."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret('***')" if self._value else "Secret('')"
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text with limits of its length and forbidden characters."""
+
+    shortest: int = 0
+    longest: float = math.inf
+    without: str = ""
+    description = "text"
+
+    def parse(self, given: Any) -> str:
+        if not isinstance(given, str):
+            raise ValueError("must be a text")
+        if not self.shortest <= len(given) <= self.longest:
+            few = "1 character" if self.shortest == 1 else f"{self.shortest} characters"
+            raise ValueError(
+                f"must have at least {few}" + f" and at most {self.longest}" * (self.longest < 1e9)
+            )
+        if any(character in given for character in self.without):
+            raise ValueError(f"must hold none of {', '.join(map(repr, self.without))}")
+        return given
+
+
+class SecretText:
+    """A text that is not shown; whatever keeps one, as pydantic's SecretStr does, will do."""
+
+    description = "text"
+
+    def parse(self, given: Any) -> Secret:
+        found = given if isinstance(given, str) else getattr(given, "get_secret_value", lambda: None)()
+        if not isinstance(found, str):
+            raise ValueError("must be a text")
+        return Secret(found)
+
+
+class FolderPath:
+    """A path."""
+
+    description = "path"
+
+    def parse(self, given: Any) -> Path:
+        if not isinstance(given, str | Path):
+            raise ValueError("must be a path")
+        return Path(given)
+
+
+class Boolean:
+    """A truth value."""
+
+    description = "yes or no"
+
+    def parse(self, given: Any) -> bool:
+        word = str(given).strip().lower()
+        if word in ("1", "true", "t", "yes", "y", "on"):
+            return True
+        if word in ("0", "false", "f", "no", "n", "off"):
+            return False
+        raise ValueError("must be true or false")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of these words."""
+
+    words: tuple[str, ...]
+
+    @property
+    def description(self) -> str:
+        return ", ".join(f"`{word}`" for word in self.words)
+
+    def parse(self, given: Any) -> str:
+        for word in self.words:
+            if given == word:
+                return word
+        raise ValueError(f"must be {', '.join(self.words[:-1])} or {self.words[-1]}")
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number within bounds."""
+
+    low: int
+    high: int
+
+    @property
+    def description(self) -> str:
+        return f"whole number (at least {self.low:,}, at most {self.high:,})"
+
+    def parse(self, given: Any) -> int:
+        try:
+            number = int(given)
+            exact = isinstance(given, str) or number == given
+        except (TypeError, ValueError, OverflowError):
+            exact = False
+        if not exact or not self.low <= number <= self.high:
+            raise ValueError(f"must be a whole number from {self.low} to {self.high}")
+        return number
+
+
+@dataclass(frozen=True)
+class PositiveNumber:
+    """A number above zero."""
+
+    high: float
+
+    @property
+    def description(self) -> str:
+        return f"number (above 0, at most {self.high:,})"
+
+    def parse(self, given: Any) -> float:
+        try:
+            number = float(given)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not 0 < number <= self.high:
+            raise ValueError(f"must be a number above 0 and at most {self.high:g}")
+        return number
