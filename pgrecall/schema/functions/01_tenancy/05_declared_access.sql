@@ -31,8 +31,8 @@ SET search_path FROM CURRENT AS $$
         'make_access_partitions', 'report_job', 'store_embeddings', 'tenants', 'unembedded']) u
 $$;
 
--- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the rows
--- of its tenant, and sees those of '*' where they apply to all. The sub-select makes it one call for a query.
+-- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the
+-- rows of its tenant, and sees those of '*' where they apply to all. The sub-select makes it one call for a query.
 CREATE OR REPLACE FUNCTION recall.declared_policies()
 RETURNS TABLE (relation oid, policy text, command text, condition text)
 LANGUAGE sql STABLE
@@ -60,8 +60,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- apply_declared_access: makes owners, rights, row security and policies those declared; returns how much it changed. Only for
--- the owner. Twice, as what is taken away in whole may have to be given back in part.
+-- apply_declared_access: makes owners, rights, row security and policies those declared; returns the number of
+-- changes. Only for the owner. Two passes, since what is revoked as a whole may have to be granted again in part.
 CREATE OR REPLACE FUNCTION recall.apply_declared_access() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -23,10 +23,10 @@ RETURN 1.6449340668482264 * (
     + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
     + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
 
--- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of the
--- rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all that it
--- reads by are at most 1,000 (2,000 of the first alone); NULL where there are no such words. `rest` is the place of the
--- first word that it does not take alone.
+-- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of
+-- the rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all
+-- that it reads by are at most 1,000 (2,000 of the first alone); NULL where there are no such words. `rest` is the
+-- place of the first word that it does not take alone.
 CREATE OR REPLACE FUNCTION recall.lexical_gate(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
 )

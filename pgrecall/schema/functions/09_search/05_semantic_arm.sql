@@ -1,14 +1,14 @@
 -- The semantic arm: who is nearest in meaning. Each statement is made for the table that the tenant's vectors are in.
 
--- hnsw_ef_search: how many neighbours a look into the vector index of so many memories keeps in sight: the more there are,
--- the more it takes to find the same share of the nearest.
+-- hnsw_ef_search: how many neighbours a look into the vector index of so many memories keeps in sight: the more there
+-- are, the more it takes to find the same share of the nearest.
 CREATE OR REPLACE FUNCTION recall.hnsw_ef_search(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
 -- hnsw_statement: the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or the
--- others; of those memories alone that pass the filters, where p_filtered. The limit is a literal: the planner must know
--- that it is small, or it scans and sorts instead. Inlined, and stable because format is.
+-- others; of those memories alone that pass the filters, where p_filtered. The limit is a literal: the planner must
+-- know that it is small, or it scans and sorts instead. Inlined, and stable because format is.
 CREATE OR REPLACE FUNCTION recall.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
 RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -21,7 +21,8 @@ RETURN format(
         'AND recall.passes_filter(m, $3) OFFSET 0) m' END,
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
--- nearest_by_scan: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are read.
+-- nearest_by_scan: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are
+-- read.
 CREATE OR REPLACE FUNCTION recall.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
 ) RETURNS TABLE (id bigint, distance double precision)
@@ -53,8 +54,8 @@ BEGIN
           CASE WHEN p_filter.include_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
--- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to 4,000
--- memories, and any filter that leaves the index short, is searched exactly.
+-- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to
+-- 4,000 memories, and any filter that leaves the index short, is searched exactly.
 CREATE OR REPLACE FUNCTION recall.semantic_arm(
     p_tenant text, p_embedding halfvec, p_pool int,
     p_filter recall.search_filter

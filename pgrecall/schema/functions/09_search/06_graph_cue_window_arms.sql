@@ -12,8 +12,8 @@ RETURN CASE p_relation
     WHEN 'contradicts' THEN 0 WHEN 'supersedes' THEN 0 WHEN 'co_access' THEN 0
     ELSE p_hop * least(p_weight, 1) END;
 
--- linked_memories: the memories linked with this one and the share it lends each; of a hub the first p_limit links either
--- way. Inlined.
+-- linked_memories: the memories linked with this one and the share it lends each; of a hub the first p_limit links
+-- either way. Inlined.
 CREATE OR REPLACE FUNCTION recall.linked_memories(
     p_tenant text, p_memory_id bigint, p_limit int, p_hop double precision, p_next double precision,
     p_previous double precision
@@ -27,8 +27,8 @@ BEGIN ATOMIC
      FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT p_limit);
 END;
 
--- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them
--- (the product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit. Of a hub 200
+-- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them (the
+-- product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit. Of a hub 200
 -- links are followed from a seed and 16 from what is linked with it, of which the 64 nearest are looked at.
 CREATE OR REPLACE FUNCTION recall.graph_arm(
     p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,

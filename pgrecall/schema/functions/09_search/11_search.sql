@@ -3,10 +3,10 @@
 -- search: the memories of this tenant that answer a query, best first, ties by id. `relevance` is the calibrated
 -- probability that a memory answers; `score` adds vitality in log-odds: logit(relevance) + weight * (B - median B of
 -- the layer), shown as a probability. Memories named exactly are exempt from vitality. A query without p_embedding is
--- answered by words, names, cues and links alone. Sub-queries (p_queries, with p_embeddings) are searched together, and
--- a memory counts by the one it answers best. Without a query, a window of time (p_since, p_until) returns all that
--- happened in it, ordered by vitality. p_metadata keeps the memories whose metadata contain this JSON object, and
--- p_sources those from one of these sources.
+-- answered by words, names, cues and links alone. Sub-queries (p_queries, with p_embeddings) are searched together,
+-- and a memory counts by the one it answers best. Without a query, a window of time (p_since, p_until) returns all
+-- that happened in it, ordered by vitality. p_metadata keeps the memories whose metadata contain this JSON object,
+-- and p_sources those from one of these sources.
 CREATE OR REPLACE FUNCTION recall.search(
     p_query text DEFAULT NULL, p_embedding halfvec DEFAULT NULL, p_k int DEFAULT 10, p_layers text[] DEFAULT NULL,
     p_roles text[] DEFAULT NULL, p_authors text[] DEFAULT NULL, p_tags text[] DEFAULT NULL,
