@@ -9,6 +9,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
+from typing import Any
 
 from pgrecall.errors import InvalidInput, MemoryNotFound
 from pgrecall.models.search import SearchFilter, SearchRequest
@@ -46,6 +47,39 @@ def memory_reference(text: str) -> int | str:
     if number > _LARGEST_ID:
         raise MemoryNotFound(text)
     return number
+
+
+def parse_metadata(given: Sequence[str] | None) -> dict[str, Any] | None:
+    """Metadata to filter by, from ``KEY=VALUE`` texts and JSON objects; a value that is not JSON is a text.
+
+    Raises:
+        InvalidInput: one is neither.
+    """
+    if not given:
+        return None
+    metadata: dict[str, Any] = {}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if one.lstrip().startswith("{"):
+            parsed = _json_or_text(one)
+            if isinstance(parsed, dict):
+                metadata |= parsed
+                continue
+        elif equals and key.strip():
+            metadata[key.strip()] = _json_or_text(value)
+            continue
+        raise InvalidInput(
+            f"The metadata filter {one!r:.100} cannot be read.",
+            hint='Write project=atlas, or a JSON object: {"project": "atlas"}.',
+        )
+    return metadata
+
+
+def _json_or_text(given: str) -> Any:
+    try:
+        return json.loads(given)
+    except ValueError:
+        return given
 
 
 def require_searchable(request: SearchRequest) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from pgrecall.encoding import parse_metadata
 from pgrecall.faces.cli.options import TEXT, Command
-from pgrecall.faces.cli.values import parse_metadata, parse_since, parse_until
+from pgrecall.faces.cli.values import parse_since, parse_until
 
 # Each option is named after the argument of Memory.search that it becomes.
 _FILTERS = (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from pgrecall.encoding import memory_reference
 from pgrecall.errors import InvalidInput
@@ -64,39 +62,6 @@ def text(given: str, what: str) -> str:
             f"{what} is not valid UTF-8.", hint="Check the encoding of your terminal."
         ) from error
     return given
-
-
-def parse_metadata(given: Sequence[str] | None) -> dict[str, Any] | None:
-    """Metadata to filter by, from ``KEY=VALUE`` texts and JSON objects; a value that is not JSON is a text.
-
-    Raises:
-        InvalidInput: one is neither.
-    """
-    if not given:
-        return None
-    metadata: dict[str, Any] = {}
-    for one in given:
-        key, equals, value = text(one, "The metadata filter").partition("=")
-        if one.lstrip().startswith("{"):
-            parsed = _json_or_text(one)
-            if isinstance(parsed, dict):
-                metadata |= parsed
-                continue
-        elif equals and key.strip():
-            metadata[key.strip()] = _json_or_text(value)
-            continue
-        raise InvalidInput(
-            f"The metadata filter {one!r:.100} cannot be read.",
-            hint='Write project=atlas, or a JSON object: {"project": "atlas"}.',
-        )
-    return metadata
-
-
-def _json_or_text(given: str) -> Any:
-    try:
-        return json.loads(given)
-    except ValueError:
-        return given
 
 
 def read_query(given: str) -> str:

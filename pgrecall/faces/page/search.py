@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, Response
 
+from pgrecall.encoding import parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.rendering.snippets import snippet
-from pgrecall.faces.cli.values import parse_metadata
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import MAX_ID, Fields, checkbox, int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect

@@ -3,11 +3,11 @@
 -- bind_role: binds a login role to one tenant, whatever tenant it sets; '*' lets it name any tenant, for services
 -- that serve many. Replaces an earlier binding; returns whether that is a change. The role also has to be a member
 -- of recall_reader, recall_app or recall_worker.
-CREATE OR REPLACE FUNCTION recall.bind_role(p_role text, p_tenant text) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall.bind_role(p_role text, p_to_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    IF coalesce(p_tenant, '') = '' THEN
+    IF coalesce(p_to_tenant, '') = '' THEN
         PERFORM recall.raise_invalid('The tenant to bind to is empty.', 'Name one, or give * for a role that may name any.');
     ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
         PERFORM recall.raise_invalid(format('There is no role %L on this server.', left(p_role, 100)), 'Make it first.');
@@ -18,7 +18,7 @@ BEGIN
             format('Role %s is a superuser, bypasses row security or may act as the owner: no binding holds it.', p_role),
             'Bind a role that may do no more than it needs.');
     END IF;
-    INSERT INTO recall.tenant_role AS r (tenant, role) VALUES (p_tenant, p_role)
+    INSERT INTO recall.tenant_role AS r (tenant, role) VALUES (p_to_tenant, p_role)
     ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant, bound_at = excluded.bound_at
     WHERE r.tenant <> excluded.tenant;
     RETURN FOUND;
