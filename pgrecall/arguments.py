@@ -33,28 +33,35 @@ class DraftFields(TypedDict, total=False):
     links: tuple[DraftLink, ...]
 
 
-class SearchOptions(TypedDict, total=False):
-    """The fields of a :class:`SearchRequest` beside its query."""
+class FilterOptions(TypedDict, total=False):
+    """The fields of a :class:`SearchFilter`."""
 
-    k: int
     layers: tuple[str, ...] | None
     roles: tuple[str, ...] | None
     authors: tuple[str, ...] | None
     tags: tuple[str, ...] | None
+    sources: tuple[str, ...] | None
+    metadata: Mapping[str, Any] | None
+    hints: tuple[str, ...] | None
     since: datetime | None
     until: datetime | None
     include_archived: bool
     include_superseded: bool
     include_invalid: bool
+    as_of: datetime | None
+
+
+class SearchOptions(FilterOptions, total=False):
+    """The fields of a :class:`SearchRequest` beside its query."""
+
+    k: int
     min_relevance: float
     vitality_mode: VitalityMode | None
     vitality_weight: float | None
     explain: bool
     now: datetime | None
     queries: tuple[str, ...] | None
-    hints: tuple[str, ...] | None
     cues: tuple[int | str, ...] | None
-    as_of: datetime | None
     profile: str | None
     weights: Mapping[str, float] | None
     rerank: bool

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
+from typing import Any
 
 from pgrecall.errors import InvalidInput, MemoryNotFound
-from pgrecall.models.search import SearchRequest
+from pgrecall.models.search import SearchFilter, SearchRequest
 
 Vector = Sequence[float]
 
@@ -46,6 +49,39 @@ def memory_reference(text: str) -> int | str:
     return number
 
 
+def parse_metadata(given: Sequence[str] | None) -> dict[str, Any] | None:
+    """Metadata to filter by, from ``KEY=VALUE`` texts and JSON objects; a value that is not JSON is a text.
+
+    Raises:
+        InvalidInput: one is neither.
+    """
+    if not given:
+        return None
+    metadata: dict[str, Any] = {}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if one.lstrip().startswith("{"):
+            parsed = _json_or_text(one)
+            if isinstance(parsed, dict):
+                metadata |= parsed
+                continue
+        elif equals and key.strip():
+            metadata[key.strip()] = _json_or_text(value)
+            continue
+        raise InvalidInput(
+            f"The metadata filter {one!r:.100} cannot be read.",
+            hint='Write project=atlas, or a JSON object: {"project": "atlas"}.',
+        )
+    return metadata
+
+
+def _json_or_text(given: str) -> Any:
+    try:
+        return json.loads(given)
+    except ValueError:
+        return given
+
+
 def require_searchable(request: SearchRequest) -> None:
     """Refuses what no SQL argument could carry; everything else the function ``recall.search`` judges.
 
@@ -58,13 +94,41 @@ def require_searchable(request: SearchRequest) -> None:
     k: object = request.k
     if isinstance(k, bool | float) or (isinstance(k, int) and abs(k) >= 2**31):
         raise InvalidInput(f"k is {k}; it must be a whole number between 1 and 1,000.")
-    for name in ("layers", "roles", "authors", "tags", "queries", "hints"):
-        for value in filter(None, getattr(request, name) or ()):
-            require_text(value, f"One of the {name}, {value!r},")
+    require_filter(request)
+    for value in filter(None, request.queries or ()):
+        require_text(value, f"One of the queries, {value!r},")
     for cue in request.cues or ():
         if isinstance(cue, str):
             require_text(cue, "The key of a cue")
     _require_deadline(request.deadline)
+
+
+def require_filter(chosen: SearchFilter) -> None:
+    """Refuses texts of a filter that Postgres cannot hold.
+
+    Raises:
+        InvalidInput: a text holds a NUL character or is not valid Unicode.
+    """
+    for field in fields(SearchFilter):
+        values = getattr(chosen, field.name)
+        for value in values if isinstance(values, tuple | list | str) else ():
+            if value:
+                require_text(value, f"One of the {field.name}, {value!r},")
+
+
+def search_document(request: SearchFilter) -> dict[str, object]:
+    """The fields of a request or filter that differ from their defaults, as ``recall.find`` reads them."""
+    document: dict[str, object] = {}
+    for field in fields(request):
+        value = getattr(request, field.name)
+        if field.name not in _NOT_SENT and value != field.default:
+            # JSON has no number that is not finite; Postgres reads these as text.
+            infinite = isinstance(value, float) and not math.isfinite(value)
+            document[field.name] = str(value) if infinite else value
+    return document
+
+
+_NOT_SENT = ("now", "rerank", "deadline", "log")
 
 
 def _require_deadline(deadline: object) -> None:

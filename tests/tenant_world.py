@@ -136,7 +136,7 @@ def _ask(memory: Memory, url: str) -> None:
         for number, query in enumerate(QUERIES):
             shown = connection.execute(
                 "SELECT search_id, id FROM recall.search_and_log("
-                "%s, p_k => 4, p_session_id => %s, p_now => %s)",
+                "jsonb_build_object('query', %s::text, 'k', 4, 'session_id', %s::text), p_now => %s)",
                 (query, f"talk-{number}", NOW),
             ).fetchall()
             if len(shown) > 1:

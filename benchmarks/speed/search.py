@@ -20,7 +20,7 @@ ORDER BY (embedding <=> %(vector)s::halfvec) + 0, memory_id LIMIT 50
 """
 _ARM = """
 SELECT id FROM recall.semantic_arm(%(tenant)s, %(vector)s::halfvec, 50,
-    NULL, NULL, NULL, NULL, NULL, NULL, false, false, false, NULL, now())
+    recall.checked_filter(%(tenant)s, recall.read_filter('{}'), now()))
 """
 SEARCH = (
     "SELECT id, score FROM recall.search(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"

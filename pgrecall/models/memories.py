@@ -10,6 +10,7 @@ from typing import Any, Literal
 Role = Literal["user", "assistant", "system", "tool"]
 """Who says something in a conversation."""
 
+ListOrder = Literal["newest", "vitality"]
 Outcome = Literal["created", "updated", "revived", "unchanged"]
 
 RELATIONS = (
@@ -125,6 +126,36 @@ class StoredMemory:
     embedded_with: str | None
     vitality: VitalityTerms
     links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMemory:
+    """One memory of a list.
+
+    Attributes:
+        happened_at: when it happened; when it was stored, where nobody said.
+        vitality: how alive its use keeps it at the moment of the list, 0 to 1.
+        zone: active, stale, fading or archived, by its vitality.
+        cursor: continues the list behind this memory.
+    """
+
+    id: int
+    key: str | None
+    layer: str
+    title: str
+    body: str
+    role: Role | None
+    author: str | None
+    source: str | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    happened_at: datetime
+    pinned: bool
+    superseded_by: int | None
+    archived_at: datetime | None
+    vitality: float
+    zone: str
+    cursor: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,25 +12,48 @@ from pgrecall.models.memories import Role
 VitalityMode = Literal["odds", "multiply", "bounded", "off"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchFilter:
+    """Which memories a search or a list is about. The SQL type ``recall.search_filter`` has the same fields.
+
+    Attributes:
+        layers, roles, authors, sources: only memories with one of these.
+        tags: only memories with all of these.
+        metadata: only memories whose metadata contain this JSON object, nested values included.
+        hints: terms that a memory must hold.
+        since, until: when it happened, the end excluded. A search without words returns all of this time.
+        include_archived: also archived and forgotten memories.
+        include_superseded: also memories that a newer one replaces.
+        include_invalid: also memories that are not valid yet, or no longer.
+        as_of: a moment before ``now``: what was known then, ranked as it was then.
+    """
+
+    layers: tuple[str, ...] | None = None
+    roles: tuple[str, ...] | None = None
+    authors: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] | None = None
+    hints: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    include_archived: bool = False
+    include_superseded: bool = False
+    include_invalid: bool = False
+    as_of: datetime | None = None
+
+
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """What is asked, and everything that narrows or weighs its answer.
+class SearchRequest(SearchFilter):
+    """A search: a query, the filter of its answers, and how they are ranked.
 
     Attributes:
         query: the question; it may be empty where ``queries``, a window of time or ``cues`` ask instead.
         k: how many hits at most.
-        layers, roles, authors: only memories of one of these.
-        tags: only memories with all of these.
-        queries: sub-queries, gathered together; a memory counts by the one it answers best.
-        hints: terms that a memory must hold to be an answer.
+        queries: sub-queries, searched together; a memory counts by the one it answers best.
         cues: memories, by id or key, whose associates come to mind; with ``session_id`` also those the
             session used last.
-        since, until: when it happened, the end excluded. Without words the window is the question.
-        include_archived: also what was archived or forgotten.
-        include_superseded: also what a newer memory replaces.
-        include_invalid: also what is not valid yet, or no more.
         min_relevance: leave out what answers with less than this probability.
-        as_of: a moment before ``now``: what was known then, ranked as it was then.
         now: another moment to rank what is known today at; None is the database's clock.
         profile: which coefficients and weights; None is that of the only layer asked for, else balanced.
         weights: how much an arm counts, 0 to 10, by its name: semantic, lexical, name, author, cue, graph.
@@ -45,24 +68,13 @@ class SearchRequest:
 
     query: str = ""
     k: int = 10
-    layers: tuple[str, ...] | None = None
-    roles: tuple[str, ...] | None = None
-    authors: tuple[str, ...] | None = None
-    tags: tuple[str, ...] | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    include_archived: bool = False
-    include_superseded: bool = False
-    include_invalid: bool = False
     min_relevance: float = 0.0
     vitality_mode: VitalityMode | None = None
     vitality_weight: float | None = None
     explain: bool = True
     now: datetime | None = None
     queries: tuple[str, ...] | None = None
-    hints: tuple[str, ...] | None = None
     cues: tuple[int | str, ...] | None = None
-    as_of: datetime | None = None
     profile: str | None = None
     weights: Mapping[str, float] | None = None
     rerank: bool = False

@@ -6,9 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from pgrecall.encoding import Vector, to_json, vector_text
+from pgrecall.encoding import Vector, require_filter, require_text, search_document, to_json, vector_text
 from pgrecall.errors import MemoryNotFound
-from pgrecall.models.memories import Draft, Link, Outcome, Remembered, StoredMemory, VitalityTerms
+from pgrecall.models.memories import (
+    Draft,
+    Link,
+    ListedMemory,
+    ListOrder,
+    Outcome,
+    Remembered,
+    StoredMemory,
+    VitalityTerms,
+)
+from pgrecall.models.search import SearchFilter
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 
@@ -80,6 +90,32 @@ def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
         f"SELECT * FROM recall.get({id_of(reference, 'memory')}, {NOW})",
         {"memory": reference, "now": now},
         lambda rows: _memory(rows, reference),
+        repeatable=True,
+    )
+
+
+def list_memories(
+    chosen: SearchFilter, *, order: ListOrder, after: str | None, limit: int, now: datetime | None
+) -> Operation[tuple[ListedMemory, ...]]:
+    """One page of the memories that pass a filter, behind the cursor ``after``; does not count as an access.
+
+    Args:
+        order: ``newest`` first, or by ``vitality``.
+        limit: memories of a page, 1 to 1000.
+    """
+    require_filter(chosen)
+    if after is not None:
+        require_text(after, "The cursor")
+    return Operation(
+        f"SELECT * FROM recall.list_memories(%(filter)s::jsonb, %(order)s, %(after)s, %(limit)s, {NOW})",
+        {
+            "filter": to_json(search_document(chosen)),
+            "order": order,
+            "after": after,
+            "limit": limit,
+            "now": now,
+        },
+        lambda rows: tuple(ListedMemory(**(row | {"tags": tuple(row["tags"])})) for row in map(dict, rows)),
         repeatable=True,
     )
 

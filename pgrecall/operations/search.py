@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 
-from pgrecall.encoding import Vector, packed, to_json, vector_text
+from pgrecall.encoding import Vector, packed, search_document, to_json, vector_text
 from pgrecall.models.search import Candidate, Found, Hit, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
-
-_ELSEWHERE = ("rerank", "deadline", "log")
-"""Fields of a request that the database is not told."""
-
-_SENT_AS = {"now": NOW, "cues": "recall.ids_of(%(cues)s)"}
-_DEFAULTS = {f.name: f.default for f in fields(SearchRequest) if f.name not in _ELSEWHERE}
-"""What a request leaves to the functions' own defaults, which are the same."""
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
 
@@ -37,50 +30,47 @@ def find(
     pool: int = 0,
     reranker: str | None = None,
 ) -> Operation[Found]:
-    """Searches by words, names, cues and links, and by meaning where the questions' vectors are given.
+    """Searches by words, names, cues and links, and by meaning where the vectors of the queries are given.
 
-    ``pool`` asks for the so many most relevant beside the best ``k``, and ``reranker`` for what makes its
-    logits a relevance.
+    ``pool`` asks for this many of the most relevant in addition to the best ``k``, and ``reranker`` for how
+    its logits become a relevance.
     """
-    parameters = _parameters(request, vectors)
-    parameters |= {"pool": pool, "reranker": reranker} if pool else {}
-    return _call("find", parameters)
+    return Operation(
+        f"SELECT * FROM recall.find({_request()}, %(pool)s, %(reranker)s)",
+        _parameters(request, vectors) | {"pool": pool, "reranker": reranker},
+        _found,
+        repeatable=True,
+        acting=True,
+    )
 
 
 def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> Operation[Found]:
     """The same, and logs each hit as shown; repeated after a lost connection it may log them twice."""
-    return _call("search_and_log", _parameters(request, vectors), durable=False)
-
-
-def _call(function: str, parameters: Mapping[str, object], *, durable: bool = True) -> Operation[Found]:
-    by_itself = "cues" not in parameters  # which are looked up among the tenant's before the function begins
-    sent_as = _SENT_AS | ({"query": acting("%(query)s", durable=durable)} if by_itself else {})
-    arguments = ", ".join(f"p_{name} => {sent_as.get(name, f'%({name})s')}" for name in parameters)
     return Operation(
-        f"SELECT * FROM recall.{function}({arguments})",
-        parameters,
+        f"SELECT * FROM recall.search_and_log({_request(durable=False)})",
+        _parameters(request, vectors),
         _found,
         repeatable=True,
-        durable=durable,
-        acting=by_itself,
+        durable=False,
+        acting=True,
     )
 
 
+def _request(*, durable: bool = True) -> str:
+    """The arguments of every search: one text for all, so that its statement is prepared once."""
+    request = acting("%(request)s::jsonb", durable=durable)
+    return f"{request}, %(embedding)s, %(embeddings)s, {NOW}"
+
+
 def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dict[str, object]:
-    """What is asked, and all that differs from the defaults."""
     left = list(vectors or ())
     first = packed(left.pop(0)) if left and request.query.strip() else None
-    parameters: dict[str, object] = {"query": request.query}
-    parameters |= {"embedding": first} if first is not None else {}
-    parameters |= {"embeddings": _array(left)} if left else {}
-    for name, default in _DEFAULTS.items():
-        value = getattr(request, name)
-        if name != "query" and value != default:
-            parameters[name] = list(value) if isinstance(value, tuple) else value
-    for name in ("cues", "weights"):
-        if name in parameters:
-            parameters[name] = to_json(parameters[name])
-    return parameters
+    return {
+        "request": to_json(search_document(request)),
+        "embedding": first,
+        "embeddings": _array(left) if left else None,
+        "now": request.now,
+    }
 
 
 def _array(vectors: Sequence[Vector]) -> str:

@@ -1,4 +1,4 @@
-"""What can be said of a database without changing it, whether or not it holds pgrecall."""
+"""Checks of a database that change nothing, whether or not it holds pgrecall."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pgrecall.schema.ownership import AccessProblem, access_problems
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What a server is, and what this role may do in one of its databases.
+    """A server, and the rights of this role in one of its databases.
 
     ``unaccent`` is ``installed``, ``offered`` or None. ``owned`` says whether the role may upgrade the
     schema, ``usable`` whether it may use memories; both are None without a schema.
@@ -26,7 +26,7 @@ class Examination:
 
 
 def rights(url: str, *, timeout: float = 10.0) -> Sequence[AccessProblem]:
-    """What is not as declared of roles, rights and row security, in a schema of this version.
+    """Differences of roles, rights and row security from what is declared, in a schema of this version.
 
     Raises:
         DatabaseUnavailable: it cannot be reached.
@@ -36,12 +36,12 @@ def rights(url: str, *, timeout: float = 10.0) -> Sequence[AccessProblem]:
 
 
 def examine(url: str, *, timeout: float = 10.0) -> Examination:
-    """Looks at a database.
+    """Inspects a database.
 
     Raises:
         DatabaseUnavailable: it cannot be reached, or the URL cannot be read.
     """
-    query = (files(__package__) / "examination.sql").read_bytes()
+    query = (files(__package__) / "inspection.sql").read_bytes()
     with connect(url, timeout=timeout) as connection:
         row = connection.execute(query).fetchone()
         assert row is not None

@@ -1,7 +1,7 @@
-"""Waiting for tables that others use, without holding everybody up behind oneself.
+"""Retries of an upgrade that waits for locks.
 
-Whoever waits for a table's lock lets nobody past who comes later. So an upgrade waits for moments only, lets
-those go who have come meanwhile, and tries again.
+A session that waits for a table lock blocks every session that asks for the table after it. So an upgrade
+waits briefly, lets the others pass, and tries again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _LOCK_NOT_AVAILABLE = "55P03"
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long an upgrade waits for a table at a time, how often it tries, the pause in between; seconds."""
+class LockRetry:
+    """Seconds to wait for a table at a time, number of attempts, seconds of pause between them."""
 
     wait: float = 4.0
     attempts: int = 8
@@ -30,14 +30,14 @@ class Patience:
 
     @property
     def lock_timeout(self) -> str:
-        """The same as Postgres takes it."""
+        """``wait`` as a Postgres setting."""
         return f"{max(1, round(self.wait * 1000))}ms"
 
     def apply(self, work: Callable[[], T], url: str, *, timeout: float) -> T:
-        """What the work results in, once it could get every lock.
+        """Runs the work until it gets every lock, and returns its result.
 
         Raises:
-            DatabaseError: it could not; who holds the tables is named.
+            DatabaseError: it did not get them; the role that holds the tables is named.
         """
         for _ in range(self.attempts - 1):
             try:
@@ -54,14 +54,14 @@ class Patience:
             raise DatabaseError(
                 f"The upgrade waited {self.attempts} times {self.wait:g} s for tables that others hold, "
                 "and gave up; nothing was changed.",
-                hint=_way_out(url, timeout),
+                hint=_lock_hint(url, timeout),
                 sqlstate=error.sqlstate,
             ) from error
 
 
-def _way_out(url: str, timeout: float) -> str:
+def _lock_hint(url: str, timeout: float) -> str:
     with connect(url, timeout=timeout) as connection:
-        holder = connection.execute((files(__package__) / "holders.sql").read_bytes()).fetchone()
+        holder = connection.execute((files(__package__) / "lock_holders.sql").read_bytes()).fetchone()
     if holder is None:
         return "Try again when there is less to do."
     since = f", open since {holder['since']:%Y-%m-%d %H:%M:%S %Z}," if holder["since"] else ""

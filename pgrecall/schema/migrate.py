@@ -1,7 +1,7 @@
-"""Bringing a database to this version's schema: revisions once, then every function file, whole.
+"""Upgrades of a database to this version's schema: new revisions, then every function file.
 
-All of it happens in one transaction under an advisory lock, so two processes may upgrade at once
-and an interrupted upgrade leaves the database as it was. It waits but moments for tables that others hold.
+All of it happens in one transaction under an advisory lock: two processes may upgrade at once, and an
+interrupted upgrade leaves the database as it was. Locks of tables are waited for briefly and often.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pgrecall.database.error_translation import translated
 from pgrecall.database.server import ServerFacts, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, InvalidInput
 from pgrecall.schema import state
-from pgrecall.schema.lock_retry import Patience
+from pgrecall.schema.lock_retry import LockRetry
 from pgrecall.schema.ownership import (
     AccessProblem,
     access_problems,
@@ -46,9 +46,9 @@ from pgrecall.schema.state import (
 
 __all__ = [
     "LOCK",
+    "LOCK_RETRY",
     "MAX_DIMENSIONS",
-    "PATIENCE",
-    "Patience",
+    "LockRetry",
     "SchemaState",
     "Upgrade",
     "ensure_current",
@@ -61,14 +61,13 @@ __all__ = [
 ]
 
 MAX_DIMENSIONS = 4000
-"""What an HNSW index over halfvec can hold."""
+"""The most dimensions that an HNSW index over halfvec can hold."""
 
 LOCK = 7_310_554_032_001_817_600
-"""Advisory lock of whoever changes the schema; any constant nobody else uses."""
+"""Key of the advisory lock under which the schema is changed; any constant that nobody else uses."""
 
-
-PATIENCE = Patience()
-"""How long an upgrade waits unless it is told."""
+LOCK_RETRY = LockRetry()
+"""How an upgrade waits for locks by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Upgrade:
     before: SchemaState
     after: SchemaState
     left: tuple[AccessProblem, ...] = ()
-    """What it could not put right by itself."""
+    """Access problems that only an administrator of the server can fix."""
 
     @property
     def changed(self) -> bool:
@@ -86,14 +85,14 @@ class Upgrade:
 
 
 def upgrade(
-    url: str, *, dimensions: int | None = None, timeout: float = 10.0, patience: Patience = PATIENCE
+    url: str, *, dimensions: int | None = None, timeout: float = 10.0, lock_retry: LockRetry = LOCK_RETRY
 ) -> Upgrade:
     """Installs or upgrades the schema; running it twice is harmless.
 
     Args:
-        dimensions: of the embeddings; needed for a new database, checked against an existing one.
+        dimensions: dimensions of the embeddings; required for a new database, checked on an old one.
         timeout: seconds to connect.
-        patience: how long to wait for tables that others hold.
+        lock_retry: how long and how often to wait for tables that others hold.
 
     Raises:
         InvalidInput: dimensions are missing, out of range, or not those of the database.
@@ -107,15 +106,15 @@ def upgrade(
         )
     with connect(url, timeout=timeout) as connection:
         facts = server_facts(connection)
-    return patience.apply(lambda: _upgraded(url, facts, dimensions, patience), url, timeout=timeout)
+    return lock_retry.apply(lambda: _upgraded(url, facts, dimensions, lock_retry), url, timeout=timeout)
 
 
-def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, patience: Patience) -> Upgrade:
+def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: LockRetry) -> Upgrade:
     """One attempt, in one transaction."""
     with _locked(url) as connection:
         # Only now: another upgrade may take its time.
         connection.execute(
-            text("SELECT set_config('lock_timeout', :wait, true)"), {"wait": patience.lock_timeout}
+            text("SELECT set_config('lock_timeout', :wait, true)"), {"wait": lock_retry.lock_timeout}
         )
         driver = _driver(connection)
         act_as_owner(driver)
@@ -202,7 +201,7 @@ def _prepare(connection: Connection, facts: ServerFacts) -> None:
     driver = _driver(connection)
     run_file(driver, state.roles_file())
     act_as_owner(driver)
-    run_file(driver, state.languages_file())
+    run_file(driver, state.text_search_file())
     # Functions keep this path; types and operators of the extensions may live in any schema.
     schemas = connection.execute(
         text(

@@ -1,4 +1,4 @@
-"""Whose the schema is: acting as its owner, and what is not as it is declared.
+"""The owner of the schema: acting as it, and differences from the declared rights.
 
 The roles and their rights are declared in ``functions/01_tenancy/05_declared_access.sql`` and nowhere else.
 """
@@ -20,7 +20,7 @@ from pgrecall.errors import DatabaseUnsuitable
 
 @dataclass(frozen=True, slots=True)
 class AccessProblem:
-    """Something that is not as declared, in a sentence without its full stop, and the SQL that mends it.
+    """A difference from what is declared, as a sentence without its full stop, and the SQL that fixes it.
 
     ``grave`` where others could reach what they should not; else it is only not as good as it could be.
     """
@@ -45,7 +45,7 @@ def run_statement(connection: psycopg.Connection[Any], statement: str | bytes) -
 
 
 def act_as_owner(connection: psycopg.Connection[Any]) -> None:
-    """Makes the rest of this transaction act as the owner of the schema, where there is one; harmless twice.
+    """Makes the rest of this transaction act as the owner of the schema, if there is one.
 
     Raises:
         DatabaseUnsuitable: this role may not act as the owner.
@@ -69,7 +69,7 @@ def act_as_oneself(connection: psycopg.Connection[Any]) -> None:
 
 
 def access_problems(connection: psycopg.Connection[Any]) -> Sequence[AccessProblem]:
-    """Everything that is not as declared; right after an upgrade, what an upgrade cannot mend."""
+    """All differences from what is declared; right after an upgrade, those that an upgrade cannot fix."""
     rows = _rows(connection, "SELECT problem, fix, grave FROM recall.access_problems()")
     return tuple(AccessProblem(**row) for row in rows)
 

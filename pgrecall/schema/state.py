@@ -1,4 +1,4 @@
-"""What of the schema is installed, read without SQLAlchemy or Alembic: clients look at every start."""
+"""The installed schema, read without SQLAlchemy or Alembic, since every client reads it when it starts."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class SchemaState:
 
 
 def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:
-    """What is installed in a database, changing nothing."""
+    """Reads what is installed in a database."""
     with connect(url, timeout=timeout) as connection:
         return state_of(connection.cursor())
 
 
 def state_of(cursor: psycopg.Cursor[Row]) -> SchemaState:
-    """The same over a connection that is open. From revision 0005 on a function tells it, to all roles."""
+    """The same over an open connection. From revision 0005 on a function returns it to every role."""
     there = cursor.execute(_THERE).fetchone()
     assert there is not None
     if not there["installed"]:
         return SchemaState(None, None, None)
     query = b"SELECT * FROM recall.installation()"
     if not there["tells"]:
-        query = (_FOLDER / "state.sql").read_bytes()
+        query = (_FOLDER / "installation.sql").read_bytes()
     row = cursor.execute(query).fetchone()
     assert row is not None
     return SchemaState(**row)
@@ -107,7 +107,7 @@ def _revisions() -> list[str]:
 def functions_fingerprint() -> str:
     """A digest of every SQL file of the schema, so that a changed function is noticed."""
     digest = hashlib.sha256()
-    for path in (roles_file(), languages_file(), *function_files()):
+    for path in (roles_file(), text_search_file(), *function_files()):
         digest.update(path.relative_to(_FOLDER).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -122,6 +122,6 @@ def roles_file() -> Path:
     return _FOLDER / "roles.sql"
 
 
-def languages_file() -> Path:
+def text_search_file() -> Path:
     """The text search configurations, applied before the revisions."""
-    return _FOLDER / "languages.sql"
+    return _FOLDER / "text_search.sql"

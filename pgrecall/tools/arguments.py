@@ -66,6 +66,10 @@ class Filters(Arguments):
     )
     tags: Names | None = Field(None, description="Only memories with all of these tags.")
     authors: Names | None = Field(None, description="Only memories by one of these authors.")
+    sources: Names | None = Field(None, description="Only memories from one of these sources.")
+    metadata: Annotated[dict[str, Any], BeforeValidator(_parse_json)] | None = Field(
+        None, description='Only memories whose metadata hold all of this: {"project": "atlas"}.'
+    )
     since: str | None = Field(
         None,
         max_length=100,
@@ -170,7 +174,7 @@ class RememberArguments(Arguments):
         None, description="Links to other memories."
     )
     metadata: Annotated[dict[str, Any], BeforeValidator(_parse_json)] | None = Field(
-        None, description="Any other data to store with it; it is not searched."
+        None, description="Any other data to store with it, to filter by later; it is not searched."
     )
     pinned: bool = Field(False, description="Never archive it when pruning.")
 

@@ -40,6 +40,8 @@ def _filters(arguments: Filters, now: datetime) -> SearchOptions:
         "layers": _tuple(arguments.layers),
         "tags": _tuple(arguments.tags),
         "authors": _tuple(arguments.authors),
+        "sources": _tuple(arguments.sources),
+        "metadata": arguments.metadata,
         "since": parse_time(arguments.since, "since", now),
         "until": parse_end(arguments.until, "until", now),
         "include_superseded": arguments.include_superseded,

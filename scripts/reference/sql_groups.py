@@ -8,7 +8,7 @@ from __future__ import annotations
 
 GROUPS: dict[str, str] = {
     "Tenant and language": "current_tenant languages set_language",
-    "Remember": "remember remember_many get id_of pin forget keys_of_source content_hashes",
+    "Remember": "remember remember_many get list_memories id_of pin forget keys_of_source content_hashes",
     "Search": "search search_and_log explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
     "feedback_by_rank feedback_qrels",
@@ -21,8 +21,8 @@ GROUPS: dict[str, str] = {
     "store_rerank_model reset_rerank_model",
     "Prune": "plan_prune prune_plans get_prune_plan prune_candidates apply_prune undo_prune",
     "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
-    "resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding expire_memories "
-    "expire_searches make_access_partitions move_vectors_to_own_table rebuild job_states job_runs",
+    "resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding "
+    "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild job_states job_runs",
     "Export and import": "export_lines begin_import import_lines end_import",
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",
@@ -34,7 +34,6 @@ OF_THE_CLIENT = frozenset(
         "begin_job",
         "due_tenants",
         "end_job",
-        "ids_of",
         "shortest_job_interval",
         "questions_without_names",
         "report_job",

@@ -124,7 +124,7 @@ def test_a_function_that_forgot_the_tenant_would_be_found(
     with_globex: World, without_globex: World, logins: dict[str, str]
 ) -> None:
     """Else the rest of this file would show nothing."""
-    attack = Attack("pending_count", "SELECT * FROM recall.count_pending_links()", ())
+    attack = Attack("count_pending_links", "SELECT * FROM recall.count_pending_links()", ())
     told = []
     for world in (with_globex, without_globex):
         with world.admin.transaction(force_rollback=True):

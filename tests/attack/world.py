@@ -139,7 +139,12 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
     found = {
         "memory": ids[0],
         "other": ids[2],
-        "search": call("SELECT max(search_id) FROM recall.search_and_log(%s, p_now => %s)", word, NOW),
+        "search": call(
+            "SELECT max(search_id) FROM recall.search_and_log("
+            "jsonb_build_object('query', %s::text), p_now => %s)",
+            word,
+            NOW,
+        ),
         "plan": call("SELECT recall.plan_prune(p_max_share => 1, p_now => '2036-06-01')"),
         "run": call("SELECT recall.begin_job('verify', p_now => %s)", NOW),
         "key": call("SELECT id FROM recall.create_key(%s, %s, %s)", f"{word}-key", digest, NOW),

@@ -125,8 +125,13 @@ class Client:
     def search(self) -> None:
         now, session = self.now(), self.chance.choice([None, "s1"])
         rows = self.connection.execute(
-            "SELECT id FROM recall.search_and_log(%s, p_k => 3, p_now => %s, p_session_id => %s)",
-            (self.chance.choice(["text", "note", "text 1"]), now, session),
+            "SELECT id FROM recall.search_and_log(%s, p_now => %s)",
+            (
+                json.dumps(
+                    {"query": self.chance.choice(["text", "note", "text 1"]), "k": 3, "session_id": session}
+                ),
+                now,
+            ),
         ).fetchall()
         shown = [row["id"] for row in rows if row["id"] is not None]
         self.told.accesses += [(one, "retrieval", now, session) for one in shown]
@@ -196,7 +201,7 @@ class Client:
             case 3:
                 call(self.connection, "expire_memories(5, %s)", self.now())
             case 4:
-                call(self.connection, "settle_links()")
+                call(self.connection, "resolve_pending_links()")
             case 5:
                 rate = self.chance.choice([2.0, 3.0])
                 call(self.connection, "set_layer('activity', %s, p_now => %s)", rate, self.now())

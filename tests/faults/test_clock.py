@@ -82,7 +82,7 @@ def test_the_worker_goes_on_after_the_clock_was_set_back(
         try:
             for step in (YEAR, timedelta(), -DAY):
                 shift[0] = step
-                query("SELECT recall.search_and_log('harbour')")
+                query("""SELECT recall.search_and_log('{"query": "harbour"}')""")
                 until(folded, "a fold")
                 inject("a clock stepped under the worker")
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -84,8 +85,8 @@ def test_any_text_is_answered_or_refused_by_sql(acme: World, outcomes: Counter[s
         for sql, parameters in (
             ("SELECT * FROM recall.search(%s, p_explain => true)", (question,)),
             (
-                "SELECT * FROM recall.find(%s, p_queries => ARRAY[%s], p_hints => ARRAY[%s])",
-                (question, other, other),
+                "SELECT * FROM recall.find(%s)",
+                (json.dumps({"query": question, "queries": [other], "hints": [other]}),),
             ),
             ("SELECT * FROM recall.question_without_names(%s)", (question,)),
         ):

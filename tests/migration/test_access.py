@@ -11,8 +11,8 @@ import pytest
 from tests.conftest import Query
 
 WHOLE_DATABASE = {
-    "any_key", "begin_reembedding", "caller", "census", "due_tenants", "holder_of_key",
-    "installation", "job_pace", "presets", "schema_state", "tenants",
+    "begin_reembedding", "caller", "census", "due_tenants", "has_active_key", "key_holder",
+    "installation", "shortest_job_interval", "presets", "schema_state", "tenants",
 }  # fmt: skip
 """Callable functions that ask for no tenant: what each tells to whom is tested in tests/attack."""
 

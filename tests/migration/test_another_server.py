@@ -95,7 +95,7 @@ def test_a_backend_that_is_killed_takes_nothing_with_it(fresh_server: EmbeddedSe
     before = (catalogue(url), rows(url, "0001"))
     with ThreadPoolExecutor(1) as threads, psycopg.connect(url) as holder:
         holder.execute("LOCK TABLE recall.lexeme IN SHARE MODE")
-        upgrade = threads.submit(migrate.upgrade, url, patience=ONE_WAIT)
+        upgrade = threads.submit(migrate.upgrade, url, lock_retry=ONE_WAIT)
         [(pid,)] = until(lambda: fetch(url, WAITING, ("recall.lexeme",)), "a wait")
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(DatabaseUnavailable):

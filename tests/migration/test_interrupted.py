@@ -13,7 +13,7 @@ import pytest
 from pgrecall import DatabaseError, DatabaseUnavailable
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
-from pgrecall.schema.migrate import Patience
+from pgrecall.schema.migrate import LockRetry
 from tests.conftest import _database
 from tests.migration.catalogue import catalogue, fetch
 from tests.migration.old_schemas import fill, take_to
@@ -109,7 +109,7 @@ WAITING = (
 )
 
 
-ONE_WAIT = Patience(wait=PATIENCE, attempts=1)
+ONE_WAIT = LockRetry(wait=PATIENCE, attempts=1)
 """An upgrade that stays where it waits: one that gave up its place would come back in another process."""
 
 
@@ -117,7 +117,7 @@ def test_a_backend_that_is_ended_leaves_what_was_there(old: str) -> None:
     before = (catalogue(old), rows(old, "0001"))
     with ThreadPoolExecutor(1) as threads, psycopg.connect(old) as holder:
         holder.execute("LOCK TABLE recall.lexeme IN SHARE MODE")
-        upgrade = threads.submit(migrate.upgrade, old, patience=ONE_WAIT)
+        upgrade = threads.submit(migrate.upgrade, old, lock_retry=ONE_WAIT)
         [(pid,)] = until(lambda: fetch(old, WAITING, ("recall.lexeme",)), "a wait")
         fetch(old, "SELECT pg_terminate_backend(%s)", (pid,))
         holder.rollback()

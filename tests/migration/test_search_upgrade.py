@@ -157,7 +157,9 @@ CONFIGURATIONS = (
 
 
 def likeness(run: Query, name: str) -> float:
-    rows = run("SELECT similarity FROM recall.names_in_query('acme', recall.text_configuration('acme'), %s)", (name,))
+    rows = run(
+        "SELECT similarity FROM recall.names_in_query('acme', recall.text_configuration('acme'), %s)", (name,)
+    )
     return max((row["similarity"] for row in rows), default=0.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pgrecall import DatabaseError, Memory, SchemaMismatch
 from pgrecall.schema import migrate
-from pgrecall.schema.migrate import Patience
+from pgrecall.schema.migrate import LockRetry
 from pgrecall.settings import Settings
 from tests.migration.catalogue import catalogue, fetch
 from tests.waiting import PATIENCE
@@ -33,7 +33,7 @@ def test_an_upgrade_does_not_queue_everybody_behind_one_transaction(database_url
 
         def upgrade() -> None:
             try:
-                migrate.upgrade(database_url, patience=Patience(wait=0.3, attempts=3, pause=0.2))
+                migrate.upgrade(database_url, lock_retry=LockRetry(wait=0.3, attempts=3, pause=0.2))
             except DatabaseError as error:
                 refused.append(error)
 

@@ -32,7 +32,7 @@ OF_OLD = (
     "CREATE FUNCTION recall.zone_of(p_retention double precision) RETURNS text LANGUAGE sql RETURN 'old'",
     "CREATE FUNCTION recall.activation_sum(a recall.activation, p_now double precision) "
     "RETURNS double precision LANGUAGE sql RETURN a.n",
-    "CREATE FUNCTION recall.effective_layers(p_tenant text) RETURNS TABLE (name text) LANGUAGE sql RETURN p_tenant",
+    "CREATE FUNCTION recall.layers_of(p_tenant text) RETURNS TABLE (name text) LANGUAGE sql RETURN p_tenant",
 )
 """Functions whose results or arguments have changed since."""
 

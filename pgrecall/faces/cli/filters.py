@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pgrecall.encoding import parse_metadata
 from pgrecall.faces.cli.options import TEXT, Command
 from pgrecall.faces.cli.values import parse_since, parse_until
 
@@ -26,6 +27,14 @@ _FILTERS = (
     ),
     click.option(
         "--role", "roles", type=TEXT, multiple=True, help="Only memories of this role; may be repeated."
+    ),
+    click.option(
+        "--source", "sources", type=TEXT, multiple=True,
+        help="Only memories from this source; may be repeated.",
+    ),
+    click.option(
+        "--metadata", metavar="KEY=VALUE", type=TEXT, multiple=True,
+        help="Only memories whose metadata hold this: KEY=VALUE or a JSON object; may be repeated.",
     ),
     click.option("--since", metavar="TIME", help="Only from this date on, or since 7d, 2w, 6m, 1y ago."),
     click.option("--until", metavar="TIME", help="Only up to this date, which is included."),
@@ -53,8 +62,8 @@ def read_filters(given: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """The filters as arguments of ``Memory.search``; ``7d`` counts back from ``now``.
 
     Raises:
-        InvalidInput: a time cannot be read.
+        InvalidInput: a time or the metadata cannot be read.
     """
     found = {name: None if value == () else value for name, value in given.items()}
     since, until = parse_since(found["since"], now), parse_until(found["until"], now)
-    return found | {"since": since, "until": until}
+    return found | {"since": since, "until": until, "metadata": parse_metadata(given["metadata"])}

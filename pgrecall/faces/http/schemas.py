@@ -191,7 +191,9 @@ def _summary(kind: type) -> str:
 @cache
 def _descriptions(kind: type) -> Mapping[str, str]:
     """The description of each field that the docstring's ``Attributes`` section has."""
-    found = _ATTRIBUTE.findall(_parse_docstring(kind)[1])
+    found = [
+        pair for part in reversed(kind.__mro__) for pair in _ATTRIBUTE.findall(_parse_docstring(part)[1])
+    ]
     return {name.strip(): _as_sentence(text) for names, text in found for name in names.split(",")}
 
 

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, Response
 
+from pgrecall.encoding import parse_metadata
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.rendering.snippets import snippet
 from pgrecall.faces.http.problems import problem_type
@@ -20,7 +21,7 @@ from pgrecall.faces.page.templating import url
 from pgrecall.models.search import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
-_FIELDS = ("q", "layer", "as_of", "archived", "superseded", "profile", "rerank", "k")
+_FIELDS = ("q", "layer", "source", "metadata", "as_of", "archived", "superseded", "profile", "rerank", "k")
 _VERDICTS = ("used", "rejected")
 _MAX_VERDICTS = 60
 _SNIPPET_LENGTH = 280
@@ -83,11 +84,13 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
     """The result and the id of its logged search: an earlier one when the query names it."""
     query = request.query
     earlier = int_field(query, "search", 0, low=0, high=MAX_ID)
-    layer = text_field(query, "layer")
+    layer, source, metadata = (text_field(query, name) for name in ("layer", "source", "metadata"))
     result = await request.memory.search(
         text_field(query, "q") or "",
         k=int_field(query, "k", HIT_COUNTS[0], low=1, high=100),
         layers=None if layer is None else (layer,),
+        sources=None if source is None else (source,),
+        metadata=parse_metadata([metadata] if metadata else None),
         include_archived=checkbox(query, "archived"),
         include_superseded=checkbox(query, "superseded"),
         profile=text_field(query, "profile"),

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema.tables import access, jobs, links, vectors
+from pgrecall.schema.tables import access, jobs, links, settings, vectors
 from pgrecall.schema.tables import search as search_tables
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
 
@@ -145,6 +145,15 @@ def _memory_indexes() -> tuple[Index, ...]:
         # A default search may hide these; looking here alone tells it of the others that they pass.
         Index("memory_hideable_idx", "tenant", "id", postgresql_where=text(HIDEABLE)),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
+        # GIN has no text columns; an array of one tells the tenants apart. Most memories have no metadata.
+        Index(
+            "memory_metadata_idx",
+            text("(ARRAY[tenant])"),
+            "metadata",
+            postgresql_using="gin",
+            postgresql_ops={"metadata": "jsonb_path_ops"},
+            postgresql_where=text("metadata <> '{}'"),
+        ),
     )
 
 
@@ -202,6 +211,7 @@ def describe(dimensions: int) -> MetaData:
     vectors.add(metadata, dimensions)
     access.add(metadata)
     links.add(metadata)
+    settings.add(metadata)
     jobs.add(metadata)
     search_tables.add(metadata)
     return metadata

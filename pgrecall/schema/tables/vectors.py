@@ -1,4 +1,5 @@
-"""The tables of vectors: one that small tenants share; large ones have tables like it (38_vector_homes.sql).
+"""The tables of vectors: one that small tenants share; large ones have tables like it
+(``functions/04_vectors/02_own_tables.sql``).
 
 No key to ``memory``: it would be checked in each of those tables. A trigger takes the vector with its memory.
 """

@@ -24,7 +24,9 @@ def notes(tmp_path: Path) -> Path:
     (folder / "tides.md").write_text(
         "---\ntags: [sea]\ndate: 2026-10-01\n---\nThe tide gauge. See [[Moon]].\n"
     )
-    (folder / "moon.md").write_text("---\ndate: 2026-10-02\n---\nThe moon pulls the tide. See [[tides]].\n")
+    (folder / "moon.md").write_text(
+        "---\ndate: 2026-10-02\nproject: atlas\n---\nThe moon pulls the tide. See [[tides]].\n"
+    )
     (folder / "tea.md").write_text("---\ndate: 2026-10-03\nlayer: episodic\n---\nWe drank tea at noon.\n")
     return folder
 
@@ -108,6 +110,11 @@ def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     assert keys("--layer", "episodic") == {"tea"}
     assert keys("--layer", "episodic", "--layer", "knowledge") == keys()
     assert keys("--tag", "sea") == {"tides"}
+    assert keys("--metadata", "nothing=here") == keys("--source", "nowhere.md") == set()
+    shown = pgrecall("show", "tides", "--json").json
+    assert "tides" in keys("--source", shown["source"])
+    assert keys("--metadata", "project=atlas") == keys("--metadata", '{"project": "atlas"}') == {"moon"}
+    assert pgrecall("search", "tide", "--metadata", "half").code == 2
     assert keys("--since", "2026-10-02", "--until", "2026-10-02") == {"moon"}
     assert keys("--since", "30d") == {"moon", "tea"}
     assert keys("--author", "nobody") == set()

@@ -98,6 +98,9 @@ def test_lists_and_objects_may_come_as_text(served: tuple[str, str]) -> None:
             await answer(client, "remember", body="a", key="42", **sent)
             got = await answer(client, "get", memory="key:42")
             assert (got["tags"], got["metadata"]) == (["house", "gate"], {"n": 1})
+            found = await answer(client, "search", query="a house", metadata='{"n": 1}')
+            assert [hit["key"] for hit in found["hits"]] == ["42"]
+            assert (await answer(client, "search", query="a house", sources="elsewhere"))["no_match"]
             assert (await answer(client, "used", memories='["key:42"]'))["recorded"] == 1
             assert (await answer(client, "used", memories=str(got["id"])))["recorded"] == 1
             assert (await answer(client, "search", query="lantern", layers="activity"))["no_match"]

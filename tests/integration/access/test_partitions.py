@@ -147,7 +147,10 @@ def test_partitions_need_a_moment(sql: Query, moment: str | None) -> None:
 
 # What a search writes
 
-SEARCH = "SELECT * FROM recall.search_and_log('harbour', p_k => %s, p_session_id => %s, p_now => %s)"
+SEARCH = (
+    "SELECT * FROM recall.search_and_log(jsonb_build_object("
+    "'query', 'harbour', 'k', %s::int, 'session_id', %s::text), p_now => %s)"
+)
 ROWS = (
     "SELECT 'memory' AS kind, id, xmin::text, xmax::text, ctid::text FROM recall.memory "
     "UNION ALL SELECT 'activation', memory_id, xmin::text, xmax::text, ctid::text FROM recall.activation "
@@ -207,7 +210,7 @@ def test_a_logged_search_answers_as_a_search_does(query: Query, now: datetime) -
 
 def test_a_search_without_hits_logs_that_nothing_was_shown(query: Query, now: datetime) -> None:
     harbours(query, 1, now)
-    [row] = query("SELECT * FROM recall.search_and_log('lighthouse', p_now => %s)", (now,))
+    [row] = query("""SELECT * FROM recall.search_and_log('{"query": "lighthouse"}', p_now => %s)""", (now,))
     assert row["id"] is None
     assert query("SELECT id, shown FROM recall.search_log") == [{"id": row["search_id"], "shown": []}]
     assert query("SELECT 1 FROM recall.access_queue") == []

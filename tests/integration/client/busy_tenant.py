@@ -17,6 +17,9 @@ CHECKS = (
 )  # fmt: skip
 
 
+SEARCH = """SELECT recall.search_and_log('{"query": "about hub leaf1 leaf2"}', p_now => %s)"""
+
+
 def verify(sql: Query, *, tenant: str = "acme") -> dict[str, Any]:
     document: dict[str, Any] = sql("SELECT recall.verify(%s) AS found", (NOW,), tenant=tenant)[0]["found"]
     return document
@@ -58,7 +61,7 @@ def busy(sql: Query, *, tenant: str = "acme") -> dict[str, int]:
     for day in range(1, 14):
         use(ours, ids["hub"], ids["leaf1"], at=LONG_AGO + day * DAY, session=f"s{day}")
     use(ours, ids["hub"], at=LONG_AGO + DAY / 2, key="late")
-    ours("SELECT recall.search_and_log('about hub leaf1 leaf2', p_now => %s)", (NOW - 2 * DAY,))
+    ours(SEARCH, (NOW - 2 * DAY,))
     call = "SELECT recall.log_shown(%s, p_now => %s, p_query => 'who?') AS id"
     [search] = ours(call, ([ids["spare"], ids["leaf2"]], NOW - 2 * DAY))
     ours("SELECT recall.rejected(%s, %s, %s)", (search["id"], [ids["leaf2"], ids["spare"]], NOW - DAY))
@@ -80,6 +83,6 @@ def busy(sql: Query, *, tenant: str = "acme") -> dict[str, int]:
     plan(ours)
     ours("SELECT recall.refresh_statistics(%s)", (NOW,))
     ours("SELECT recall.refresh_vitality(p_now => %s)", (NOW,))
-    ours("SELECT recall.search_and_log('about hub leaf1 leaf2', p_now => %s)", (NOW,))
+    ours(SEARCH, (NOW,))
     del ids["spare"]
     return ids

@@ -37,7 +37,9 @@ def fill(query: Query, tenant: str = "acme", count: int = SOME) -> list[int]:
 
 
 def house(query: Query, least: int = SOME - 1, tenant: str = "acme") -> int:
-    return int(query("SELECT recall.move_vectors_to_own_table(%s) AS moved", (least,), tenant=tenant)[0]["moved"])
+    return int(
+        query("SELECT recall.move_vectors_to_own_table(%s) AS moved", (least,), tenant=tenant)[0]["moved"]
+    )
 
 
 def moved_between_writes(query: Query) -> int:

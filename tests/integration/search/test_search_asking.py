@@ -24,13 +24,13 @@ def remember(sql: Query, body: str, *, at: Any = NOW - 10 * DAY, **fields: Any) 
     return int(sql(f"SELECT recall.remember({call}) AS id", values)[0]["id"])
 
 
-def ask(sql: Query, query: str | None = None, *, function: str = "search", **options: Any) -> Rows:
+def ask(sql: Query, query: str | None = None, **options: Any) -> Rows:
     values = {"query": query, "now": NOW, **options}
-    for name in ("weights",):
+    for name in ("weights", "metadata"):
         if name in values:
             values[name] = json.dumps(values[name])
     call = ", ".join(f"p_{name} => %({name})s" for name in values)
-    return sql(f"SELECT * FROM recall.{function}({call})", values)
+    return sql(f"SELECT * FROM recall.search({call})", values)
 
 
 def keys(rows: Rows) -> list[str]:
@@ -333,7 +333,9 @@ def test_the_author_weight_is_a_setting(sql: Query) -> None:
 def test_nothing_found_tells_what_each_arm_found(sql: Query) -> None:
     remember(sql, "Winch maintenance plan", key="plan")
 
-    [row] = ask(sql, "winch", function="find", min_relevance=1)
+    [row] = sql(
+        """SELECT * FROM recall.find('{"query": "winch", "min_relevance": 1}', p_now => %s)""", (NOW,)
+    )
 
     assert row["id"] is None
     assert row["summary"]["arms"] == {"semantic": 0, "lexical": 1, "name": 0, "cue": 0, "graph": 0}
@@ -358,7 +360,9 @@ def test_explain_says_where_a_memory_is_and_why(sql: Query) -> None:
     remember(sql, "Winch maintenance plan", key="plan")
     grease = remember(sql, "Winch grease", key="grease")
 
-    told = sql("SELECT recall.explain(%s, 'winch maintenance plan') AS told", (grease,))[0]["told"]
+    told = sql("""SELECT recall.explain(%s, '{"query": "winch maintenance plan"}') AS told""", (grease,))[0][
+        "told"
+    ]
 
     assert (told["found"], told["rank"], told["candidates"]) == (True, 2, 2)
     assert told["sentence"].startswith("Rank 2 of 2: relevant with a probability of 0.")
@@ -370,24 +374,13 @@ def test_explain_says_why_a_memory_is_not_there(sql: Query) -> None:
     winch = remember(sql, "Winch", key="winch")
     sql("SELECT recall.forget(%s)", (winch,))
 
-    unfound = sql("SELECT recall.explain(%s, 'winch') AS told", (gulls,))[0]["told"]
-    hidden = sql("SELECT recall.explain(%s, 'winch') AS told", (winch,))[0]["told"]
+    unfound = sql("""SELECT recall.explain(%s, '{"query": "winch"}') AS told""", (gulls,))[0]["told"]
+    hidden = sql("""SELECT recall.explain(%s, '{"query": "winch"}') AS told""", (winch,))[0]["told"]
 
     assert (unfound["found"], "no arm found it" in unfound["sentence"]) == (False, True)
     assert hidden["sentence"].endswith("A default search hides it: it is archived.")
     with pytest.raises(psycopg.errors.NoDataFound):
-        sql("SELECT recall.explain(987654, 'winch')")
-
-
-def test_explain_is_asked_as_search_is(sql: Query) -> None:
-    def parameters(function: str) -> dict[str, str]:
-        call = "SELECT proargnames AS names, oidvectortypes(proargtypes) AS types, pronargs FROM pg_proc "
-        [row] = sql(call + "WHERE oid = %s::regproc", (function,))
-        return dict(zip(row["names"][: row["pronargs"]], row["types"].split(", "), strict=True))
-
-    asked = parameters("recall.search")
-    del asked["p_k"], asked["p_explain"]
-    assert parameters("recall.explain") == {"p_memory_id": "bigint", **asked}
+        sql("""SELECT recall.explain(987654, '{"query": "winch"}')""")
 
 
 def test_explain_keeps_to_its_filters(sql: Query) -> None:
@@ -395,9 +388,8 @@ def test_explain_keeps_to_its_filters(sql: Query) -> None:
     grease = remember(sql, "Winch grease", key="grease")
 
     def told(**options: Any) -> dict[str, Any]:
-        call = "".join(f", p_{name} => %({name})s" for name in options)
-        values = {"memory": grease, **options}
-        return dict(sql(f"SELECT recall.explain(%(memory)s, 'winch'{call}) AS told", values)[0]["told"])
+        request = json.dumps({"query": "winch", **options})
+        return dict(sql("SELECT recall.explain(%s, %s) AS told", (grease, request))[0]["told"])
 
     assert (told()["candidates"], told(layers=["knowledge"])["candidates"]) == (2, 1)
     for filters in (

@@ -99,6 +99,14 @@ def test_the_client_refuses_with_the_same_sentence(
         ({"k": True}, "True"),
         ({"layers": "knowledge"}, "knowledge"),
         ({"min_relevance": "high"}, "high"),
+        ({"sources": ("nul \x00",)}, "NUL"),
+        ({"sources": "notes.md"}, "notes.md"),
+        ({"metadata": {"project": "nul \x00"}}, "NUL"),
+        ({"metadata": {"half \ud800": 1}}, "surrogates"),
+        ({"metadata": {"number": math.nan}}, "JSON"),
+        ({"metadata": ["project"]}, '["project"] is not a JSON object'),
+        ({"metadata": "project"}, '"project" is not a JSON object'),
+        ({"metadata": {"much": "x" * 10_000}}, "more than 10,000"),
     ],
     ids=str,
 )
@@ -198,3 +206,26 @@ def test_a_moment_that_is_none_is_refused(query: Query, moment: str | None) -> N
 
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="p_now"):
         query("SELECT * FROM recall.search('harbour', p_now => %s)", (moment,))
+
+
+@pytest.mark.parametrize(
+    ("request_text", "named"),
+    [
+        ("[]", "The request is not a JSON object."),
+        ('{"query": "a", "layer": "knowledge"}', "The request has unknown fields: layer."),
+        ('{"query": "a", "moment": "2026-01-01", "terms": "x"}', "unknown fields: moment, terms."),
+        ('{"query": "a", "min_relevance": "high"}', 'type double precision: "high".'),
+        ('{"query": "a", "since": "soon"}', '"soon".'),
+        ('{"query": "a", "tags": {"a": 1}}', "expected JSON array"),
+    ],
+)
+@pytest.mark.parametrize("function", ["find(%s)", "search_and_log(%s)", "explain(1, %s)"])
+def test_a_request_that_cannot_be_read_is_refused(
+    query: Query, function: str, request_text: str, named: str
+) -> None:
+    [stored] = query("SELECT recall.remember('harbour') AS id")
+    function = function.replace("explain(1", f"explain({stored['id']}")
+    with pytest.raises(psycopg.errors.InvalidParameterValue) as refused:
+        query(f"SELECT recall.{function}", (request_text,))
+    assert named in (refused.value.diag.message_primary or "")
+    assert one_sentence(refused.value.diag.message_primary or "")

@@ -24,13 +24,27 @@ def harbour(query: Query) -> Query:
         query, "harbour", key="answered", layer="episodic", role="assistant", author="Bot", occurred_at=MARCH
     )
     remember(
-        query, "harbour", key="tagged", tags=["tide", "gauge"], occurred_at=MARCH - timedelta(microseconds=1)
+        query,
+        "harbour",
+        key="tagged",
+        tags=["tide", "gauge"],
+        occurred_at=MARCH - timedelta(microseconds=1),
+        metadata='{"project": {"name": "atlas", "steps": [1, 2]}, "open": null}',
     )
-    remember(query, "harbour", key="half-tagged", tags=["tide"], occurred_at=MARCH)
+    remember(
+        query,
+        "harbour",
+        key="half-tagged",
+        tags=["tide"],
+        occurred_at=MARCH,
+        metadata='{"project": {"name": "borea"}}',
+    )
     for key in ("archived", "superseded", "expired", "not-yet", "no-more"):
         remember(query, "harbour", key=key, tags=["special"], occurred_at=JANUARY)
     query("SELECT recall.forget(recall.id_of('archived'), p_now => %s)", (NOW,))
     query("UPDATE recall.memory SET superseded_by = recall.id_of('plain') WHERE key = 'superseded'")
+    query("UPDATE recall.memory SET source = 'tides.md' WHERE key = 'tagged'")
+    query("UPDATE recall.memory SET source = 'Tides.md' WHERE key = 'half-tagged'")
     query("UPDATE recall.memory SET expires_at = %s WHERE key = 'expired'", (NOW,))
     query("UPDATE recall.memory SET valid_from = %s WHERE key = 'not-yet'", (NOW + DAY,))
     query("UPDATE recall.memory SET valid_until = %s WHERE key = 'no-more'", (NOW,))
@@ -52,6 +66,16 @@ LIVE = {"plain", "entity", "said", "answered", "tagged", "half-tagged"}
         ({"tags": ["tide"]}, {"tagged", "half-tagged"}),
         ({"tags": ["gauge", "tide"]}, {"tagged"}),
         ({"tags": []}, LIVE),
+        ({"sources": ["tides.md"]}, {"tagged"}),
+        ({"sources": ["tides.md", "Tides.md", "none"]}, {"tagged", "half-tagged"}),
+        ({"sources": []}, set()),
+        ({"metadata": "{}"}, LIVE),
+        ({"metadata": '{"project": {"name": "atlas"}}'}, {"tagged"}),
+        ({"metadata": '{"project": {"steps": [2]}}'}, {"tagged"}),
+        ({"metadata": '{"project": {}}'}, {"tagged", "half-tagged"}),
+        ({"metadata": '{"open": null}'}, {"tagged"}),
+        ({"metadata": '{"project": "atlas"}'}, set()),
+        ({"metadata": '{"project": {"name": "borea"}}', "sources": ["tides.md"]}, set()),
         ({"since": FEBRUARY}, LIVE - {"plain"}),
         ({"until": FEBRUARY}, {"plain"}),
         ({"since": FEBRUARY, "until": MARCH}, {"entity", "said", "tagged"}),
@@ -123,12 +147,36 @@ def test_min_relevance_cuts_by_relevance_not_by_score(query: Query) -> None:
 
 
 def test_the_client_passes_every_filter_on(memory: Memory) -> None:
-    memory.remember("harbour", key="a", layer="episodic", role="user", author="Mira", tags=("x", "y"))
+    memory.remember(
+        "harbour",
+        key="a",
+        layer="episodic",
+        role="user",
+        author="Mira",
+        tags=("x", "y"),
+        source="log.md",
+        metadata={"project": {"name": "atlas"}},
+    )
     memory.remember("harbour", key="b")
 
     found = memory.search(
-        "harbour", layers=("episodic",), roles=("user",), authors=("Mira",), tags=("x",), min_relevance=0.0001
+        "harbour",
+        layers=("episodic",),
+        roles=("user",),
+        authors=("Mira",),
+        tags=("x",),
+        sources=("log.md",),
+        metadata={"project": {"name": "atlas"}},
+        min_relevance=0.0001,
     )
 
     assert [hit.key for hit in found.hits] == ["a"]
     assert memory.search("harbour", tags=("z",)).no_match
+    assert memory.search("harbour", sources=("other.md",)).no_match
+    assert memory.search("harbour", metadata={"project": "atlas"}).no_match
+    assert memory.context("harbour", sources=("log.md",)).hits[0].key == "a"
+
+
+def test_another_tenants_metadata_is_not_found(query: Query) -> None:
+    remember(query, "harbour", metadata='{"project": "atlas"}', tenant="other")
+    assert search(query, "harbour", metadata='{"project": "atlas"}') == []

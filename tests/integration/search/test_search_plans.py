@@ -34,12 +34,14 @@ WITH made AS MATERIALIZED (
             FROM generate_series(1, {DIMENSIONS}) WHERE n = n)::halfvec({DIMENSIONS}) AS embedding
     FROM generate_series(%(first)s::int, %(last)s::int) n
 ), stored AS (
-    INSERT INTO recall.memory (tenant, key, layer, title, body, author, tags, embedded_with,
+    INSERT INTO recall.memory (tenant, key, layer, title, body, author, tags, source, metadata,
+                               embedded_with,
                                occurred_at, created_at)
     SELECT %(tenant)s, 'm' || n,
            CASE WHEN n %% 50 = 0 THEN 'entity' ELSE 'knowledge' END,
            CASE WHEN n %% 50 = 0 THEN 'Person Number' || n ELSE '' END,
            body, 'Author' || n %% 20, CASE WHEN n <= 7 THEN ARRAY['rare tag'] ELSE '{{}}' END,
+           'notes/' || n %% 300 || '.md', jsonb_build_object('project', 'p' || n %% 300, 'number', n),
            'random',
            %(now)s - make_interval(hours => n), %(now)s - make_interval(hours => n)
     FROM made ORDER BY n
@@ -215,7 +217,8 @@ def plans(corpus: Corpus) -> Plans:
 
 def brute_force(corpus: Corpus, tenant: str, question: dict[str, Any], k: int = 50) -> list[int]:
     rows = corpus.run(
-        "SELECT id FROM recall.stored_vectors(%s, NULL) ORDER BY (embedding <=> %s::halfvec) + 0, id LIMIT %s",
+        "SELECT id FROM recall.stored_vectors(%s, NULL) "
+        "ORDER BY (embedding <=> %s::halfvec) + 0, id LIMIT %s",
         (tenant, question["embedding"], k),
         tenant=tenant,
     )
@@ -227,9 +230,9 @@ def nearest(corpus: Corpus, tenant: str, question: dict[str, Any]) -> list[int]:
     hits = corpus.search(tenant, question, k=50, vitality_mode="off")
     ranks = {hit["explanation"]["arms"]["semantic"].get("rank"): hit["id"] for hit in hits}
     rows = corpus.run(
-        "SELECT a.id FROM recall.semantic_arm(%s, %s::halfvec, 50,"
-        " NULL, NULL, NULL, NULL, NULL, NULL, false, false, false, NULL, %s) a",
-        (tenant, question["embedding"], NOW),
+        "SELECT a.id FROM recall.semantic_arm(%s, %s::halfvec, 50, recall.checked_filter("
+        "%s, recall.read_filter('{}'), %s)) a",
+        (tenant, question["embedding"], tenant, NOW),
         tenant=tenant,
     )
     found = [row["id"] for row in rows]
@@ -305,7 +308,9 @@ def test_a_word_that_all_memories_hold_does_not_make_the_search_read_them_all(
     assert touched(found, "activation") <= 150
 
 
-@pytest.mark.parametrize("function", ["activation_sum", "lexical_sum", "passes", "power_sum", "tail_mean"])
+@pytest.mark.parametrize(
+    "function", ["activation_sum", "lexical_strength", "passes_filter", "power_sum", "tail_mean"]
+)
 def test_the_hot_expressions_are_inlined(plans: Plans, function: str) -> None:
     assert [node.text for node in plans if f"recall.{function}(" in node.text] == []
 
@@ -359,3 +364,33 @@ def test_a_large_tenant_loses_few_of_the_nearest(corpus: Corpus) -> None:
         shares.append(len(right & set(nearest(corpus, "big", question))) / len(right))
 
     assert sum(shares) / len(shares) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "index", "expected"),
+    [
+        ({"metadata": json.dumps({"project": "p7"})}, "memory_metadata_idx", 20),
+        ({"sources": ["notes/7.md", "notes/8.md"]}, "memory_source_idx", 40),
+    ],
+)
+def test_rare_metadata_and_sources_are_looked_up(
+    corpus: Corpus, options: dict[str, Any], index: str, expected: int
+) -> None:
+    question = corpus.question(2)
+    found = corpus.search_plans("big", question, k=50, **options)
+    assert index in indexes(found)
+    assert len(corpus.search("big", question, k=50, **options)) == expected
+
+
+@pytest.mark.parametrize(
+    ("chosen", "index"),
+    [
+        ("{}", "memory_happened_at_idx"),
+        ('{"metadata": {"number": 77}}', "memory_metadata_idx"),
+        ('{"sources": ["notes/7.md"]}', "memory_source_idx"),
+    ],
+)
+def test_a_page_of_a_list_reads_little(corpus: Corpus, chosen: str, index: str) -> None:
+    found = corpus.plans("SELECT * FROM recall.list_memories(%s, p_limit => 20)", (chosen,), tenant="big")
+    assert index in indexes(found)
+    assert touched(found, "memory") <= 100

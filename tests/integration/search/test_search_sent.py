@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -18,12 +19,7 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query
 
 TENANTS = ("acme", "other", "third")
-DECLARED = (
-    "SELECT unnest(proargnames[1:pronargs]) AS name, "
-    "unnest(string_to_array(pg_get_expr(proargdefaults, 0), ', ')) AS value "
-    "FROM pg_proc WHERE oid = %(function)s::regproc"
-)
-HERE_ALONE = ("rerank", "deadline", "log")
+HERE_ALONE = {"rerank", "deadline", "log", "now"}
 
 
 @pytest.fixture(params=[None, 30.0], ids=["any time", "limited"])
@@ -36,20 +32,17 @@ def narrow(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Memor
         yield memory
 
 
-@pytest.mark.parametrize("function", ["find", "search_and_log"])
-def test_what_is_not_sent_is_what_the_function_takes_for_it(sql: Query, function: str) -> None:
-    declared = {row["name"]: row["value"] for row in sql(DECLARED, {"function": f"recall.{function}"})}
-    values = sql(f"SELECT {', '.join(f'{value} AS {name}' for name, value in declared.items())}")[0]
-    for field in fields(SearchRequest):
-        if field.name in HERE_ALONE:
-            assert f"p_{field.name}" not in declared
-        elif field.name == "now":
-            assert declared["p_now"] == "now()"
-        elif field.name == "query":
-            assert values["p_query"] is None
-        else:
-            assert field.default is not MISSING
-            assert values[f"p_{field.name}"] == field.default, field.name
+def test_what_is_not_sent_is_what_the_database_takes_for_it(sql: Query) -> None:
+    [read] = sql("SELECT to_jsonb(r.filter) AS filter, to_jsonb(r.request) AS request "
+                 "FROM recall.read_search_request('{}') r")  # fmt: skip
+    values = read["filter"] | read["request"]
+    usual = SearchRequest()
+    sent = {field.name for field in fields(SearchRequest)} - HERE_ALONE
+    computed = {"moment", "terms", "archived_as_of", "superseded_as_of"}
+    assert sent == set(values) - computed
+    assert {name: values[name] for name in sent - {"query"}} == {
+        name: getattr(usual, name) for name in sent - {"query"}
+    }
 
 
 @pytest.mark.parametrize(
@@ -62,11 +55,13 @@ def test_what_is_not_sent_is_what_the_function_takes_for_it(sql: Query, function
         SearchRequest(since=NOW, weights={"lexical": 2}, profile="seed", session_id="s", as_of=NOW),
     ],
 )
-def test_only_what_differs_is_sent(asked: SearchRequest) -> None:
+def test_only_what_differs_is_sent_by_one_statement(asked: SearchRequest) -> None:
     usual = SearchRequest()
     differing = {f.name for f in fields(usual) if getattr(asked, f.name) != getattr(usual, f.name)}
-    assert set(find(asked, None).parameters) == differing | {"query"}
-    assert set(search_and_log(asked, None).parameters) == differing | {"query"}
+    for operation in (find, search_and_log):
+        sent = operation(asked, None)
+        assert set(json.loads(str(sent.parameters["request"]))) == differing
+        assert sent.sql == operation(usual, [[1.0]]).sql
 
 
 @pytest.mark.parametrize("options", [{}, {"log": False}, {"k": 5, "explain": False, "rerank": True}])

@@ -207,7 +207,9 @@ def test_awkward_characters_are_only_characters(sql: Query) -> None:
 
 
 def test_a_phrase_is_of_the_tenants_language(sql: Query) -> None:
-    [row] = sql("SELECT recall.phrase_query(recall.text_configuration('acme'), 'the harbours of contract') AS phrase")
+    [row] = sql(
+        "SELECT recall.phrase_query(recall.text_configuration('acme'), 'the harbours of contract') AS phrase"
+    )
     assert row["phrase"] == "'harbour' <2> 'contract'"
 
 

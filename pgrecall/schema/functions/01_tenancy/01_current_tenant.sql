@@ -1,9 +1,9 @@
 -- Which tenant a transaction acts for.
 
--- current_tenant: whose memories this transaction reads and writes: the tenant that its login role is bound to, whatever
--- it sets; else the one named by `SET LOCAL recall.tenant`, if the role may name any (it was told so by bind_role, or it
--- may act as the owner of this schema, to whom nothing is closed). An error for other roles, and without a name. The
--- login role counts: SET ROLE changes nothing, and inside functions of the owner current_user is the owner.
+-- current_tenant: the tenant whose memories this transaction reads and writes: the one the login role is bound to,
+-- or the one named by `SET LOCAL recall.tenant` if the role may name any (bind_role allowed it, or it may act as
+-- the owner of this schema). Raises for other roles, and if no tenant is named. The login role counts: SET ROLE
+-- changes nothing, and inside functions of the owner current_user is the owner.
 CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -26,8 +26,8 @@ BEGIN
     RETURN v_tenant;
 END $$;
 
--- bound_tenant: the tenant that the login role is bound to; '*' where it may name any, NULL where it may name none. Called
--- as the owner.
+-- bound_tenant: the tenant that the login role is bound to; '*' if it may name any, NULL if it may name none.
+-- Called as the owner.
 CREATE OR REPLACE FUNCTION recall.bound_tenant() RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -37,7 +37,8 @@ BEGIN
         CASE WHEN pg_has_role(session_user, current_user, 'MEMBER') THEN '*' END);
 END $$;
 
--- require_any_tenant: raises unless the login role may name any tenant: for what concerns the whole database.
+-- require_any_tenant: raises unless the login role may name any tenant; for actions that concern the whole
+-- database.
 CREATE OR REPLACE FUNCTION recall.require_any_tenant(p_action text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

@@ -1,13 +1,13 @@
 -- Login roles and the tenants they act for. For administrators: roles that may act as the owner of this schema.
 
--- bind_role: from now on this login role acts for this tenant and for no other, whatever it sets; '*' lets it name any
--- tenant, for services that serve many. In place of an earlier binding; whether that is a change. The role also needs to
--- be a member of recall_reader, recall_app or recall_worker.
-CREATE OR REPLACE FUNCTION recall.bind_role(p_role text, p_tenant text) RETURNS boolean
+-- bind_role: binds a login role to one tenant, whatever tenant it sets; '*' lets it name any tenant, for services
+-- that serve many. Replaces an earlier binding; returns whether that is a change. The role also has to be a member
+-- of recall_reader, recall_app or recall_worker.
+CREATE OR REPLACE FUNCTION recall.bind_role(p_role text, p_to_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    IF coalesce(p_tenant, '') = '' THEN
+    IF coalesce(p_to_tenant, '') = '' THEN
         PERFORM recall.raise_invalid('The tenant to bind to is empty.', 'Name one, or give * for a role that may name any.');
     ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
         PERFORM recall.raise_invalid(format('There is no role %L on this server.', left(p_role, 100)), 'Make it first.');
@@ -18,13 +18,13 @@ BEGIN
             format('Role %s is a superuser, bypasses row security or may act as the owner: no binding holds it.', p_role),
             'Bind a role that may do no more than it needs.');
     END IF;
-    INSERT INTO recall.tenant_role AS r (tenant, role) VALUES (p_tenant, p_role)
+    INSERT INTO recall.tenant_role AS r (tenant, role) VALUES (p_to_tenant, p_role)
     ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant, bound_at = excluded.bound_at
     WHERE r.tenant <> excluded.tenant;
     RETURN FOUND;
 END $$;
 
--- unbind_role: takes the binding of a role away, after which it may act for no tenant; false where there was none.
+-- unbind_role: removes the binding of a role, which may then act for no tenant; false if there was none.
 CREATE OR REPLACE FUNCTION recall.unbind_role(p_role text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -42,8 +42,8 @@ SET search_path FROM CURRENT AS $$
         WHERE pg_has_role(p_role, to_regrole('recall_' || k.name), 'USAGE') ORDER BY k.place LIMIT 1), 'nothing')
 $$;
 
--- role_bindings: every binding, by role: its tenant ('*': any), since when, whether there is such a role, whether it can
--- log in, and the most it may do: reader, app, worker, or nothing.
+-- role_bindings: every binding, by role: its tenant ('*': any), when it was bound, whether the role exists, whether
+-- it can log in, and its highest right: reader, app, worker, or nothing.
 CREATE OR REPLACE FUNCTION recall.role_bindings()
 RETURNS TABLE (role text, tenant text, bound_at timestamptz, present boolean, may_log_in boolean, may text)
 LANGUAGE sql STABLE
@@ -52,8 +52,8 @@ SET search_path FROM CURRENT AS $$
     FROM recall.tenant_role r LEFT JOIN pg_roles p ON p.rolname = r.role ORDER BY r.role
 $$;
 
--- caller: the login role of this session: whether it is a superuser, or bypasses row security, or may act as the owner
--- (`administers`); whose memories it acts for ('*': any it names; NULL: none); the most it may do.
+-- caller: the login role of this session: whether it is a superuser, bypasses row security, or may act as the owner
+-- (`administers`); the tenant it acts for ('*': any it names; NULL: none); and its highest right.
 CREATE OR REPLACE FUNCTION recall.caller()
 RETURNS TABLE (
     role text, superuser boolean, bypasses boolean, administers boolean, tenant text, may text, owner text

@@ -10,8 +10,8 @@ SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
         'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
         'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
-        'health_report', 'id_of', 'ids_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
-        'languages', 'layers', 'link_graph', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
+        'health_report', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
+        'languages', 'layers', 'link_graph', 'list_memories', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
         'prune_plans', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
         'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
@@ -31,8 +31,8 @@ SET search_path FROM CURRENT AS $$
         'make_access_partitions', 'report_job', 'store_embeddings', 'tenants', 'unembedded']) u
 $$;
 
--- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the rows
--- of its tenant, and sees those of '*' where they apply to all. The sub-select makes it one call for a query.
+-- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the
+-- rows of its tenant, and sees those of '*' where they apply to all. The sub-select makes it one call for a query.
 CREATE OR REPLACE FUNCTION recall.declared_policies()
 RETURNS TABLE (relation oid, policy text, command text, condition text)
 LANGUAGE sql STABLE
@@ -60,8 +60,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- apply_declared_access: makes owners, rights, row security and policies those declared; returns how much it changed. Only for
--- the owner. Twice, as what is taken away in whole may have to be given back in part.
+-- apply_declared_access: makes owners, rights, row security and policies those declared; returns the number of
+-- changes. Only for the owner. Two passes, since what is revoked as a whole may have to be granted again in part.
 CREATE OR REPLACE FUNCTION recall.apply_declared_access() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

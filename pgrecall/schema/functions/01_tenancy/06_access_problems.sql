@@ -15,8 +15,8 @@ SET search_path FROM CURRENT AS $$
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'
 $$;
 
--- role_problems: roles that are missing or may do more than they should, and a schema that is not recall_owner's; grave
--- where somebody could do what he should not.
+-- role_problems: roles that are missing or may do more than they should, and a schema that is not recall_owner's;
+-- grave where somebody could do what he should not.
 CREATE OR REPLACE FUNCTION recall.role_problems() RETURNS TABLE (problem text, fix text, grave boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -108,8 +108,8 @@ SET search_path FROM CURRENT AS $$
     WHERE NOT EXISTS (SELECT FROM held h WHERE h.oid = k.oid AND h.grantee = r.role)
 $$;
 
--- table_problems: tables, views and sequences that are not the owner's or that the granted roles or everybody can touch,
--- and tables without row security or with other policies than those declared.
+-- table_problems: tables, views and sequences that are not the owner's or that the granted roles or everybody can
+-- touch, and tables without row security or with other policies than those declared.
 CREATE OR REPLACE FUNCTION recall.table_problems() RETURNS TABLE (relation oid, problem text, fix text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

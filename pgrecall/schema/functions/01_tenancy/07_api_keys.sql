@@ -14,7 +14,7 @@ BEGIN
     END IF;
 END $$;
 
--- create_key: keeps the digest of a new key of this tenant and returns the key's row, without the digest.
+-- create_key: stores the digest of a new key of this tenant and returns its row, without the digest.
 CREATE OR REPLACE FUNCTION recall.create_key(p_name text, p_hash bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz)
 LANGUAGE plpgsql VOLATILE
@@ -29,7 +29,7 @@ EXCEPTION WHEN unique_violation THEN  -- whose it is, the message would not tell
     PERFORM recall.raise_invalid('This digest cannot be kept.', 'Make another key.');
 END $$;
 
--- revoke_key: from now on the key opens nothing; false when it was revoked before.
+-- revoke_key: revokes a key; false if it was revoked before.
 CREATE OR REPLACE FUNCTION recall.revoke_key(p_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -48,7 +48,7 @@ BEGIN
     RETURN false;
 END $$;
 
--- keys: this tenant's keys, newest first, the revoked ones too.
+-- keys: this tenant's keys, newest first, revoked ones included.
 CREATE OR REPLACE FUNCTION recall.keys()
 RETURNS TABLE (id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz)
 LANGUAGE sql STABLE
@@ -58,8 +58,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.id DESC
 $$;
 
--- has_active_key: whether there is a key, of whatever tenant this role may act for, that opens anything. For whoever starts a
--- service.
+-- has_active_key: whether any tenant that this role may act for has a key that is not revoked. A service asks this
+-- when it starts.
 CREATE OR REPLACE FUNCTION recall.has_active_key() RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -67,8 +67,9 @@ RETURN EXISTS (
     SELECT FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
     JOIN recall.api_key k ON b.tenant IN (k.tenant, '*') WHERE k.revoked_at IS NULL);
 
--- key_holder: whose key it is that has this digest, and its id; no row for one that is unknown or revoked, and for a
--- role that is bound to a tenant none of another tenant's, for which it could not act. It needs no tenant: it finds it. Notes the use once a minute, where the database can be written to.
+-- key_holder: the tenant and id of the key with this digest; no row if it is unknown or revoked, or, for a role
+-- that is bound to a tenant, another tenant's. It needs no tenant, since it finds it. Records the access once a
+-- minute, if the database can be written to.
 CREATE OR REPLACE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (tenant text, id bigint)
 LANGUAGE plpgsql VOLATILE

@@ -57,8 +57,8 @@ BEGIN ATOMIC
     ('vitality.weight', 0.5, 0, 10, 'Weight of vitality beside relevance, in log-odds.');
 END;
 
--- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which keeps its plans:
--- every call reads some.
+-- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which keeps its
+-- plans: every call reads some.
 CREATE OR REPLACE FUNCTION recall.setting_value(p_tenant text, p_name text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -69,7 +69,8 @@ BEGIN
         ORDER BY s.tenant = '*' LIMIT 1);
 END $$;
 
--- default_settings: the default of every setting, by name. IMMUTABLE, so that a plan that asks for it holds the answer.
+-- default_settings: the default of every setting, by name. IMMUTABLE, so that a plan that asks for it holds the
+-- answer.
 CREATE OR REPLACE FUNCTION recall.default_settings() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -88,8 +89,8 @@ BEGIN
         (recall.default_settings() ->> p_name)::double precision);
 END $$;
 
--- effective_settings: everything that is set for this tenant, by name: defaults, over them what is set for the database,
--- over that its own. For what reads many of them.
+-- effective_settings: all values in force for this tenant, by name: defaults, overridden by the database's values,
+-- overridden by its own. For callers that read many.
 CREATE OR REPLACE FUNCTION recall.effective_settings(p_tenant text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -99,7 +100,7 @@ BEGIN
         FROM recall.setting s WHERE s.tenant IN (p_tenant, '*')), '{}');
 END $$;
 
--- settings: every setting with the value in force for this tenant, and whose it is; by name.
+-- settings: every setting with the value in force for this tenant, and where it comes from; by name.
 CREATE OR REPLACE FUNCTION recall.settings()
 RETURNS TABLE (
     name text, value double precision, source text, default_value double precision,
@@ -135,7 +136,7 @@ BEGIN
     END IF;
 END $$;
 
--- set_setting: gives a setting a value for this tenant; NULL takes the tenant's own value away again.
+-- set_setting: sets a setting for this tenant; NULL removes the tenant's own value.
 CREATE OR REPLACE FUNCTION recall.set_setting(p_name text, p_value double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -23,8 +23,8 @@ BEGIN
     RETURN recall.language_in_setting(recall.setting_value(p_tenant, 'language'));
 END $$;
 
--- languages: the languages a tenant can have, by name; which of them is this tenant's; and whether accents are taken
--- off, which is the same for all.
+-- languages: the languages that a tenant can have, by name; which one this tenant has; and whether accents are
+-- removed, which is the same for all.
 CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, current boolean, accents_off boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -41,8 +41,8 @@ BEGIN
     RETURN recall.configuration(recall.language(p_tenant));
 END $$;
 
--- set_language: makes this the tenant's language: its memories are indexed by it anew and its words counted again.
--- Returns how many memories were read anew. An error for a language this server has no configuration of.
+-- set_language: sets this tenant's language: reindexes its memories and recounts its words. Returns the number of
+-- reindexed memories. Raises for a language that this server has no configuration for.
 CREATE OR REPLACE FUNCTION recall.set_language(p_language text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -66,8 +66,8 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- reindex_changed_words: brings what is stored up to the configurations that are there now: after unaccent has come, words
--- and names with accents are read anew; after an older schema, words are counted again. Once for each change.
+-- reindex_changed_words: brings what is stored up to the configurations that are there now: after unaccent has come,
+-- words and names with accents are read anew; after an older schema, words are counted again. Once for each change.
 CREATE OR REPLACE FUNCTION recall.reindex_changed_words() RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -5,8 +5,9 @@ CREATE OR REPLACE FUNCTION recall.lexeme_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || '''')::tsquery;
 
--- tenant_query: this query as the text index is asked, which holds tenant_words: each word led by the tenant's mark, so
--- that no other tenant's postings are read. What it finds is to be asked for its tenant: two may have the same mark.
+-- tenant_query: this query as the text index is asked, which holds tenant_words: each word led by the tenant's mark,
+-- so that no other tenant's postings are read. What it finds is to be asked for its tenant: two may have the same
+-- mark.
 CREATE OR REPLACE FUNCTION recall.tenant_query(p_tenant text, p_query tsquery) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(
@@ -45,8 +46,8 @@ BEGIN
     RETURN v_total;
 END $$;
 
--- refresh_lexemes: recounts the document frequencies of this tenant's live memories; returns how many
--- memories were counted.
+-- refresh_lexemes: recounts the document frequencies of this tenant's live memories; returns how many memories were
+-- counted.
 CREATE OR REPLACE FUNCTION recall.refresh_lexemes() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -73,8 +74,8 @@ SET search_path FROM CURRENT AS $$
         LIMIT p_limit) counted
 $$;
 
--- drop_unused_lexemes: takes those of these words that no memory of this tenant holds any more out of the document frequencies,
--- which would otherwise keep what was deleted until they are counted again.
+-- drop_unused_lexemes: takes those of these words that no memory of this tenant holds any more out of the document
+-- frequencies, which would otherwise keep what was deleted until they are counted again.
 CREATE OR REPLACE FUNCTION recall.drop_unused_lexemes(p_tenant text, p_words text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -35,8 +35,8 @@ BEGIN
     RETURN v_phrases;
 END $$;
 
--- key_like_words: the words of a question that look like somebody's own key: they hold a digit or one of - _ / . : # @,
--- and are no mere number or time. Only the first 60 words are looked at.
+-- key_like_words: the words of a question that look like somebody's own key: they hold a digit or one of - _ / . : #
+-- @, and are no mere number or time. Only the first 60 words are looked at.
 CREATE OR REPLACE FUNCTION recall.key_like_words(p_query text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -94,7 +94,8 @@ BEGIN
     END IF;
 END $$;
 
--- authors_in_query: which of these phrases (p_plain: without accents) are what an author is called, whole or by the first name.
+-- authors_in_query: which of these phrases (p_plain: without accents) are what an author is called, whole or by the
+-- first name.
 CREATE OR REPLACE FUNCTION recall.authors_in_query(
     p_tenant text, p_language regconfig, p_question text, p_phrases text[], p_plain text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)

@@ -11,7 +11,8 @@ BEGIN
         'vector_' || (SELECT h.number FROM recall.vector_home h WHERE h.tenant = p_tenant), 'vector_shared');
 END $$;
 
--- lock_vectors_shared: keeps the vectors of a tenant in their table until this transaction ends; whoever writes any asks.
+-- lock_vectors_shared: keeps the vectors of a tenant in their table until this transaction ends; every writer of
+-- vectors calls it.
 CREATE OR REPLACE FUNCTION recall.lock_vectors_shared(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -19,8 +20,8 @@ BEGIN
     PERFORM pg_advisory_xact_lock_shared(recall.lock_key('vectors', p_tenant));
 END $$;
 
--- replace_vectors: stores one vector for each of these memories, in place of what was there; raises for a memory that is not
--- there.
+-- replace_vectors: stores one vector for each of these memories, in place of what was there; raises for a memory that
+-- is not there.
 CREATE OR REPLACE FUNCTION recall.replace_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -76,7 +77,7 @@ END $$;
 CREATE OR REPLACE TRIGGER memory_vector_deleted AFTER DELETE ON recall.memory
 FOR EACH ROW WHEN (OLD.embedded_with IS NOT NULL) EXECUTE FUNCTION recall.delete_vector();
 
--- stored_vectors: the vectors of these memories (NULL: of all) of a tenant, and which embedder made them; by id.
+-- stored_vectors: the vectors of these memories (NULL: of all) of a tenant, and the embedder that made them; by id.
 CREATE OR REPLACE FUNCTION recall.stored_vectors(p_tenant text, p_ids bigint[])
 RETURNS TABLE (id bigint, embedded_with text, embedding halfvec, archived boolean)
 LANGUAGE plpgsql STABLE ROWS 50
@@ -89,8 +90,8 @@ BEGIN
     USING p_tenant, p_ids;
 END $$;
 
--- similarities_to_vector: the cosine of each of these memories with a vector. Those without a vector are left out, as are
--- vectors of length zero, which are like nothing.
+-- similarities_to_vector: the cosine of each of these memories with a vector. Those without a vector are left out, as
+-- are vectors of length zero, which are like nothing.
 CREATE OR REPLACE FUNCTION recall.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
 RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 100

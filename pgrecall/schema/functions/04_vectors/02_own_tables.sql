@@ -1,8 +1,9 @@
 -- Homes of vectors: a tenant of more than 4,000 gets a table of its own. Up to there an exact search of vectors that lie
 -- side by side is as fast as an index, and finds everything.
 
--- move_vectors_to_own_table: moves the vectors of this tenant to a table of its own where there are more than p_more_than of them and
--- they have none; returns how many moved. Others go on meanwhile; those who write this tenant's wait at the end.
+-- move_vectors_to_own_table: moves the vectors of this tenant to a table of its own if there are more than
+-- p_more_than and they are in the shared one; returns how many moved. Readers continue meanwhile; writers of this
+-- tenant's vectors wait at the end.
 CREATE OR REPLACE FUNCTION recall.move_vectors_to_own_table(p_more_than int DEFAULT 4000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -24,8 +25,9 @@ BEGIN
     RETURN recall.switch_vector_table(v_tenant, v_table, v_number);
 END $$;
 
--- lock_vectors_exclusive: waits until nobody else writes vectors of this tenant, and lets nobody until the transaction ends. It
--- gives way again and again, before Postgres would take those who wait for it and it for a deadlock.
+-- lock_vectors_exclusive: waits until nobody writes vectors of this tenant, and keeps others from it until the
+-- transaction ends. It gives up and retries often, before Postgres would see a deadlock between it and those who
+-- wait for it.
 CREATE OR REPLACE FUNCTION recall.lock_vectors_exclusive(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
@@ -44,7 +46,8 @@ BEGIN
         HINT = 'They stay where they are and are found as before; try again later.';
 END $$;
 
--- build_vector_table: makes a table of this name with a copy of what the shared one holds of a tenant, and its indexes.
+-- build_vector_table: makes a table of this name with a copy of a tenant's vectors in the shared table, and its
+-- indexes.
 CREATE OR REPLACE FUNCTION recall.build_vector_table(p_tenant text, p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -63,8 +66,8 @@ BEGIN
         'WHERE archived', p_table || '_archived_idx', p_table);
 END $$;
 
--- switch_vector_table: makes that table the home of a tenant's vectors, with what has changed since it was copied; returns how many
--- there are. Nobody writes vectors of this tenant from here to the end of the transaction.
+-- switch_vector_table: makes this table the one of a tenant's vectors, with what has changed since it was copied;
+-- returns how many there are. Nobody writes vectors of this tenant from here to the end of the transaction.
 CREATE OR REPLACE FUNCTION recall.switch_vector_table(p_tenant text, p_table text, p_number bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -23,8 +23,8 @@ BEGIN
     END IF;
 END $$;
 
--- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding}, made by the embedder p_model; returns
--- how many. A memory whose text is no longer what was embedded is left for the next run.
+-- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding}, made by the embedder p_model;
+-- returns how many. A memory whose text is no longer what was embedded is left for the next run.
 CREATE OR REPLACE FUNCTION recall.store_embeddings(p_items jsonb, p_model text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -65,8 +65,8 @@ BEGIN
     RETURN cardinality(v_ids);
 END $$;
 
--- begin_reembedding: makes p_model the embedder of this database, of the same dimensions; returns the one before,
--- NULL when there was none. From then on vectors of the old one are refused; the job reembed replaces those there are.
+-- begin_reembedding: makes p_model the embedder of this database, with the same dimensions; returns the one before,
+-- NULL if there was none. Vectors of the old one are refused from then on; the job reembed replaces them.
 CREATE OR REPLACE FUNCTION recall.begin_reembedding(p_model text, p_dimensions int) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

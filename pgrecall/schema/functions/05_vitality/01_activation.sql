@@ -27,8 +27,8 @@ RETURN power(CASE WHEN p_at < p_now - p_min_age THEN p_now - p_at ELSE p_min_age
 
 -- power_sum: the decayed sum of accesses at p_now, each age (any unit, at least p_min_age) to the power -p_decay: the
 -- newest ones exactly (p_t2..p_t8 may be NULL, from one on all), the p_n - k older as an even tail down to p_first.
--- Flat on purpose: a sub-select would keep it from being inlined (31 times slower a row). Nested, so that what was used
--- once or twice, as most memories were, is done after the second look.
+-- Flat on purpose: a sub-select would keep it from being inlined (31 times slower a row). Nested, so that what was
+-- used once or twice, as most memories were, is done after the second look.
 CREATE OR REPLACE FUNCTION recall.power_sum(
     p_n bigint, p_first double precision,
     p_t1 double precision, p_t2 double precision, p_t3 double precision, p_t4 double precision,
@@ -51,8 +51,8 @@ RETURN
           greatest(p_now - coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1), p_min_age),
           greatest(p_now - p_first, p_min_age), p_decay) END;
 
--- inverse_root_sum: power_sum where the decay is 1/2, as it is unless a layer says otherwise, and the newest access is as old as
--- the least age that counts: roots cost a third of a power, and no age needs to be compared.
+-- inverse_root_sum: power_sum where the decay is 1/2, as it is unless a layer says otherwise, and the newest access
+-- is as old as the least age that counts: roots cost a third of a power, and no age needs to be compared.
 CREATE OR REPLACE FUNCTION recall.inverse_root_sum(
     p_n bigint, p_first double precision,
     p_t1 double precision, p_t2 double precision, p_t3 double precision, p_t4 double precision,

@@ -17,8 +17,8 @@ BEGIN ATOMIC
     ORDER BY l.name, l.tenant = '*';
 END;
 
--- refresh_medians: recomputes for each layer the median of B over this tenant's live memories, which is what
--- search measures a memory's liveliness against, so that layers of different pace compare.
+-- refresh_medians: recomputes the median of B for each layer over this tenant's live memories. Search measures the
+-- liveliness of a memory against it, so that layers of different pace compare.
 CREATE OR REPLACE FUNCTION recall.refresh_medians(p_now timestamptz DEFAULT now()) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -55,8 +55,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + 1 / recall.activation_sum(a, w, p_now));
 
 -- refresh_vitality: brings the cached vitality of up to p_limit memories with ids above p_after up to p_now; reports
--- read it, ranking never does; a zone follows from it where one is read. Returns the last id looked at, NULL when there
--- were none left.
+-- read it, ranking never does; a zone follows from it where one is read. Returns the last id looked at, NULL when
+-- there were none left.
 CREATE OR REPLACE FUNCTION recall.refresh_vitality(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 10000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint

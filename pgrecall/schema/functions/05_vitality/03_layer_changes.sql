@@ -1,7 +1,8 @@
 -- Layers as they can be changed: a tenant's own row of a layer takes the place of the database's, and the
 -- activations of its memories follow at once.
 
--- effective_layer: the row of a layer that applies to a tenant, as its own; where there is none, the row a new one has.
+-- effective_layer: the row of a layer that applies to a tenant, as its own; where there is none, the row a new one
+-- has.
 CREATE OR REPLACE FUNCTION recall.effective_layer(p_tenant text, p_name text) RETURNS recall.layer
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -13,7 +14,8 @@ SET search_path FROM CURRENT AS $$
            || jsonb_build_object('tenant', p_tenant, 'name', p_name))
 $$;
 
--- layers: every layer this tenant can use, with all that is set of it, what its rates come to, and whose it is.
+-- layers: every layer this tenant can use, with its rates and thresholds, the clock and decay they result in, and
+-- whether the row is the tenant's or the database's.
 CREATE OR REPLACE FUNCTION recall.layers()
 RETURNS TABLE (
     name text, metabolic_rate double precision, reading text, base_decay double precision,
@@ -117,8 +119,8 @@ BEGIN
     RETURN cardinality(v_ids);
 END $$;
 
--- set_layer: creates or changes this tenant's own row of a layer; NULL keeps what applies now, or of a new layer
--- the default. Returns how many memories age differently from now on. A birth weight counts for new memories.
+-- set_layer: creates or changes this tenant's row of a layer; NULL keeps the value in force, or the default of a
+-- new layer. Returns how many memories age differently from now on. A birth weight applies to new memories.
 CREATE OR REPLACE FUNCTION recall.set_layer(
     p_name text, p_metabolic_rate double precision DEFAULT NULL, p_reading text DEFAULT NULL,
     p_base_decay double precision DEFAULT NULL, p_birth_weight double precision DEFAULT NULL,
@@ -145,8 +147,8 @@ BEGIN
     RETURN recall.retune_layers(v_tenant, ARRAY[p_name], p_now);
 END $$;
 
--- drop_layer: takes this tenant's own row of a layer away, so that the database's applies again; false when there
--- was none. Refused when the database has no such layer and memories are in it.
+-- drop_layer: removes this tenant's row of a layer, so that the database's applies again; false if there was none.
+-- Refused if the database has no such layer and memories are in it.
 CREATE OR REPLACE FUNCTION recall.drop_layer(p_name text, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -177,8 +179,9 @@ BEGIN
     RETURN true;
 END $$;
 
--- presets: the layers of each preset with their rates and thresholds. `default` is the clock reading at the
--- source's decay, `seed` the source to the letter, `calibrated` the clock at a decay fitted to access logs.
+-- presets: the layers of each preset with their rates and thresholds. `default` reads rates as clocks with the
+-- source's decay, `seed` follows the source to the letter, `calibrated` reads rates as clocks with a decay fitted
+-- to access logs.
 CREATE OR REPLACE FUNCTION recall.presets()
 RETURNS TABLE (
     preset text, layer text, metabolic_rate double precision, reading text, base_decay double precision,
@@ -204,8 +207,8 @@ SET search_path FROM CURRENT AS $$
     JOIN recall.known_settings() k ON k.name = 'vitality.revival_days'
 $$;
 
--- use_preset: makes this tenant's layers of a preset, and the settings it has, exactly the preset's; other layers
--- stay. Returns how many memories age differently from now on.
+-- use_preset: makes this tenant's layers of a preset, and the settings that it has, exactly the preset's; other
+-- layers stay. Returns how many memories age differently from now on.
 CREATE OR REPLACE FUNCTION recall.use_preset(p_name text, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -60,8 +60,8 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN format('its embedding cannot be read: %s', left(SQLERRM, 100));
 END $$;
 
--- draft_form_problem: why a field of a draft is unknown, or cannot be read as the type it stands for, else NULL. This and what
--- follows by one expression after another, which costs a single draft a tenth of what a query would.
+-- draft_form_problem: why a field of a draft is unknown, or cannot be read as the type it stands for, else NULL. This
+-- and what follows by one expression after another, which costs a single draft a tenth of what a query would.
 CREATE OR REPLACE FUNCTION recall.draft_form_problem(p_draft jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

@@ -10,8 +10,8 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN NULL;
 END $$;
 
--- parsed_embeddings: the embeddings of these drafts in their places, NULL where there is none or it cannot be read; NULL for
--- drafts without any. All in one attempt where that succeeds, for each is a subtransaction.
+-- parsed_embeddings: the embeddings of these drafts in their places, NULL where there is none or it cannot be read;
+-- NULL for drafts without any. All in one attempt where that succeeds, for each is a subtransaction.
 CREATE OR REPLACE FUNCTION recall.parsed_embeddings(p_items jsonb) RETURNS halfvec[]
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -28,12 +28,12 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
         ORDER BY e.ordinality);
 END $$;
 
--- parse_drafts: the drafts as rows of `memory` with ids of their own, each in its place, with their keys and links, and
--- in the same place of `problems` in one clause why a draft cannot be stored: its row and id are NULL then. p_blank is
--- what holds where a draft says nothing; `rejected` is the first place with a problem, 0 without one; `linked` is
--- whether one has links, `named` whether one has a name by which it may be there already, or waited for, and `pinned`
--- whether one is. Embeddings are those in their places of p_embeddings; where that is NULL, a draft has none or says
--- so.
+-- parse_drafts: the drafts as rows of `memory` with ids of their own, each in its place, with their keys and links,
+-- and in the same place of `problems` in one clause why a draft cannot be stored: its row and id are NULL then.
+-- p_blank is what holds where a draft says nothing; `rejected` is the first place with a problem, 0 without one;
+-- `linked` is whether one has links, `named` whether one has a name by which it may be there already, or waited for,
+-- and `pinned` whether one is. Embeddings are those in their places of p_embeddings; where that is NULL, a draft has
+-- none or says so.
 CREATE OR REPLACE FUNCTION recall.parse_drafts(
     p_items jsonb, p_embeddings halfvec[], p_embedded_with text, p_blank recall.memory, p_layers text[],
     p_dimensions int,

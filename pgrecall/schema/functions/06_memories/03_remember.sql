@@ -46,12 +46,12 @@ BEGIN
         u(id, key, outcome, problem, item);
 END $$;
 
--- remember_parsed_drafts: what remember and remember_many do with drafts once they are rows (NULL: one that is rejected): stores
--- them by the rules that lock_tenant_rules returns. Their ids, keys, links and vectors are in the places of the drafts; the
--- links are NULL where none has any; p_named is whether one has a name by which it may be there already, or waited for,
--- and p_pinned whether one is pinned. Returns ids and outcomes in the same places; no outcomes where none of the drafts
--- was there before. Most drafts are of memories that are new and link to nothing, and each step is left out that none of
--- these drafts needs.
+-- remember_parsed_drafts: what remember and remember_many do with drafts once they are rows (NULL: one that is
+-- rejected): stores them by the rules that lock_tenant_rules returns. Their ids, keys, links and vectors are in the
+-- places of the drafts; the links are NULL where none has any; p_named is whether one has a name by which it may be
+-- there already, or waited for, and p_pinned whether one is pinned. Returns ids and outcomes in the same places; no
+-- outcomes where none of the drafts was there before. Most drafts are of memories that are new and link to nothing,
+-- and each step is left out that none of these drafts needs.
 CREATE OR REPLACE FUNCTION recall.remember_parsed_drafts(
     p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_named boolean,
     p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
@@ -93,11 +93,10 @@ BEGIN
     END IF;
 END $$;
 
--- lock_tenant_rules: what drafts of the current tenant are stored by, which stays so until this transaction ends: changes of
--- its layers, of its language and of where its vectors are wait, so that what is stored here is there when they come to
--- retune it, to read it anew or to move it. Any number may hold them at once. Raises for vectors of another embedder
--- than the one of this database. `layers` are the names of those it can use, in no order, and `own_table` is whether its
--- vectors have a table of their own.
+-- lock_tenant_rules: the rules by which drafts of the current tenant are stored, which stay so until this
+-- transaction ends: changes of its layers, its language and the table of its vectors wait. Any number of
+-- transactions may hold them at once. Raises for vectors of another embedder than this database's. `layers` are the
+-- names it can use, in no order, and `own_table` is whether its vectors have a table of their own.
 CREATE OR REPLACE FUNCTION recall.lock_tenant_rules(
     p_embedder text, p_now timestamptz,
     OUT tenant text, OUT layers text[], OUT language text, OUT dimensions int, OUT own_table boolean
@@ -125,9 +124,9 @@ BEGIN
     END IF;
 END $$;
 
--- apply_draft_effects: what follows for memories that were there before these drafts, and for the links of all: a write is
--- logged of those whose text changed or that came back (p_changed_text), then vectors, archivals, links, the pace of their
--- layers, and accesses.
+-- apply_draft_effects: what follows for memories that were there before these drafts, and for the links of all: a
+-- write is logged of those whose text changed or that came back (p_changed_text), then vectors, archivals, links, the
+-- pace of their layers, and accesses.
 CREATE OR REPLACE FUNCTION recall.apply_draft_effects(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_changed_text bigint[],
     p_now timestamptz

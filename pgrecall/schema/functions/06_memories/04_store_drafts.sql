@@ -22,10 +22,10 @@ BEGIN
     RETURN v_blank;
 END $$;
 
--- store_drafts_with_retry: store_drafts as if nobody else stored these keys: what the drafts change is locked before it is looked
--- at, and where another transaction has just created one of them, once more from the beginning, now that it is there,
--- and with no lock in its hands: others may hold what comes earlier in the order.
--- Where none of the keys is there, all drafts are new, with these ids: there are no outcomes then.
+-- store_drafts_with_retry: store_drafts as if nobody else stored these keys: what the drafts change is locked before
+-- it is looked at, and where another transaction has just created one of them, once more from the beginning, now that
+-- it is there, and with no lock in its hands: others may hold what comes earlier in the order. Where none of the keys
+-- is there, all drafts are new, with these ids: there are no outcomes then.
 CREATE OR REPLACE FUNCTION recall.store_drafts_with_retry(
     p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_revive boolean, p_now timestamptz,
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[]
@@ -71,9 +71,9 @@ BEGIN
 END $$;
 
 -- store_drafts: stores drafts (NULL: one that is rejected), p_earlier being what their keys stand for: an object of
--- {id, hash, archived}. Returns in the places of the drafts ids, outcomes, and as `written` the ids of what was stored;
--- and which memories are of another text than before or came back (`rewritten`), and whether one of their keys was
--- given away since p_earlier was read (`overtaken`).
+-- {id, hash, archived}. Returns in the places of the drafts ids, outcomes, and as `written` the ids of what was
+-- stored; and which memories are of another text than before or came back (`rewritten`), and whether one of their
+-- keys was given away since p_earlier was read (`overtaken`).
 CREATE OR REPLACE FUNCTION recall.store_drafts(
     p_tenant text, p_drafts recall.memory[], p_keys text[], p_earlier jsonb,
     p_revive boolean, p_now timestamptz,
@@ -118,9 +118,9 @@ BEGIN
     END IF;
 END $$;
 
--- insert_drafts: stores these rows (NULL: one that is rejected) as new memories, gives each its activation (creation is
--- the first access), and logs a write of it; all in one statement, for starting one costs a lone memory more than its
--- row. Returns how many: fewer where one of their keys is there already.
+-- insert_drafts: stores these rows (NULL: one that is rejected) as new memories, gives each its activation (creation
+-- is the first access), and logs a write of it; all in one statement, for starting one costs a lone memory more than
+-- its row. Returns how many: fewer where one of their keys is there already.
 CREATE OR REPLACE FUNCTION recall.insert_drafts(
     p_tenant text, p_drafts recall.memory[], p_now timestamptz
 ) RETURNS bigint
@@ -164,8 +164,8 @@ BEGIN
     RETURN v_stored;
 END $$;
 
--- update_drafts: makes the memories that have the keys of these rows, and are locked, what the rows say where they differ;
--- returns an object of the keys of those that did, with the hash of what they say now.
+-- update_drafts: makes the memories that have the keys of these rows, and are locked, what the rows say where they
+-- differ; returns an object of the keys of those that did, with the hash of what they say now.
 CREATE OR REPLACE FUNCTION recall.update_drafts(
     p_tenant text, p_drafts recall.memory[], p_earlier jsonb, p_revive boolean
 ) RETURNS jsonb
@@ -200,8 +200,8 @@ END $$;
 
 -- store_vectors: stores these vectors for these memories, which are live, each in place of what was there; NULL of
 -- either is passed over. Returns how many. The caller holds the vectors where they are: in a table of their own
--- (p_own_table) or in the shared one. A statement with the name of a table in it is planned at every call; most tenants
--- are small, and theirs is planned once.
+-- (p_own_table) or in the shared one. A statement with the name of a table in it is planned at every call; most
+-- tenants are small, and theirs is planned once.
 CREATE OR REPLACE FUNCTION recall.store_vectors(
     p_tenant text, p_own_table boolean, p_ids bigint[], p_embeddings halfvec[]
 ) RETURNS bigint
@@ -227,10 +227,10 @@ BEGIN
     RETURN v_stored;
 END $$;
 
--- analyze_grown_tables: for whoever is about to write p_many rows at once, a hundred or more: analyses each table of ours of
--- which more than doubled, and by more than a thousand rows, is not known to the planner yet. Autovacuum does so within
--- a minute or two, and until then each row that is stored may read all that were stored before: plans were made when
--- there were none. A table that is just being analysed is left out.
+-- analyze_grown_tables: for whoever is about to write p_many rows at once, a hundred or more: analyses each table of
+-- ours of which more than doubled, and by more than a thousand rows, is not known to the planner yet. Autovacuum does
+-- so within a minute or two, and until then each row that is stored may read all that were stored before: plans were
+-- made when there were none. A table that is just being analysed is left out.
 CREATE OR REPLACE FUNCTION recall.analyze_grown_tables(p_many int) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -60,8 +60,8 @@ BEGIN
     RETURN recall.lock_referenced_activations(p_tenant, p_ids);
 END $$;
 
--- lock_referenced_activations: locks the activations of these memories, of those they refer to, which it returns, and of p_others. The
--- caller has locked the memories.
+-- lock_referenced_activations: locks the activations of these memories, of those they refer to, which it returns, and
+-- of p_others. The caller has locked the memories.
 CREATE OR REPLACE FUNCTION recall.lock_referenced_activations(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
 RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
@@ -93,8 +93,9 @@ SET search_path FROM CURRENT AS $$
     FROM closed c JOIN recall.link l ON l.tenant = p_tenant AND l.src = c.memory_id
 $$;
 
--- record_floor_changes: writes down which of these memories gained or lost the protection floor since it last was noted; never
--- as of before that, though a transaction that waited may have begun earlier. The caller has locked their activations.
+-- record_floor_changes: writes down which of these memories gained or lost the protection floor since it last was
+-- noted; never as of before that, though a transaction that waited may have begun earlier. The caller has locked
+-- their activations.
 CREATE OR REPLACE FUNCTION recall.record_floor_changes(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -135,8 +136,8 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- expire_memories: archives up to p_limit live memories whose time to live is over, and says so as the reason;
--- returns how many. Nothing is deleted. What is just being changed or used is left for the next time.
+-- expire_memories: archives up to p_limit live memories whose time to live is over, with the reason `expired`;
+-- returns how many. Nothing is deleted. Memories that are being changed or accessed are left for the next run.
 CREATE OR REPLACE FUNCTION recall.expire_memories(
     p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint

@@ -1,7 +1,7 @@
 -- Forgetting: archiving, or deleting a memory with all that was written down about it.
 
--- forget: archives a memory, out of default search and still there; p_hard deletes it and all about it, and takes its
--- text out of the context of the turn that followed it. Returns whether anything changed.
+-- forget: archives a memory: it leaves default search and stays stored. With p_hard deletes it and everything about
+-- it, and removes its text from the context of the turn that followed. Returns whether anything changed.
 CREATE OR REPLACE FUNCTION recall.forget(
     p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -52,9 +52,9 @@ BEGIN
     RETURN true;
 END $$;
 
--- lock_for_deletion: locks in one order a memory, those that follow it and those that it replaced, whose rows change with it;
--- and those that it links to or spread to, but only against deletion: their activations change twice, which checks
--- their keys, and whoever rewrites them does not mind that.
+-- lock_for_deletion: locks in one order a memory, those that follow it and those that it replaced, whose rows change
+-- with it; and those that it links to or spread to, but only against deletion: their activations change twice, which
+-- checks their keys, and whoever rewrites them does not mind that.
 CREATE OR REPLACE FUNCTION recall.lock_for_deletion(p_tenant text, p_id bigint, p_others bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -81,8 +81,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- remove_from_contexts: takes what a memory says out of the context of those that follow it, where an import of a conversation put
--- it, behind the speaker's name, for their sake.
+-- remove_from_contexts: takes what a memory says out of the context of those that follow it, where an import of a
+-- conversation put it, behind the speaker's name, for their sake.
 CREATE OR REPLACE FUNCTION recall.remove_from_contexts(p_tenant text, p_id bigint) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,6 +1,6 @@
 -- Reading memories by id, key or source.
 
--- content_hashes: what is stored under these keys: key, content hash, source, and whether it is embedded.
+-- content_hashes: the memories stored under these keys: key, content hash, source, and whether it is embedded.
 CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])
 RETURNS TABLE (key text, content_hash text, source text, embedded boolean)
 LANGUAGE sql STABLE
@@ -10,7 +10,7 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = recall.current_tenant() AND m.key = ANY (p_keys)
 $$;
 
--- keys_of_source: the keys of live memories that came from a source; by key.
+-- keys_of_source: the keys of live memories from a source; by key.
 CREATE OR REPLACE FUNCTION recall.keys_of_source(p_source text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -20,7 +20,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY m.key
 $$;
 
--- id_of: the id behind a key of this tenant; an error without one.
+-- id_of: the id of the memory with this key; raises if there is none.
 CREATE OR REPLACE FUNCTION recall.id_of(p_key text) RETURNS bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -53,7 +53,7 @@ BEGIN
     RETURN p_id;
 END $$;
 
--- ids_of: the ids of memories given by id or by key, in their order; NULL for NULL; an error for one not there.
+-- ids_of: the ids of memories given by id or key, in their order; NULL for NULL. Raises for one that is not there.
 CREATE OR REPLACE FUNCTION recall.ids_of(p_memories jsonb) RETURNS bigint[]
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -94,8 +94,8 @@ SET search_path FROM CURRENT AS $$
     JOIN recall.memory o ON o.tenant = p_tenant AND o.id = l.other
 $$;
 
--- get: one memory with its vitality terms at p_now and its links; no row when there is none.
--- It does not count as an access; record one when the memory was used.
+-- get: one memory with its vitality terms at p_now and its links; no row if there is none. It does not count as an
+-- access.
 CREATE OR REPLACE FUNCTION recall.get(p_memory_id bigint, p_now timestamptz DEFAULT now())
 RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, context text,

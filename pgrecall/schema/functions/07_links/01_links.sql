@@ -1,6 +1,6 @@
 -- Links made by hand, and the counts kept of them.
 
--- link: joins two memories of this tenant; returns false when the link was there already.
+-- link: links two memories of this tenant; returns false if the link was there already.
 CREATE OR REPLACE FUNCTION recall.link(
     p_src bigint, p_dst bigint, p_relation text DEFAULT 'links_to', p_weight double precision DEFAULT 1,
     p_now timestamptz DEFAULT now()
@@ -37,7 +37,7 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- count_pending_links: how many links of this tenant wait for their target.
+-- count_pending_links: the number of links of this tenant that wait for their target.
 CREATE OR REPLACE FUNCTION recall.count_pending_links() RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -8,9 +8,10 @@ BEGIN
     RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
 END $$;
 
--- lock_linked_memories: locks the memories that have the keys of these drafts and those at the other end of their links, known
--- ones and those that wait for them, in one order and before anything is stored: who archives or forgets several waits
--- for all. Nothing where none of the keys is there and no link is to be made or waited for (not p_linked).
+-- lock_linked_memories: locks the memories that have the keys of these drafts and those at the other end of their
+-- links, known ones and those that wait for them, in one order and before anything is stored: who archives or forgets
+-- several waits for all. Nothing where none of the keys is there and no link is to be made or waited for (not
+-- p_linked).
 CREATE OR REPLACE FUNCTION recall.lock_linked_memories(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean
 ) RETURNS void
@@ -56,9 +57,9 @@ SET search_path FROM CURRENT AS $$
     FROM unnest(p_links) d CROSS JOIN LATERAL jsonb_array_elements(d) l
 $$;
 
--- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose
--- target is missing as pending, and resolves pending links that a newly stored memory answers. p_links, p_ids and
--- p_outcomes are of the drafts in their places; without outcomes, all are new. Memories in p_also_recount get their links
+-- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose target is
+-- missing as pending, and resolves pending links that a newly stored memory answers. p_links, p_ids and p_outcomes
+-- are of the drafts in their places; without outcomes, all are new. Memories in p_also_recount get their links
 -- counted anew as well.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_also_recount bigint[],
@@ -177,9 +178,9 @@ BEGIN
     RETURN v_linked;
 END $$;
 
--- resolve_pending_links: draws the links that wait though their target is there: a draft that asks for a memory does not see it
--- while another transaction is just storing it, and that one does not see what waits. Returns how many memories gained
--- a link.
+-- resolve_pending_links: creates the pending links whose target exists by now. A draft that links to a memory does
+-- not see it while another transaction stores it, and that one does not see the pending link. Returns how many
+-- memories gained a link.
 CREATE OR REPLACE FUNCTION recall.resolve_pending_links() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
 -- Superseding: one memory in place of another, which stays.
 
--- supersede: says that p_new replaces p_old: default search shows the new one alone, and a link tells why. Returns
--- false when that was known; a memory that p_old replaces itself, at any remove, cannot replace it.
+-- supersede: records that p_new replaces p_old: default search shows only the new one, and a link says why. Returns
+-- false if that was known. A memory that p_old replaces itself, directly or not, cannot replace it.
 CREATE OR REPLACE FUNCTION recall.supersede(
     p_old bigint, p_new bigint, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -79,7 +79,8 @@ BEGIN
     RETURN v_ids;
 END $$;
 
--- successors: the memories that replace these, at any remove: `step` 1 replaces the memory itself; by id and step.
+-- successors: the memories that replace these, directly or not: `step` 1 replaces the memory itself; by id and
+-- step.
 CREATE OR REPLACE FUNCTION recall.successors(p_ids bigint[])
 RETURNS TABLE (id bigint, successor bigint, step int)
 LANGUAGE plpgsql STABLE ROWS 10

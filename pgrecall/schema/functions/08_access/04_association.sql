@@ -78,9 +78,9 @@ BEGIN ATOMIC
     ORDER BY e.memory_id, e.session_id, e.at, e.id;
 END;
 
--- strengthen_associations: strengthens the co_access links between memories that these accesses bring together in a session,
--- once a session and pair, and keeps the strongest of each memory. The caller has locked p_memories; others, which
--- have come into a session since, are left out.
+-- strengthen_associations: strengthens the co_access links between memories that these accesses bring together in a
+-- session, once a session and pair, and keeps the strongest of each memory. The caller has locked p_memories; others,
+-- which have come into a session since, are left out.
 CREATE OR REPLACE FUNCTION recall.strengthen_associations(
     p_tenant text, p_logged bigint[], p_memories bigint[], p_now timestamptz
 ) RETURNS void
@@ -177,9 +177,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- associates: the memories most used together with this one at p_now, at most p_limit, strongest first:
--- `sessions` is the decayed number of sessions they shared, `association` its cosine c_ij / sqrt(n_i n_j), NULL
--- where one of them was used in none.
+-- associates: the memories accessed together with this one most, at p_now, strongest first, at most p_limit:
+-- `sessions` is the decayed number of shared sessions, `association` its cosine c_ij / sqrt(n_i n_j), NULL if one
+-- of them was accessed in none.
 CREATE OR REPLACE FUNCTION recall.associates(
     p_memory_id bigint, p_limit int DEFAULT 32, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, sessions double precision, association double precision)

@@ -103,8 +103,8 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- is_scan_cheaper: whether what so many memories did since then is found sooner by reading through the log than by looking
--- each of them up, which takes as long as reading some hundred rows does.
+-- is_scan_cheaper: whether what so many memories did since then is found sooner by reading through the log than by
+-- looking each of them up, which takes as long as reading some hundred rows does.
 CREATE OR REPLACE FUNCTION recall.is_scan_cheaper(p_memories int, p_since timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -191,7 +191,7 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- fold_accesses: folds what searches have logged, up to p_limit searches; returns how many, 0 when none are
+-- fold_accesses: folds the retrievals that searches logged, up to p_limit searches; returns how many, 0 if none are
 -- left. Several workers may call it at once: each takes other searches.
 CREATE OR REPLACE FUNCTION recall.fold_accesses(p_limit int DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -234,8 +234,8 @@ BEGIN
     RETURN v_searches;
 END $$;
 
--- rebuild: computes the summaries of these memories (NULL: of all) anew from the log: accesses, spreading and
--- links; returns how many were not what the log says. A database in order answers 0.
+-- rebuild: recomputes the summaries of these memories (NULL: of all) from the log: accesses, spreading and links;
+-- returns how many differed from the log. 0 for a database in order.
 CREATE OR REPLACE FUNCTION recall.rebuild(p_memory_ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

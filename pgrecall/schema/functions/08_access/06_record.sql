@@ -1,8 +1,8 @@
 -- Recording accesses: folded in the same transaction. What a search logs is folded by the job.
 
--- record_accesses: logs uses of memories and folds them into their activation, each once. p_items is a JSON
--- array of {memory_id | key, kind, at, session_id, idempotency_key}; returns how many were new. An
--- idempotency_key seen before is ignored; the order of arrival does not matter.
+-- record_accesses: records accesses of memories and folds each into its activation once. p_items is a JSON array of
+-- {memory_id | key, kind, at, session_id, idempotency_key}; returns how many were new. An idempotency key seen
+-- before is ignored; the order of arrival does not matter.
 CREATE OR REPLACE FUNCTION recall.record_accesses(p_items jsonb, p_now timestamptz DEFAULT now())
 RETURNS int
 LANGUAGE plpgsql VOLATILE
@@ -41,7 +41,7 @@ BEGIN
     RETURN cardinality(v_accesses);
 END $$;
 
--- record_access: logs one use of a memory; false when its idempotency key was seen before.
+-- record_access: records one access of a memory; false if its idempotency key was seen before.
 CREATE OR REPLACE FUNCTION recall.record_access(
     p_memory_id bigint, p_kind text DEFAULT 'read', p_at timestamptz DEFAULT NULL,
     p_session_id text DEFAULT NULL, p_idempotency_key text DEFAULT NULL, p_now timestamptz DEFAULT now()
@@ -87,9 +87,10 @@ BEGIN
     ORDER BY w.at, w.item;
 END $$;
 
--- log_and_fold_accesses: logs these accesses and folds them: locks the activations they touch in one order, and only then gives them
--- their ids, so that boosts, of which at most 1 is kept, are added up in the order of the log; associates those of
--- p_memories (locked by the caller) that come together, spreads, counts, and brings back what a plan had archived.
+-- log_and_fold_accesses: logs these accesses and folds them. It locks the activations they touch in one order and
+-- only then assigns ids, so that boosts, which are capped at 1, are added in the order of the log. Then it
+-- strengthens associations within sessions among p_memories (locked by the caller), spreads activation, counts
+-- sessions, and restores what a plan had archived.
 CREATE OR REPLACE FUNCTION recall.log_and_fold_accesses(
     p_tenant text, p_accesses recall.access[], p_memories bigint[], p_now timestamptz
 ) RETURNS void

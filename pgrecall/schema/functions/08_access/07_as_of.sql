@@ -30,9 +30,9 @@ SET search_path FROM CURRENT AS $$
       AND NOT recall.was_archived(p_tenant, l.src, p_as_of)
 $$;
 
--- activations_as_of: the activation rows of these memories (NULL: of all) as they were at p_as_of; only of
--- memories that existed. protected stands for the whole protection floor, pins included. Without p_with_spread, spread is
--- left at 0: it is what takes a look at the whole log.
+-- activations_as_of: the activation rows of these memories (NULL: of all) as they were at p_as_of; only of memories
+-- that existed. protected stands for the whole protection floor, pins included. Without p_with_spread, spread is left
+-- at 0: it is what takes a look at the whole log.
 CREATE OR REPLACE FUNCTION recall.activations_as_of(
     p_tenant text, p_ids bigint[], p_as_of timestamptz, p_with_spread boolean DEFAULT true
 ) RETURNS SETOF recall.activation
@@ -71,8 +71,8 @@ BEGIN
         'protected', coalesce(f.floored, false))) x;
 END $$;
 
--- vitality_as_of: every term of a memory's vitality at a past instant, as explain_vitality gave it then; no row
--- when it did not exist yet.
+-- vitality_as_of: every term of a memory's vitality at a past moment, as explain_vitality returned it then; no row
+-- if it did not exist yet.
 CREATE OR REPLACE FUNCTION recall.vitality_as_of(p_memory_id bigint, p_as_of timestamptz)
 RETURNS TABLE (
     accesses bigint, recent double precision, tail double precision, spread double precision,
@@ -90,7 +90,7 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL recall.vitality_terms(a, false, l, x.w, c.moment) t
 $$;
 
--- zones_as_of: how many live memories each layer held in each zone at a past instant; by layer and zone.
+-- zones_as_of: how many live memories each layer had in each zone at a past moment; by layer and zone.
 CREATE OR REPLACE FUNCTION recall.zones_as_of(p_as_of timestamptz)
 RETURNS TABLE (layer text, zone text, memories bigint)
 LANGUAGE sql STABLE

@@ -1,58 +1,106 @@
--- The filters of a search.
+-- The filters of a search. A new one is an attribute of the type recall.search_filter (a revision adds it), a line in
+-- passes_filter and one in narrows, and where a value of it can be wrong one in checked_filter.
 
--- passes_filter: whether a memory is inside the filters; NULL filters let everything through. Inlined. One CASE, so
+-- passes_filter: whether a memory passes a filter; a NULL in the filter lets everything through. Inlined. One CASE, so
 -- that a generic plan expects half of the rows to pass: conditions side by side, each of a parameter it does
 -- not know, make it expect a single row, and then it reads the whole tenant instead of the vector index.
-CREATE OR REPLACE FUNCTION recall.passes_filter(
-    m recall.memory, p_layers text[], p_roles text[], p_authors text[], p_tags text[],
-    p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean,
-    p_must tsquery, p_now timestamptz
-) RETURNS boolean
+CREATE OR REPLACE FUNCTION recall.passes_filter(m recall.memory, f recall.search_filter) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN (p_archived OR m.archived_at IS NULL)
-    AND (p_superseded OR m.superseded_by IS NULL)
-    AND (p_invalid OR ((m.valid_from IS NULL OR m.valid_from <= p_now)
-                       AND (m.valid_until IS NULL OR m.valid_until > p_now)
-                       -- What expiry has archived is archived, no more and no less.
-                       AND (m.expires_at IS NULL OR m.expires_at > p_now OR m.archived_at IS NOT NULL)))
-    AND (p_layers IS NULL OR m.layer = ANY (p_layers))
-    AND (p_roles IS NULL OR m.role = ANY (p_roles))
-    AND (p_authors IS NULL OR m.author = ANY (p_authors))
-    AND (p_tags IS NULL OR m.tags @> p_tags)
-    AND (p_since IS NULL OR m.happened_at >= p_since)
-    AND (p_until IS NULL OR m.happened_at < p_until)
-    AND (p_must IS NULL OR m.search_text @@ p_must)
+RETURN CASE WHEN (f.include_archived OR m.archived_at IS NULL)
+    AND (f.include_superseded OR m.superseded_by IS NULL)
+    AND (f.include_invalid OR ((m.valid_from IS NULL OR m.valid_from <= f.moment)
+                               AND (m.valid_until IS NULL OR m.valid_until > f.moment)
+                               -- An expired memory that was archived counts as archived only.
+                               AND (m.expires_at IS NULL OR m.expires_at > f.moment OR m.archived_at IS NOT NULL)))
+    AND (f.layers IS NULL OR m.layer = ANY (f.layers))
+    AND (f.roles IS NULL OR m.role = ANY (f.roles))
+    AND (f.authors IS NULL OR m.author = ANY (f.authors))
+    AND (f.tags IS NULL OR m.tags @> f.tags)
+    AND (f.sources IS NULL OR m.source = ANY (f.sources))
+    AND (f.metadata IS NULL OR m.metadata @> f.metadata)
+    AND (f.since IS NULL OR m.happened_at >= f.since)
+    AND (f.until IS NULL OR m.happened_at < f.until)
+    AND (f.terms IS NULL OR m.search_text @@ f.terms)
     THEN true ELSE false END;
 
--- check_filters: raises for the first filter of a search that cannot be used.
-CREATE OR REPLACE FUNCTION recall.check_filters(
-    p_tenant text, p_layers text[], p_roles text[], p_since timestamptz, p_until timestamptz, p_as_of timestamptz,
-    p_now timestamptz
-) RETURNS void
+-- narrows: whether a filter asks for more than what a search hides by itself, the end of its window aside. Inlined.
+CREATE OR REPLACE FUNCTION recall.narrows(f recall.search_filter) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN num_nonnulls(f.layers, f.roles, f.authors, f.tags, f.sources, f.metadata, f.hints, f.since) > 0;
+
+-- index_conditions: SQL conditions by which an index finds the memories m that pass a filter, in a statement whose
+-- parameters $2 and $3 are the tenant and the filter; empty where the filter names neither sources nor metadata. They
+-- only add to passes_filter. Inlined.
+CREATE OR REPLACE FUNCTION recall.index_conditions(f recall.search_filter) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN concat(
+    CASE WHEN f.sources IS NOT NULL THEN ' AND m.source = ANY (($3).sources)' END,
+    CASE WHEN f.metadata <> '{}'
+         THEN ' AND ARRAY[m.tenant] @> ARRAY[$2] AND m.metadata <> ''{}'' AND m.metadata @> ($3).metadata' END);
+
+-- checked_filter: a filter as it is applied at p_now: refused where a value cannot be used; with the words of its
+-- hints, and for a past moment with the end of its window there. What is archived or superseded now was not so then:
+-- those are let through, and each candidate is asked how it was.
+CREATE OR REPLACE FUNCTION recall.checked_filter(p_tenant text, f recall.search_filter, p_now timestamptz)
+RETURNS recall.search_filter
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_unknown text;
 BEGIN
-    IF p_since >= p_until THEN
-        PERFORM recall.raise_invalid(format('The time window is empty: since %s is not before until %s.', p_since, p_until));
-    ELSIF p_as_of > p_now THEN
-        PERFORM recall.raise_invalid(format('as_of is %s, which is still to come.', p_as_of), 'Give a past moment.');
-    ELSIF p_as_of < p_since THEN
-        PERFORM recall.raise_invalid(format('At as_of %s nothing since %s had happened.', p_as_of, p_since));
+    IF f.since >= f.until THEN
+        PERFORM recall.raise_invalid(
+            format('The time window is empty: since %s is not before until %s.', f.since, f.until));
+    ELSIF f.as_of > p_now THEN
+        PERFORM recall.raise_invalid(format('as_of is %s, which is still to come.', f.as_of), 'Give a past moment.');
+    ELSIF f.as_of < f.since THEN
+        PERFORM recall.raise_invalid(format('At as_of %s nothing since %s had happened.', f.as_of, f.since));
     END IF;
-    IF p_layers IS NULL AND p_roles IS NULL THEN
-        RETURN;
+    IF f.layers IS NOT NULL THEN
+        SELECT u INTO v_unknown FROM unnest(f.layers) u
+        WHERE u IS NULL OR u NOT IN (SELECT l.name FROM recall.effective_layers(p_tenant) l) LIMIT 1;
+        IF FOUND THEN
+            PERFORM recall.raise_invalid(format('The layer %L is unknown.', v_unknown), format('There are: %s.',
+                (SELECT string_agg(l.name, ', ') FROM recall.effective_layers(p_tenant) l)));
+        END IF;
     END IF;
-    SELECT u INTO v_unknown FROM unnest(p_layers) u
-    WHERE u IS NULL OR u NOT IN (SELECT l.name FROM recall.effective_layers(p_tenant) l) LIMIT 1;
-    IF FOUND THEN
-        PERFORM recall.raise_invalid(format('The layer %L is unknown.', v_unknown), format('There are: %s.',
-            (SELECT string_agg(l.name, ', ') FROM recall.effective_layers(p_tenant) l)));
+    IF f.roles IS NOT NULL THEN
+        SELECT u INTO v_unknown FROM unnest(f.roles) u
+        WHERE u IS NULL OR u NOT IN ('user', 'assistant', 'system', 'tool') LIMIT 1;
+        IF FOUND THEN
+            PERFORM recall.raise_invalid(
+                format('The role %L is unknown.', v_unknown), 'Use user, assistant, system or tool.');
+        END IF;
     END IF;
-    SELECT u INTO v_unknown FROM unnest(p_roles) u
-    WHERE u IS NULL OR u NOT IN ('user', 'assistant', 'system', 'tool') LIMIT 1;
-    IF FOUND THEN
-        PERFORM recall.raise_invalid(format('The role %L is unknown.', v_unknown), 'Use user, assistant, system or tool.');
+    IF f.metadata IS NOT NULL THEN
+        PERFORM recall.check_metadata_filter(f.metadata);
+    END IF;
+    IF f.hints IS NOT NULL THEN
+        f.terms := recall.hint_query(p_tenant, f.hints);
+    END IF;
+    f.moment := coalesce(f.as_of, p_now);
+    f.archived_as_of := f.include_archived;
+    f.superseded_as_of := f.include_superseded;
+    IF f.as_of IS NOT NULL THEN
+        f.include_archived := true;
+        f.include_superseded := true;
+        f.until := least(f.until, f.as_of + interval '1 microsecond');
+    END IF;
+    RETURN f;
+END $$;
+
+-- check_metadata_filter: raises unless this is a JSON object of at most 10,000 bytes.
+CREATE OR REPLACE FUNCTION recall.check_metadata_filter(p_metadata jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF jsonb_typeof(p_metadata) <> 'object' THEN
+        PERFORM recall.raise_invalid(
+            format('The metadata filter %s is not a JSON object.', left(p_metadata::text, 100)),
+            'Give the fields that a memory''s metadata must hold, e.g. {"project": "atlas"}.');
+    ELSIF octet_length(p_metadata::text) > 10000 THEN
+        PERFORM recall.raise_invalid(
+            format('The metadata filter has %s bytes, more than 10,000.', octet_length(p_metadata::text)),
+            'Ask for fewer fields.');
     END IF;
 END $$;

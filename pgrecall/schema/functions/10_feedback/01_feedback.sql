@@ -1,7 +1,7 @@
 -- Feedback: what became of the memories a search showed, and what can be learnt from that.
 
--- require_search: the search of this tenant with that id; an error when there is none, when it has not shown all of these
--- memories, or when p_now lies before it.
+-- require_search: the search of this tenant with that id; an error when there is none, when it has not shown all of
+-- these memories, or when p_now lies before it.
 CREATE OR REPLACE FUNCTION recall.require_search(
     p_tenant text, p_search_id bigint, p_memory_ids bigint[], p_now timestamptz
 ) RETURNS recall.search_log
@@ -52,9 +52,8 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- used: says that these memories, which a search showed, were used in an answer: a verdict, and an access of kind used
--- in the session of the search, once for each memory and search whatever is said how often. Returns for how many that
--- is news.
+-- used: records that these memories, which a search showed, were used in an answer: a verdict, and an access of
+-- kind `used` in the session of the search, once for each memory and search. Returns how many verdicts are new.
 CREATE OR REPLACE FUNCTION recall.used(
     p_search_id bigint, p_memory_ids bigint[], p_now timestamptz DEFAULT now()
 ) RETURNS int
@@ -71,8 +70,8 @@ BEGIN
     RETURN recall.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'used', p_now);
 END $$;
 
--- rejected: says that these memories, which a search showed, did not answer; they are not accessed by that. Of `used`
--- and `rejected` the later one stands, though an access stays logged. Returns for how many that is news.
+-- rejected: records that these memories, which a search showed, did not answer; that is no access. Of `used` and
+-- `rejected` the later verdict stands, though an access stays logged. Returns how many verdicts are new.
 CREATE OR REPLACE FUNCTION recall.rejected(
     p_search_id bigint, p_memory_ids bigint[], p_now timestamptz DEFAULT now()
 ) RETURNS int
@@ -144,7 +143,8 @@ BEGIN
     ORDER BY f.shown DESC, f.used, m.id LIMIT p_limit;
 END $$;
 
--- examination_probability: how likely a rank is looked at where nothing else is known: 1 / rank^p_bias, and never below a tenth.
+-- examination_probability: how likely a rank is looked at where nothing else is known: 1 / rank^p_bias, and never
+-- below a tenth.
 CREATE OR REPLACE FUNCTION recall.examination_probability(p_rank int, p_bias double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN greatest(power(p_rank::double precision, -p_bias), 0.1);

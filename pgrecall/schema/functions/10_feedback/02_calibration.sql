@@ -137,8 +137,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.reranker = '*', r.reranker, r.tenant = '*'
 $$;
 
--- store_rerank_model: puts this tenant's own reading of a reranker's scores in force. p_model has `reranker`, its name,
--- `coefficients` (intercept, rerank, fused) and `fitted_on`.
+-- store_rerank_model: puts this tenant's own reading of a reranker's scores in force. p_model has `reranker`, its
+-- name, `coefficients` (intercept, rerank, fused) and `fitted_on`.
 CREATE OR REPLACE FUNCTION recall.store_rerank_model(p_model jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

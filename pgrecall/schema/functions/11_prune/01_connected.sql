@@ -1,6 +1,7 @@
 -- Connectedness: which of a whole set of memories may go together, so that none that stays is cut off from
 -- those it was connected with. Nodes are live memories, numbered from 1 by id; links are references only.
 -- Nested loops are off where arrays are joined: the planner takes an array of any length for ten elements.
+
 -- spanning_forest: a forest that keeps together what the links connect, grown by falling worth of a link's lesser
 -- end: kept memories (worth 2) first, then those asked to be kept back (1 + vitality), then other candidates
 -- (vitality). `piece` says which kept memories hold together by themselves, `component` which hold together at
@@ -82,8 +83,8 @@ BEGIN
     RETURN v_roots;
 END $$;
 
--- removal_order: takes candidates (worth below 1) off the forest as long as one is a leaf, which cuts nothing off. Returns
--- for each node its place in an order in which they may go, up to any place, the least lively first where the
+-- removal_order: takes candidates (worth below 1) off the forest as long as one is a leaf, which cuts nothing off.
+-- Returns for each node its place in an order in which they may go, up to any place, the least lively first where the
 -- forest lets it; NULL for what stays.
 CREATE OR REPLACE FUNCTION recall.removal_order(p_worth double precision[], p_degree int[], p_neighbour_xor int[])
 RETURNS int[]
@@ -234,8 +235,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- kept_back_candidates: the candidates that stay, for the worst cut first: how many memories would be cut off if that one
--- went as well, and the ids of at most ten of them. 0 stands for one whose part another one could play.
+-- kept_back_candidates: the candidates that stay, for the worst cut first: how many memories would be cut off if that
+-- one went as well, and the ids of at most ten of them. 0 stands for one whose part another one could play.
 CREATE OR REPLACE FUNCTION recall.kept_back_candidates(
     p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
     p_limit int DEFAULT NULL

@@ -2,9 +2,9 @@
 -- link graph. Making one writes nothing but the plan. Nested loops are off where whole tenants are read: the
 -- planner takes a function or an array of any length for few rows.
 
--- live_memories: every live memory of a tenant (of one layer, of these ids, where they are given) at p_now. `leaving` is the
--- activation S below which it leaves its zone; NULL where no zone is beneath or the protection floor holds it. `unused`
--- says that it has no whole access but its birth at `born` (epoch seconds).
+-- live_memories: every live memory of a tenant (of one layer, or of these ids, where given) at p_now. `leaving` is
+-- the activation S below which it leaves its zone; NULL if no zone is below or the protection floor holds it.
+-- `unused` says that it has no whole access but its birth at `born` (epoch seconds).
 CREATE OR REPLACE FUNCTION recall.live_memories(
     p_tenant text, p_now timestamptz, p_layer text DEFAULT NULL, p_ids bigint[] DEFAULT NULL
 ) RETURNS TABLE (

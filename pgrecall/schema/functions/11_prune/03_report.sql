@@ -169,8 +169,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY x.place LIMIT p_limit OFFSET p_offset
 $$;
 
--- get_prune_plan: a plan as one JSON document, with up to p_limit (at most 10,000) of its items from p_offset on, in
--- their order.
+-- get_prune_plan: a plan as one JSON document, with up to p_limit (at most 10,000) of its items from p_offset on,
+-- in their order.
 CREATE OR REPLACE FUNCTION recall.get_prune_plan(p_plan_id bigint, p_limit int DEFAULT 10000, p_offset int DEFAULT 0)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -205,8 +205,8 @@ BEGIN
             WHERE v_captions ? i.memory_id::text));
 END $$;
 
--- prune_plans: the newest plans (or the one with this id), newest first: how many memories each was for, how
--- many it kept back, and what became of the items.
+-- prune_plans: the newest plans (or the one with this id), newest first: how many memories each was for, how many
+-- it kept back, and the outcome of its items.
 CREATE OR REPLACE FUNCTION recall.prune_plans(p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL)
 RETURNS TABLE (
     id bigint, state text, created_at timestamptz, applied_at timestamptz, undone_at timestamptz,

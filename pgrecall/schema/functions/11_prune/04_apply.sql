@@ -135,7 +135,7 @@ BEGIN
     WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id ORDER BY i.place;
 END $$;
 
--- undo_prune: brings back what a plan archived and nobody has brought back since; returns how many memories.
+-- undo_prune: restores what a plan archived and nobody has restored since; returns how many memories.
 CREATE OR REPLACE FUNCTION recall.undo_prune(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

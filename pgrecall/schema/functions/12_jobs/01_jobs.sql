@@ -7,7 +7,8 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN CASE WHEN p_whole_database THEN '*' ELSE recall.current_tenant() END;
 
--- job_tenant_for_writing: the same for whoever writes a run down: only a role that may name any tenant runs what concerns all.
+-- job_tenant_for_writing: the same for whoever writes a run down: only a role that may name any tenant runs what
+-- concerns all.
 CREATE OR REPLACE FUNCTION recall.job_tenant_for_writing(p_whole_database boolean) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -156,8 +157,8 @@ SET search_path FROM CURRENT
 RETURN recall.setting_number(p_tenant, 'job.' || p_job || '.minutes');
 
 -- next_due_at: from when on, as seen at p_now, a job is due again after this run: an interval after it began; sooner,
--- within ten minutes, when it failed; at once when it was broken off, and when it began at a time that has not come, by
--- a clock that was wrong. Within the interval no worker repeats it.
+-- within ten minutes, when it failed; at once when it was broken off, and when it began at a time that has not come,
+-- by a clock that was wrong. Within the interval no worker repeats it.
 CREATE OR REPLACE FUNCTION recall.next_due_at(
     p_run recall.job_run, p_minutes double precision, p_now timestamptz
 ) RETURNS timestamptz
@@ -171,8 +172,8 @@ RETURN CASE
         WHEN 'failed' THEN least(p_minutes, 10) ELSE p_minutes END)
 END;
 
--- job_states: for each of these jobs: minutes between its runs (0 switched off, NULL never by itself), from when on
--- it is due (NULL: never, or it has not run yet), its newest run as JSON, and p_now; in the order given.
+-- job_states: for each of these jobs: minutes between its runs (0: switched off, NULL: not scheduled), when it is
+-- due (NULL: never, or it has not run yet), its newest run as JSON, and p_now; in the order given.
 CREATE OR REPLACE FUNCTION recall.job_states(
     p_jobs text[], p_whole_database text[] DEFAULT '{}', p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (job text, minutes double precision, due_at timestamptz, last jsonb, asked_at timestamptz)
@@ -189,8 +190,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY j.place
 $$;
 
--- tenants: every tenant with memories, with searches in the log or with accesses waiting to be folded; by name. The
--- whole database; a role that is bound to a tenant sees that one alone.
+-- tenants: every tenant with memories, logged searches or accesses that wait to be folded; by name. A role that is
+-- bound to a tenant sees only that one.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -218,7 +219,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- due_tenants: the tenants for which a job is due, longest waiting first; '*' for a job of the whole database. The
--- workers' clocks and wake-ups differ a little: a fifth of the interval, at most a minute, counts as reached.
+-- clocks of workers differ a little: a fifth of the interval, at most a minute, counts as reached.
 CREATE OR REPLACE FUNCTION recall.due_tenants(
     p_job text, p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS SETOF text
@@ -236,8 +237,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY due.at, t.tenant
 $$;
 
--- shortest_job_interval: the shortest interval, in minutes, at which any tenant (that this role may act for) wants this job; NULL
--- when all switched it off.
+-- shortest_job_interval: the shortest interval, in minutes, at which any tenant that this role may act for runs
+-- this job; NULL if all switched it off.
 CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -32,8 +32,8 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND m.superseded_by IS NOT NULL AND recall.is_successor(p_tenant, m.id, m.id)
 $$;
 
--- wrong_vectors: memories that search by meaning cannot find as it should: whose vector has no direction, is not there,
--- is that of another text, or does not know whether it is archived; and vectors of no memory.
+-- wrong_vectors: memories that search by meaning cannot find as it should: whose vector has no direction, is not
+-- there, is that of another text, or does not know whether it is archived; and vectors of no memory.
 CREATE OR REPLACE FUNCTION recall.wrong_vectors(p_tenant text) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -138,8 +138,8 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND ((a.clock, a.decay) = (l.clock, l.decay)) IS NOT TRUE
 $$;
 
--- orphaned_rows: what the log, its keys, and the history of floors say of memories that are not there. What waits in the
--- queue is left out: the next fold drops it.
+-- orphaned_rows: what the log, its keys, and the history of floors say of memories that are not there. What waits in
+-- the queue is left out: the next fold drops it.
 CREATE OR REPLACE FUNCTION recall.orphaned_rows(p_tenant text) RETURNS TABLE (name text, subject text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -262,7 +262,8 @@ SET search_path FROM CURRENT AS $$
     ('vectors', 'Embedded memories, and no others, have a vector with a direction; embedding the text again mends them.')
 $$;
 
--- verification_findings: everything that breaks a check for this tenant; `subject` is a memory's id, or what the check is about.
+-- verification_findings: everything that breaks a check for this tenant; `subject` is a memory's id, or what the
+-- check is about.
 CREATE OR REPLACE FUNCTION recall.verification_findings(p_tenant text) RETURNS TABLE (name text, subject text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -283,8 +284,8 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'vectors', w::text FROM recall.wrong_vectors(p_tenant) w
 $$;
 
--- verify: looks whether this tenant's data is in order, as one JSON document: how many problems there are, and for
--- each check how many, with five examples (ids of memories, or of plans; names of statistics; keys).
+-- verify: checks this tenant's data, and returns one JSON document: the number of problems, and for each check the
+-- number and five examples (ids of memories or plans; names of statistics; keys).
 CREATE OR REPLACE FUNCTION recall.verify(p_now timestamptz DEFAULT now()) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -58,7 +58,8 @@ $$;
 
 -- census: figures of the whole database in one document: live memories by layer and zone, by their vitality when the
 -- job vitality last ran (zone null before), those archived, what waits to be embedded and to be folded, and the jobs.
--- Layers that tenants named themselves are `other`: a name can tell something. It reads every memory: ask once a minute.
+-- Layers that tenants named themselves are `other`: a name can tell something. It reads every memory: ask once a
+-- minute.
 CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$

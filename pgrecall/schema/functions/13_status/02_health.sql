@@ -2,9 +2,9 @@
 -- Vitality is computed exactly, in one pass over the activations: some four microseconds a memory with all that is
 -- counted, a second for 200,000. A cached column would spare little of it and be out of date.
 
--- health_figures: what one pass over this tenant's memories shows at p_now. `never_used` counts live memories without a
--- whole access but their birth; `grown` those born a day ago or earlier, which have had time to differ;
--- `low` and `high` are the activations S that a twentieth of the live memories lies below and above.
+-- health_figures: what one pass over this tenant's memories shows at p_now. `never_used` counts live memories without
+-- a whole access but their birth; `grown` those born a day ago or earlier, which have had time to differ; `low` and
+-- `high` are the activations S that a twentieth of the live memories lies below and above.
 CREATE OR REPLACE FUNCTION recall.health_figures(
     p_tenant text, p_now timestamptz,
     OUT memories bigint, OUT archived bigint, OUT never_used bigint, OUT grown bigint,

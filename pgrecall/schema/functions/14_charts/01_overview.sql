@@ -1,8 +1,8 @@
 -- What the page shows of a whole tenant: its overview of vitality, in one pass over the narrow rows; titles are read
 -- of those memories alone that are listed.
 
--- leaves_zone_at: when an activation left alone falls below p_threshold, to a thousandth of the time until then; NULL where a
--- hundred years do not suffice.
+-- leaves_zone_at: when an activation left alone falls below p_threshold, to a thousandth of the time until then; NULL
+-- where a hundred years do not suffice.
 CREATE OR REPLACE FUNCTION recall.leaves_zone_at(
     a recall.activation, w recall.weights, p_threshold double precision, p_now timestamptz
 ) RETURNS timestamptz
@@ -132,8 +132,8 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- zones_over_time: how many live memories each layer held in each zone at each of these instants (at most 100), by
--- instant, layer and zone. It looks at p_sample memories (100 to 100,000) at most, always the same ones, and counts each
--- for as many as it stands for: exact where the tenant has no more; else nineteen times in twenty within a share
+-- instant, layer and zone. It looks at p_sample memories (100 to 100,000) at most, always the same ones, and counts
+-- each for as many as it stands for: exact where the tenant has no more; else nineteen times in twenty within a share
 -- of 1 / sqrt(p_sample) of all.
 CREATE OR REPLACE FUNCTION recall.zones_over_time(p_instants timestamptz[], p_sample int DEFAULT 1000)
 RETURNS TABLE (at timestamptz, layer text, zone text, memories double precision)

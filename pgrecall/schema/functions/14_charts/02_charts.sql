@@ -1,8 +1,8 @@
 -- What pictures are drawn from: the uses of a memory, how lively it was and will be, how vitality is distributed, and
 -- what lies around a memory in the link graph. All of it is bounded, whatever is stored.
 
--- accesses_of: the newest p_limit (at most 10,000) logged accesses of a memory, newest first, repeats and showings
--- included, with the weight each was logged with.
+-- accesses_of: the newest p_limit (at most 10,000) logged accesses of a memory, newest first, repeats and
+-- retrievals included, with the weight each was logged with.
 CREATE OR REPLACE FUNCTION recall.accesses_of(p_memory_id bigint, p_limit int DEFAULT 1000)
 RETURNS TABLE (id bigint, kind text, weight double precision, at timestamptz, session_id text)
 LANGUAGE sql STABLE
@@ -91,9 +91,9 @@ BEGIN
     ORDER BY i.at;
 END $$;
 
--- memories_within_hops: the live memories at most p_hops links from a memory, the way their links point or against it, with how far
--- each is; the memory itself at 0, archived or not. Of a memory's links the strongest p_limit are followed, and
--- at most p_limit memories of a distance lead further.
+-- memories_within_hops: the live memories at most p_hops links from a memory, the way their links point or against
+-- it, with how far each is; the memory itself at 0, archived or not. Of a memory's links the strongest p_limit are
+-- followed, and at most p_limit memories of a distance lead further.
 CREATE OR REPLACE FUNCTION recall.memories_within_hops(p_tenant text, p_memory_id bigint, p_hops int, p_limit int)
 RETURNS TABLE (memory_id bigint, hops int)
 LANGUAGE plpgsql STABLE

@@ -80,10 +80,10 @@ CREATE OR REPLACE FUNCTION recall.export_line(p_kind text, p_row jsonb) RETURNS 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN jsonb_build_object(p_kind, p_row - 'tenant')::text;
 
--- export_lines: this tenant whole, one line of JSON a row: a header, then everything in the order of export_kinds, as of
--- one instant. Called in the list of a SELECT (SELECT recall.export_lines()) it is computed while it is fetched, so that
--- a cursor takes no more memory for a large tenant than for a small one. Without p_embeddings vectors are left out, a
--- worker makes them anew.
+-- export_lines: this tenant whole, one line of JSON a row: a header, then everything in the order of export_kinds, as
+-- of one instant. Called in the list of a SELECT (SELECT recall.export_lines()) it is computed while it is fetched,
+-- so that a cursor takes no more memory for a large tenant than for a small one. Without p_embeddings vectors are
+-- left out, a worker makes them anew.
 CREATE OR REPLACE FUNCTION recall.export_lines(
     p_embeddings boolean DEFAULT true, p_made_by text DEFAULT 'SQL', p_now timestamptz DEFAULT now()
 ) RETURNS SETOF text

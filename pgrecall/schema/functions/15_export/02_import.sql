@@ -24,8 +24,8 @@ SET search_path FROM CURRENT AS $$
             THEN 'This export holds kinds of lines that this pgrecall does not know.' END
 $$;
 
--- tenant_holdings: what a tenant holds of its own, in words; NULL when that is nothing. Runs of jobs are not looked at,
--- nor what statistics of nothing say.
+-- tenant_holdings: what a tenant holds of its own, in words; NULL when that is nothing. Runs of jobs are not looked
+-- at, nor what statistics of nothing say.
 CREATE OR REPLACE FUNCTION recall.tenant_holdings(p_tenant text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -44,9 +44,9 @@ SET search_path FROM CURRENT AS $$
     WHERE h.many > 0
 $$;
 
--- begin_import: makes this tenant, which has to hold nothing, ready for an export with this header; returns the header.
--- Nothing else can be stored in it until the transaction ends. Without p_embeddings those of the export are left out;
--- with them the database must keep vectors of as many dimensions, and of the same embedder.
+-- begin_import: makes this tenant, which has to hold nothing, ready for an export with this header; returns the
+-- header. Nothing else can be stored in it until the transaction ends. Without p_embeddings those of the export are
+-- left out; with them the database must keep vectors of as many dimensions, and of the same embedder.
 CREATE OR REPLACE FUNCTION recall.begin_import(p_header text, p_embeddings boolean DEFAULT true) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -81,7 +81,8 @@ BEGIN
     RETURN v_header;
 END $$;
 
--- check_import_vectors: raises unless the vectors of an export with this header can be kept and compared in this database.
+-- check_import_vectors: raises unless the vectors of an export with this header can be kept and compared in this
+-- database.
 CREATE OR REPLACE FUNCTION recall.check_import_vectors(p_header jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -261,8 +262,8 @@ BEGIN
     RETURN v_state -> 'came';
 END $$;
 
--- advance_id_sequence: sees to it that new rows of a table get greater ids than those of this tenant; raises for ids of which other
--- programs could not read the next.
+-- advance_id_sequence: sees to it that new rows of a table get greater ids than those of this tenant; raises for ids
+-- of which other programs could not read the next.
 CREATE OR REPLACE FUNCTION recall.advance_id_sequence(p_tenant text, p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
 -- What a search is made of besides its filters: queries, vectors, weights, and the checks on them.
 
--- combined_queries: the question and its sub-queries as one list; empty where nothing is asked in words. An error for more than
--- 16, for an empty list, and for one that is empty or too long.
+-- combined_queries: the question and its sub-queries as one list; empty where nothing is asked in words. An error for
+-- more than 16, for an empty list, and for one that is empty or too long.
 CREATE OR REPLACE FUNCTION recall.combined_queries(p_query text, p_queries text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -24,8 +24,8 @@ BEGIN
     RETURN p_query || coalesce(recall.require_one_dimension(p_queries), '{}');
 END $$;
 
--- check_query_vectors: raises where p_given vectors were given for another number of sub-queries (NULL: none were given),
--- and for one that is not of this database, which keeps p_dimensions numbers of each.
+-- check_query_vectors: raises where p_given vectors were given for another number of sub-queries (NULL: none were
+-- given), and for one that is not of this database, which keeps p_dimensions numbers of each.
 CREATE OR REPLACE FUNCTION recall.check_query_vectors(
     p_dimensions int, p_vectors halfvec[], p_given int, p_queries int
 ) RETURNS void
@@ -119,8 +119,8 @@ BEGIN
     RETURN v_model;
 END $$;
 
--- relevance_model_for_search: the coefficients a search runs with: those of the profile it names, else of the profile of the only
--- layer it asks for, else balanced; an error for a profile that is not there.
+-- relevance_model_for_search: the coefficients a search runs with: those of the profile it names, else of the profile
+-- of the only layer it asks for, else balanced; an error for a profile that is not there.
 CREATE OR REPLACE FUNCTION recall.relevance_model_for_search(p_tenant text, p_embedder text, p_profile text, p_layers text[])
 RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE

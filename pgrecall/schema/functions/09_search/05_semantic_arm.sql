@@ -1,14 +1,14 @@
 -- The semantic arm: who is nearest in meaning. Each statement is made for the table that the tenant's vectors are in.
 
--- hnsw_ef_search: how many neighbours a look into the vector index of so many memories keeps in sight: the more there are,
--- the more it takes to find the same share of the nearest.
+-- hnsw_ef_search: how many neighbours a look into the vector index of so many memories keeps in sight: the more there
+-- are, the more it takes to find the same share of the nearest.
 CREATE OR REPLACE FUNCTION recall.hnsw_ef_search(p_total bigint) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
 -- hnsw_statement: the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or the
--- others; of those memories alone that pass the filters, where p_filtered. The limit is a literal: the planner must know
--- that it is small, or it scans and sorts instead. Inlined, and stable because format is.
+-- others; of those memories alone that pass the filters, where p_filtered. The limit is a literal: the planner must
+-- know that it is small, or it scans and sorts instead. Inlined, and stable because format is.
 CREATE OR REPLACE FUNCTION recall.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
 RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -18,10 +18,11 @@ RETURN format(
     'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
     CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
         'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
-        'AND recall.passes_filter(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) OFFSET 0) m' END,
+        'AND recall.passes_filter(m, $3) OFFSET 0) m' END,
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
--- nearest_by_scan: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are read.
+-- nearest_by_scan: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are
+-- read.
 CREATE OR REPLACE FUNCTION recall.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
 ) RETURNS TABLE (id bigint, distance double precision)
@@ -36,9 +37,7 @@ END $$;
 
 -- nearest_filtered: the p_limit nearest of all memories that pass the filters, each of which is looked at.
 CREATE OR REPLACE FUNCTION recall.nearest_filtered(
-    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_layers text[], p_roles text[], p_authors text[],
-    p_tags text[], p_since timestamptz, p_until timestamptz, p_archived boolean, p_superseded boolean,
-    p_invalid boolean, p_must tsquery, p_now timestamptz
+    p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, distance double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
@@ -46,21 +45,20 @@ SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT m.id, v.embedding <=> $1 FROM recall.memory m '
-        'JOIN recall.%I v ON v.tenant = $2 AND v.memory_id = m.id AND v.archived = ANY ($14) '
-        'WHERE m.tenant = $2 AND m.happened_at >= coalesce($7, ''-infinity'') '
-        'AND m.happened_at <= coalesce($8, ''infinity'') '
-        'AND recall.passes_filter(m, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) '
-        'ORDER BY (v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, p_limit)
-    USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
-          p_invalid, p_must, p_now, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
+        'JOIN recall.%I v ON v.tenant = $2 AND v.memory_id = m.id AND v.archived = ANY ($4) '
+        'WHERE m.tenant = $2 AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
+        'AND m.happened_at <= coalesce(($3).until, ''infinity'') '
+        'AND recall.passes_filter(m, $3)%s '
+        'ORDER BY (v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, recall.index_conditions(p_filter), p_limit)
+    USING p_embedding, p_tenant, p_filter,
+          CASE WHEN p_filter.include_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
--- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to 4,000
--- memories, and any filter that leaves the index short, is searched exactly.
+-- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to
+-- 4,000 memories, and any filter that leaves the index short, is searched exactly.
 CREATE OR REPLACE FUNCTION recall.semantic_arm(
     p_tenant text, p_embedding halfvec, p_pool int,
-    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
-    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+    p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
@@ -71,7 +69,7 @@ DECLARE
     v_table text := recall.vector_table(p_tenant);
     v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
     v_indexed boolean := v_table <> 'vector_shared' AND coalesce(v_total > 4000, true);
-    v_filtered boolean := num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_must) > 0;
+    v_filtered boolean := recall.narrows(p_filter) OR p_filter.until IS NOT NULL;
     -- Without a filter few are hidden: a fifth more than are wanted make up for them.
     v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
     v_ef int := coalesce(recall.hnsw_ef_search(v_total), 100);
@@ -90,17 +88,16 @@ BEGIN
             -- To be able to go on costs the first look a tenth more, and only filters and long lists need it.
             PERFORM set_config('hnsw.iterative_scan', 'off', true);
         END IF;
-        FOR v_archived_ones IN 0 .. p_archived::int LOOP
+        FOR v_archived_ones IN 0 .. p_filter.include_archived::int LOOP
             EXECUTE recall.hnsw_statement(v_table, v_limit, v_archived_ones = 1, v_filtered)
             INTO v_found, v_found_at
-            USING p_embedding, p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
-                  p_superseded, p_invalid, p_must, p_now;
+            USING p_embedding, p_tenant, p_filter;
             v_ids := v_ids || v_found;
             v_distances := v_distances || v_found_at;
         END LOOP;
     ELSIF NOT v_filtered THEN
         SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
-        FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_limit, p_archived) n;
+        FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_limit, p_filter.include_archived) n;
     END IF;
     v_looked := cardinality(v_ids);
     IF NOT v_filtered AND v_looked > 0 THEN
@@ -109,14 +106,12 @@ BEGIN
             WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
               AND (m.superseded_by IS NOT NULL OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL
                    OR m.expires_at IS NOT NULL)
-              AND NOT recall.passes_filter(
-                m, NULL, NULL, NULL, NULL, NULL, NULL, p_archived, p_superseded, p_invalid, NULL, p_now));
+              AND NOT recall.passes_filter(m, p_filter));
     END IF;
     IF v_looked - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_looked = v_limit) THEN
         SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
         FROM recall.nearest_filtered(
-            p_tenant, v_table, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
-            p_superseded, p_invalid, p_must, p_now) n;
+            p_tenant, v_table, p_embedding, p_pool, p_filter) n;
     END IF;
     RETURN QUERY
     SELECT u.id, 1 - u.distance FROM unnest(v_ids, v_distances) u(id, distance)

@@ -11,8 +11,8 @@ SET search_path FROM CURRENT AS $$
     WHERE p_text @@ w.query
 $$;
 
--- relaxation_step: how far the words of the question had to be relaxed to find this memory: phrase, all words, some words,
--- prefix (words that begin like one nobody used) or similar (words spelt much like it).
+-- relaxation_step: how far the words of the question had to be relaxed to find this memory: phrase, all words, some
+-- words, prefix (words that begin like one nobody used) or similar (words spelt much like it).
 CREATE OR REPLACE FUNCTION recall.relaxation_step(
     p_text tsvector, p_words text[], p_steps text[], p_queries tsquery[], p_phrase int
 ) RETURNS text
@@ -97,7 +97,8 @@ BEGIN
             'held_back', p_final_log_odds - p_log_odds));
 END $$;
 
--- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100. Inlined.
+-- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.
+-- Inlined.
 CREATE OR REPLACE FUNCTION recall.contradicting_memories(p_tenant text, p_memory_id bigint) RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -114,8 +115,8 @@ BEGIN ATOMIC
     ORDER BY k.id LIMIT 100;
 END;
 
--- rerank_blend: how a reranker's logit and the fused one make a relevance: {"intercept", "rerank", "fused"}; the tenant's
--- own numbers for this reranker first, then those shipped for it, then those for any.
+-- rerank_blend: how a reranker's logit and the fused one make a relevance: {"intercept", "rerank", "fused"}; the
+-- tenant's own numbers for this reranker first, then those shipped for it, then those for any.
 CREATE OR REPLACE FUNCTION recall.rerank_blend(p_tenant text, p_reranker text) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
 -- How alike memories are.
 
--- similarities: the cosine of each two of these memories of this tenant that were embedded by one embedder, a < b; by
--- a and b. A pair with a vector of length zero, which is like nothing, is left out, as are ids that are not there.
+-- similarities: the cosine of each pair of these memories that were embedded by the same embedder, a < b; by a and
+-- b. Pairs with a zero vector and unknown ids are left out.
 CREATE OR REPLACE FUNCTION recall.similarities(p_ids bigint[])
 RETURNS TABLE (a bigint, b bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 1000

@@ -12,8 +12,8 @@ RETURN CASE p_relation
     WHEN 'contradicts' THEN 0 WHEN 'supersedes' THEN 0 WHEN 'co_access' THEN 0
     ELSE p_hop * least(p_weight, 1) END;
 
--- linked_memories: the memories linked with this one and the share it lends each; of a hub the first p_limit links either
--- way. Inlined.
+-- linked_memories: the memories linked with this one and the share it lends each; of a hub the first p_limit links
+-- either way. Inlined.
 CREATE OR REPLACE FUNCTION recall.linked_memories(
     p_tenant text, p_memory_id bigint, p_limit int, p_hop double precision, p_next double precision,
     p_previous double precision
@@ -27,8 +27,8 @@ BEGIN ATOMIC
      FROM recall.link k WHERE k.tenant = p_tenant AND k.dst = p_memory_id LIMIT p_limit);
 END;
 
--- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them
--- (the product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit. Of a hub 200
+-- graph_arm: the memories up to two links from these seeds, and the share of its relevance each seed lends them (the
+-- product along the best path, at least 0.05); the largest shares first, ties by id, at most p_limit. Of a hub 200
 -- links are followed from a seed and 16 from what is linked with it, of which the 64 nearest are looked at.
 CREATE OR REPLACE FUNCTION recall.graph_arm(
     p_tenant text, p_seeds bigint[], p_limit int, p_hop double precision, p_next double precision,
@@ -79,24 +79,26 @@ BEGIN
     ORDER BY 3 DESC, 2, 1 LIMIT p_limit;
 END $$;
 
--- cue_ids: the memories that cue this search: those given, and the eight used last in the session within a day; an
--- error for one that is not there.
+-- cue_ids: the memories that cue a search: those of p_cues, a JSON array of ids and keys, and the eight used last in
+-- the session within a day. Raises for one that is not there.
 CREATE OR REPLACE FUNCTION recall.cue_ids(
-    p_tenant text, p_cues bigint[], p_session_id text, p_now timestamptz
+    p_tenant text, p_cues jsonb, p_session_id text, p_now timestamptz
 ) RETURNS bigint[]
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cues bigint[];
 BEGIN
-    IF cardinality(p_cues) > 32 THEN
-        PERFORM recall.raise_invalid(format('There are %s cues; 32 is the most.', cardinality(p_cues)),
+    IF jsonb_typeof(p_cues) = 'array' AND jsonb_array_length(p_cues) > 32 THEN
+        PERFORM recall.raise_invalid(format('There are %s cues; 32 is the most.', jsonb_array_length(p_cues)),
             'Give the memories that were used last.');
     END IF;
-    PERFORM recall.require_memory(c) FROM unnest(p_cues) c;
+    v_cues := coalesce(recall.ids_of(p_cues), '{}');
     IF p_session_id IS NULL THEN
-        RETURN coalesce(p_cues, '{}');
+        RETURN v_cues;
     END IF;
     RETURN ARRAY(
-        SELECT unnest(p_cues)
+        SELECT unnest(v_cues)
         UNION
         SELECT u.memory_id FROM (
             SELECT a.memory_id FROM recall.access a
@@ -137,16 +139,13 @@ END $$;
 
 -- window_arm: the memories of a window of time, the newest first, at most 5,000.
 CREATE OR REPLACE FUNCTION recall.window_arm(
-    p_tenant text, p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz,
-    p_until timestamptz, p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery,
-    p_now timestamptz
+    p_tenant text, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.id FROM recall.memory m
     WHERE m.tenant = p_tenant
-      AND m.happened_at >= coalesce(p_since, '-infinity') AND m.happened_at <= coalesce(p_until, 'infinity')
-      AND recall.passes_filter(m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded,
-                        p_invalid, p_must, p_now)
+      AND m.happened_at >= coalesce(p_filter.since, '-infinity') AND m.happened_at <= coalesce(p_filter.until, 'infinity')
+      AND recall.passes_filter(m, p_filter)
     ORDER BY m.happened_at DESC, m.id LIMIT 5000
 $$;

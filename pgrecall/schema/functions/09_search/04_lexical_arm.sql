@@ -23,10 +23,10 @@ RETURN 1.6449340668482264 * (
     + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
     + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
 
--- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of the
--- rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all that it
--- reads by are at most 1,000 (2,000 of the first alone); NULL where there are no such words. `rest` is the place of the
--- first word that it does not take alone.
+-- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of
+-- the rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all
+-- that it reads by are at most 1,000 (2,000 of the first alone); NULL where there are no such words. `rest` is the
+-- place of the first word that it does not take alone.
 CREATE OR REPLACE FUNCTION recall.lexical_gate(
     p_queries tsquery[], p_documents bigint[], OUT gate tsquery, OUT rest int
 )
@@ -50,11 +50,11 @@ BEGIN
     END LOOP;
 END $$;
 
--- memories_matching: up to p_limit memories, beside those known, for which this query holds, and what the words weigh in each.
+-- memories_matching: up to p_limit memories, except p_except, that match this query and pass the filter, and how
+-- strongly each holds the words.
 CREATE OR REPLACE FUNCTION recall.memories_matching(
     p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
-    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
-    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+    p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -65,18 +65,17 @@ BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
     RETURN QUERY
     SELECT m.id, recall.lexical_strength(m.search_text, p_words, p_idfs) FROM recall.memory m
-    WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant AND recall.passes_filter(
-        m, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now)
+    WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
+      AND recall.passes_filter(m, p_filter)
       AND m.id <> ALL (p_except)
     LIMIT p_limit;
 END $$;
 
--- newest_memories_matching: the newest p_limit memories, of the newest 1,000 and beside those known, that hold one of these words,
--- and what they weigh in each.
+-- newest_memories_matching: up to p_limit of the newest 1,000 memories, except p_except, that hold one of these words
+-- and pass the filter, and how strongly each holds the words.
 CREATE OR REPLACE FUNCTION recall.newest_memories_matching(
     p_tenant text, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
-    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
-    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+    p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -88,10 +87,9 @@ BEGIN
     SELECT n.id, recall.lexical_strength(n.search_text, p_words, p_idfs)
     FROM (
         SELECT m.* FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_until, 'infinity')
+        WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_filter.until, 'infinity')
         ORDER BY m.happened_at DESC LIMIT 1000) n
-    WHERE n.search_text @@ v_any AND recall.passes_filter(
-        n, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must, p_now)
+    WHERE n.search_text @@ v_any AND recall.passes_filter(n, p_filter)
       AND n.id <> ALL (p_except)
     LIMIT p_limit;
 END $$;
@@ -103,8 +101,7 @@ END $$;
 -- none is found.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
     p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
-    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
-    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz
+    p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
@@ -122,28 +119,21 @@ BEGIN
     IF v_gate IS NOT NULL THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
         FROM recall.memories_matching(
-            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs,
-            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
-            p_now) h;
+            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs, p_filter) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.newest_memories_matching(
-            p_tenant, v_ids, p_pool * 2, p_words, p_idfs,
-            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
-            p_now) h;
+            p_tenant, v_ids, p_pool * 2, p_words, p_idfs, p_filter) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND (
         p_documents[v_rest] <= 5000
-        OR v_rest = 1 AND (v_ids = '{}'
-                           OR num_nonnulls(p_layers, p_roles, p_authors, p_tags, p_since, p_must) > 0)) THEN
+        OR v_rest = 1 AND (v_ids = '{}' OR recall.narrows(p_filter))) THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.memories_matching(
             p_tenant, p_words[v_rest], v_ids,
             -- All of them, where they are few: some hold it more strongly than others.
-            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs,
-            p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
-            p_now) h;
+            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_filter) h;
     END IF;
     RETURN QUERY
     SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool;

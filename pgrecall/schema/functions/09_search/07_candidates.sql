@@ -34,9 +34,7 @@ CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
-    p_layers text[], p_roles text[], p_authors text[], p_tags text[], p_since timestamptz, p_until timestamptz,
-    p_archived boolean, p_superseded boolean, p_invalid boolean, p_must tsquery, p_now timestamptz,
-    p_as_of timestamptz, p_was_archived boolean, p_was_superseded boolean, p_explain boolean
+    p_filter recall.search_filter, p_explain boolean
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, floored boolean, named boolean,
     logit double precision, evidence recall.evidence
@@ -45,7 +43,7 @@ LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    v_seconds double precision := date_part('epoch', p_now);
+    v_seconds double precision := date_part('epoch', p_filter.moment);
     v_embedder text := p_settings ->> 'embedding.model';
     v_graph double precision := w.graph * p_arms[6];
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
@@ -65,15 +63,13 @@ BEGIN
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.similarity) INTO v_near, v_similarities
         FROM recall.semantic_arm(
-            p_tenant, p_embedding, p_pool, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived,
-            p_superseded, p_invalid, p_must, p_now) s
+            p_tenant, p_embedding, p_pool, p_filter) s
         WHERE s.similarity <> 'NaN';
     END IF;
     IF v_queries IS NOT NULL THEN
         SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.strength) INTO v_held, v_strengths
         FROM recall.lexical_arm(
-            p_tenant, v_queries, q.documents, q.idfs, p_pool, p_layers, p_roles, p_authors, p_tags, p_since,
-            p_until, p_archived, p_superseded, p_invalid, p_must, p_now) l;
+            p_tenant, v_queries, q.documents, q.idfs, p_pool, p_filter) l;
     END IF;
     IF v_graph > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
         SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.seed), array_agg(g.share)
@@ -88,14 +84,13 @@ BEGIN
     IF p_window THEN
         v_more := ARRAY(
             SELECT a.id FROM recall.window_arm(
-                p_tenant, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid,
-                p_must, p_now) a);
-    ELSIF p_was_superseded THEN
+                p_tenant, p_filter) a);
+    ELSIF p_filter.superseded_as_of THEN
         v_more := ARRAY(SELECT s.successor FROM recall.successors_of(p_tenant, v_near || v_held || v_named) s);
     END IF;
-    IF p_as_of IS NOT NULL THEN
+    IF p_filter.as_of IS NOT NULL THEN
         v_past := ARRAY(SELECT a FROM recall.activations_as_of(
-            p_tenant, v_near || v_held || v_named || v_linked || v_more || p_cued, p_as_of) a);
+            p_tenant, v_near || v_held || v_named || v_linked || v_more || p_cued, p_filter.as_of) a);
     END IF;
     IF v_near <> '{}' THEN
         v_far := ARRAY(
@@ -138,7 +133,7 @@ BEGIN
                CASE WHEN m.strength >= 0.75 * q.idf_sum THEN (m.search_text @@ q.phrase)::int END AS phrase
         FROM candidate c
         CROSS JOIN LATERAL (
-            SELECT k.layer, k.superseded_by, k.search_text, k.pinned AND p_as_of IS NULL AS pinned,
+            SELECT k.layer, k.superseded_by, k.search_text, k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- The vector of another model, not replaced yet, says nothing.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
                    CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
@@ -148,16 +143,14 @@ BEGIN
                               OR split_part(recall.plain(lower(k.author)), ' ', 1) = ANY (q.authors))::int
                    END AS authored
             FROM recall.memory k
-            WHERE k.tenant = p_tenant AND k.id = c.id AND recall.passes_filter(
-                k, p_layers, p_roles, p_authors, p_tags, p_since, p_until, p_archived, p_superseded, p_invalid, p_must,
-                p_now)
-              AND (p_as_of IS NULL
-                   OR (p_was_archived OR NOT recall.was_archived(p_tenant, k.id, p_as_of))
-                      AND (p_was_superseded OR NOT recall.was_superseded(p_tenant, k.id, p_as_of)))
+            WHERE k.tenant = p_tenant AND k.id = c.id AND recall.passes_filter(k, p_filter)
+              AND (p_filter.as_of IS NULL
+                   OR (p_filter.archived_as_of OR NOT recall.was_archived(p_tenant, k.id, p_filter.as_of))
+                      AND (p_filter.superseded_as_of OR NOT recall.was_superseded(p_tenant, k.id, p_filter.as_of)))
             OFFSET 0) m
         CROSS JOIN LATERAL (
             SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation, r.protected
-            FROM recall.activation r WHERE p_as_of IS NULL AND r.tenant = p_tenant AND r.memory_id = c.id
+            FROM recall.activation r WHERE p_filter.as_of IS NULL AND r.tenant = p_tenant AND r.memory_id = c.id
             UNION ALL SELECT recall.activation_sum(r, p_weights, v_seconds), r.protected
             FROM unnest(v_past) r WHERE r.memory_id = c.id
             OFFSET 0) a

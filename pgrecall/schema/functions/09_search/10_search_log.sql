@@ -31,9 +31,9 @@ BEGIN
     RETURN v_search_id;
 END $$;
 
--- log_shown: logs a retrieval of each of these memories, as search_and_log does of what it returns, and changes no
--- other row; with the question also the search, with those memories that are there in the order given, be it none.
--- Returns the id of the search, for used() and rejected(); NULL without a question, or where none are kept.
+-- log_shown: logs a retrieval of each of these memories, as search_and_log does, and changes no other row. With a
+-- query it also logs the search and the existing memories among them, in the order given. Returns the id of the
+-- search, for used() and rejected(); NULL without a query, or if searches are not kept.
 CREATE OR REPLACE FUNCTION recall.log_shown(
     p_ids bigint[], p_session_id text DEFAULT NULL, p_now timestamptz DEFAULT now(), p_query text DEFAULT NULL,
     p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL
@@ -54,9 +54,9 @@ BEGIN
         p_session_id, recall.require_moment(p_now), p_query, p_profile, p_queries);
 END $$;
 
--- delete_from_logs: takes memories that are forgotten for good out of the access log, and out of the searches that showed
--- them, where they leave a gap, so that the others keep their ranks; and the verdicts on them. Returns how many
--- searches had shown one of them.
+-- delete_from_logs: takes memories that are forgotten for good out of the access log, and out of the searches that
+-- showed them, where they leave a gap, so that the others keep their ranks; and the verdicts on them. Returns how
+-- many searches had shown one of them.
 CREATE OR REPLACE FUNCTION recall.delete_from_logs(p_tenant text, p_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -84,9 +84,9 @@ BEGIN
     RETURN cardinality(v_searches);
 END $$;
 
--- expire_searches: drops up to p_limit searches of this tenant that are older than `search.log_days`, and the verdicts
--- on what they showed; returns how many. Uses that were logged stay. What is just being judged is left for the next
--- time.
+-- expire_searches: deletes up to p_limit logged searches of this tenant older than `search.log_days`, and the
+-- verdicts on them; returns how many. Logged accesses stay. Searches that are being judged are left for the next
+-- run.
 CREATE OR REPLACE FUNCTION recall.expire_searches(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -1,0 +1,118 @@
+-- Search in SQL: with named arguments at a prompt, as one logged request of a program, and explained for one memory.
+
+-- search: the memories of this tenant that answer a query, best first, ties by id. `relevance` is the calibrated
+-- probability that a memory answers; `score` adds vitality in log-odds: logit(relevance) + weight * (B - median B of
+-- the layer), shown as a probability. Memories named exactly are exempt from vitality. A query without p_embedding is
+-- answered by words, names, cues and links alone. Sub-queries (p_queries, with p_embeddings) are searched together,
+-- and a memory counts by the one it answers best. Without a query, a window of time (p_since, p_until) returns all
+-- that happened in it, ordered by vitality. p_metadata keeps the memories whose metadata contain this JSON object,
+-- and p_sources those from one of these sources.
+CREATE OR REPLACE FUNCTION recall.search(
+    p_query text DEFAULT NULL, p_embedding halfvec DEFAULT NULL, p_k int DEFAULT 10, p_layers text[] DEFAULT NULL,
+    p_roles text[] DEFAULT NULL, p_authors text[] DEFAULT NULL, p_tags text[] DEFAULT NULL,
+    p_since timestamptz DEFAULT NULL, p_until timestamptz DEFAULT NULL,
+    p_include_archived boolean DEFAULT false, p_include_superseded boolean DEFAULT false,
+    p_include_invalid boolean DEFAULT false, p_min_relevance double precision DEFAULT 0,
+    p_vitality_mode text DEFAULT NULL, p_vitality_weight double precision DEFAULT NULL,
+    p_explain boolean DEFAULT true, p_now timestamptz DEFAULT now(), p_queries text[] DEFAULT NULL,
+    p_embeddings halfvec[] DEFAULT NULL, p_hints text[] DEFAULT NULL, p_cues bigint[] DEFAULT NULL,
+    p_session_id text DEFAULT NULL, p_as_of timestamptz DEFAULT NULL, p_profile text DEFAULT NULL,
+    p_weights jsonb DEFAULT NULL, p_sources text[] DEFAULT NULL, p_metadata jsonb DEFAULT NULL
+) RETURNS TABLE (
+    id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
+    happened_at timestamptz, score double precision, relevance double precision,
+    vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
+    contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
+    archived_at timestamptz, explanation jsonb
+)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY
+    SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
+           f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
+           f.expires_at, f.archived_at, f.explanation
+    FROM recall.find(jsonb_build_object(
+        'query', p_query, 'queries', p_queries, 'k', p_k, 'layers', p_layers, 'roles', p_roles, 'authors', p_authors,
+        'tags', p_tags, 'sources', p_sources, 'metadata', p_metadata, 'hints', p_hints, 'since', p_since,
+        'until', p_until, 'include_archived', p_include_archived, 'include_superseded', p_include_superseded,
+        'include_invalid', p_include_invalid, 'as_of', p_as_of, 'cues', p_cues, 'session_id', p_session_id,
+        'min_relevance', p_min_relevance, 'profile', p_profile, 'weights', p_weights,
+        'vitality_mode', p_vitality_mode, 'vitality_weight', p_vitality_weight, 'explain', p_explain
+    ), p_embedding, p_embeddings, p_now) f
+    WHERE f.id IS NOT NULL ORDER BY f.rank;
+END $$;
+
+-- search_and_log: as find, and logs the search and a retrieval of each memory that it returns; the fold job counts
+-- them. It changes nothing else. `search_id` names the search for used() and rejected(). Commit with
+-- synchronous_commit = off where losing a retrieval is acceptable.
+CREATE OR REPLACE FUNCTION recall.search_and_log(
+    p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
+    p_now timestamptz DEFAULT now()
+) RETURNS TABLE (
+    id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
+    happened_at timestamptz, score double precision, relevance double precision,
+    vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
+    contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
+    archived_at timestamptz, explanation jsonb,
+    summary jsonb, search_id bigint
+)
+LANGUAGE plpgsql VOLATILE ROWS 10
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_queries text[] := (SELECT array_agg(q) FROM jsonb_array_elements_text(
+        CASE jsonb_typeof(p_request -> 'queries') WHEN 'array' THEN p_request -> 'queries' END) q);
+BEGIN
+    RETURN QUERY
+    WITH hit AS MATERIALIZED (
+        SELECT * FROM recall.find(p_request, p_embedding, p_embeddings, p_now)
+    ), logged AS MATERIALIZED (
+        SELECT recall.log_search(v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile,
+                                 v_queries) AS search_id
+        FROM (SELECT coalesce(array_agg(h.id ORDER BY h.rank) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
+                     max(h.summary ->> 'profile') AS profile FROM hit h) s
+    )
+    SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
+           f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
+           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id
+    FROM hit f CROSS JOIN logged l ORDER BY f.rank;
+END $$;
+
+-- explain: why a memory is where it is among the answers to a search request, as JSON: its rank, of how many
+-- candidates, its explanation as search returns it, and `sentence`, the same in words; or why it is not among them.
+-- What a search hides by itself is explained too, unless an include_... of the request is false; `k` is ignored.
+CREATE OR REPLACE FUNCTION recall.explain(
+    p_memory_id bigint, p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
+    p_now timestamptz DEFAULT now()
+) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_request jsonb := '{"include_archived": true, "include_superseded": true, "include_invalid": true}'::jsonb
+        || p_request || '{"k": 1000, "explain": true}';
+    v_filter recall.search_filter;
+    v_memory recall.memory;
+    v_hit record;
+BEGIN
+    PERFORM recall.require_memory(p_memory_id);
+    SELECT f.*, count(*) OVER () AS candidates INTO v_hit
+    FROM recall.find(v_request, p_embedding, p_embeddings, p_now) f
+    ORDER BY f.id = p_memory_id DESC NULLS LAST LIMIT 1;
+    v_filter := (recall.read_search_request(v_request)).filter;
+    IF v_hit.id IS DISTINCT FROM p_memory_id THEN
+        RETURN jsonb_build_object('memory', p_memory_id, 'found', false, 'sentence', format(
+            'Memory %s is no candidate for this query: no arm found it%s.', p_memory_id,
+            CASE WHEN recall.narrows(v_filter) OR v_filter.until IS NOT NULL
+                      OR (v_request -> 'min_relevance')::double precision > 0
+                      OR NOT (v_filter.include_archived AND v_filter.include_superseded AND v_filter.include_invalid)
+                 THEN ' within its filters' ELSE '' END));
+    END IF;
+    SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
+    RETURN v_hit.explanation || jsonb_build_object(
+        'memory', p_memory_id, 'found', true, 'rank', v_hit.rank, 'candidates', v_hit.candidates,
+        'sentence', recall.rank_sentence(
+            v_hit.rank, v_hit.candidates, v_hit.relevance, v_hit.vitality, v_hit.explanation)
+            || recall.hidden_reason(v_memory, coalesce(v_filter.as_of, p_now)));
+END $$;

@@ -1,0 +1,145 @@
+"""recall.list_memories: pages of memories by time or vitality, with the filters of a search."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models.memories import ListedMemory, ListOrder
+from pgrecall.models.search import SearchFilter
+from pgrecall.operations.memories import list_memories
+from tests.conftest import NOW, Query
+
+HOUR = timedelta(hours=1)
+
+
+def remember(query: Query, key: str, hours: float, *, tenant: str = "acme", **fields: Any) -> None:
+    values = {"body": key, "key": key, "now": NOW - hours * HOUR, **fields}
+    call = ", ".join(f"p_{name} => %({name})s" for name in values)
+    query(f"SELECT recall.remember({call})", values, tenant=tenant)
+
+
+@pytest.fixture
+def seven(query: Query) -> Query:
+    """Seven memories, `m1` the newest, two of one moment; one of another tenant, one archived."""
+    for number, hours in enumerate((1, 2, 3, 3, 5, 6, 7), 1):
+        remember(query, f"m{number}", hours, metadata=json.dumps({"n": number % 3}))
+        query("UPDATE recall.memory SET source = %s WHERE key = %s", (f"s{number % 2}.md", f"m{number}"))
+    remember(query, "foreign", 1, tenant="other")
+    remember(query, "archived", 1)
+    query("SELECT recall.forget(recall.id_of('archived'), p_now => %s)", (NOW,))
+    return query
+
+
+def page(query: Query, chosen: dict[str, Any] | None = None, **options: Any) -> list[dict[str, Any]]:
+    values = {"filter": json.dumps(chosen or {}), "now": NOW, **options}
+    call = ", ".join(f"p_{name} => %({name})s" for name in values)
+    return query(f"SELECT * FROM recall.list_memories({call})", values)
+
+
+def keys(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["key"] for row in rows]
+
+
+@pytest.mark.parametrize("order", ["newest", "vitality"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 1000])
+def test_pages_together_are_the_list(seven: Query, order: str, limit: int) -> None:
+    whole = keys(page(seven, order=order))
+    seen: list[str] = []
+    after = None
+    while rows := page(seven, order=order, limit=limit, after=after):
+        assert len(rows) <= limit
+        seen += keys(rows)
+        after = rows[-1]["cursor"]
+    assert seen == whole
+    assert sorted(seen) == [f"m{number}" for number in range(1, 8)]
+
+
+def test_the_newest_come_first_and_of_one_moment_the_later_stored(seven: Query) -> None:
+    assert keys(page(seven)) == ["m1", "m2", "m4", "m3", "m5", "m6", "m7"]
+
+
+def test_by_vitality_the_liveliest_come_first(seven: Query) -> None:
+    seven("SELECT recall.record_access(recall.id_of('m7'), p_now => %s)", (NOW,))
+    rows = page(seven, order="vitality")
+    assert keys(rows)[0] == "m7"
+    assert [row["vitality"] for row in rows] == sorted((row["vitality"] for row in rows), reverse=True)
+    for row in rows:
+        [told] = seven("SELECT vitality, zone FROM recall.explain_vitality(%s, %s)", (row["id"], NOW))
+        assert (row["vitality"], row["zone"]) == (told["vitality"], told["zone"])
+
+
+def test_a_page_by_vitality_goes_on_at_the_moment_the_list_began_with(seven: Query) -> None:
+    [first] = page(seven, order="vitality", limit=1)
+    rest = page(seven, order="vitality", after=first["cursor"], now=NOW + 1000 * HOUR)
+    assert rest == page(seven, order="vitality")[1:]
+
+
+@pytest.mark.parametrize("order", ["newest", "vitality"])
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({"sources": ["s0.md"]}, {"m2", "m4", "m6"}),
+        ({"metadata": {"n": 1}}, {"m1", "m4", "m7"}),
+        ({"metadata": {"n": 1}, "sources": ["s0.md"]}, {"m4"}),
+        ({"since": (NOW - 3 * HOUR).isoformat(), "until": (NOW - 2 * HOUR).isoformat()}, {"m3", "m4"}),
+        ({"hints": ["m5"]}, {"m5"}),
+        ({"layers": ["entity"]}, set()),
+        ({"hints": ["archived"], "include_archived": True}, {"archived"}),
+    ],
+)
+def test_a_list_has_the_filters_of_a_search(
+    seven: Query, order: str, chosen: dict[str, Any], expected: set[str]
+) -> None:
+    assert set(keys(page(seven, chosen, order=order))) == expected
+
+
+def test_a_list_is_no_access(seven: Query) -> None:
+    before = seven("SELECT count(*) AS logged FROM recall.access")
+    page(seven)
+    assert seven("SELECT count(*) AS logged FROM recall.access") == before
+
+
+@pytest.mark.parametrize(
+    ("chosen", "options", "named"),
+    [
+        ({}, {"limit": 0}, "p_limit is 0"),
+        ({}, {"limit": 1001}, "p_limit is 1001"),
+        ({}, {"order": "oldest"}, "There is no order 'oldest'."),
+        ({}, {"order": None}, "There is no order NULL."),
+        ({}, {"after": "7"}, "'7' is not a cursor of a list by newest."),
+        ({}, {"after": '["vitality", 1, 0.5, "2026-01-01"]'}, "is not a cursor of a list by newest."),
+        ({"k": 3}, {}, "The request has unknown fields: k."),
+        ({"layers": ["nowhere"]}, {}, "The layer 'nowhere' is unknown."),
+        ({"as_of": "2026-01-01"}, {}, "A list has no as_of."),
+        ({"metadata": [1]}, {}, "The metadata filter [1] is not a JSON object."),
+    ],
+)
+def test_what_cannot_be_listed_is_refused(
+    seven: Query, chosen: dict[str, Any], options: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue) as refused:
+        page(seven, chosen, **options)
+    assert named in (refused.value.diag.message_primary or "")
+
+
+def listed(query: Query, chosen: SearchFilter, order: ListOrder = "newest") -> tuple[ListedMemory, ...]:
+    operation = list_memories(chosen, order=order, after=None, limit=3, now=NOW)
+    return operation.read(query(operation.sql, operation.parameters))
+
+
+def test_the_operation_reads_a_page(seven: Query) -> None:
+    first = listed(seven, SearchFilter(metadata={"n": 2}))
+    assert [memory.key for memory in first] == ["m2", "m5"]
+    assert first[0].metadata == {"n": 2}
+    assert 0 < first[0].vitality < 1
+
+
+def test_the_operation_refuses_what_postgres_cannot_hold() -> None:
+    with pytest.raises(InvalidInput, match="NUL"):
+        list_memories(SearchFilter(sources=("a\x00",)), order="newest", after=None, limit=3, now=None)

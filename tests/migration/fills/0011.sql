@@ -1,0 +1,3 @@
+-- Nothing: an index and two types, which tables do not use.
+
+SELECT;
