@@ -22,7 +22,8 @@ GROUPS: dict[str, str] = {
     "Prune": "plan_prune prune_plans get_prune_plan prune_candidates apply_prune undo_prune",
     "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
     "resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding "
-    "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild job_states job_runs",
+    "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild "
+    "job_states job_runs",
     "Export and import": "export_lines begin_import import_lines end_import",
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",

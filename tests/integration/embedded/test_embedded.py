@@ -387,7 +387,8 @@ def test_a_big_log_is_put_aside_at_the_next_start(home: Path, monkeypatch: pytes
 
 def test_a_process_that_exits_without_release_stops_it(home: Path) -> None:
     code = (
-        f"import pathlib; from pgrecall.embedded.shared_server import EmbeddedServer; EmbeddedServer.start(pathlib.Path({str(home)!r}))"
+        "import pathlib; from pgrecall.embedded.shared_server import EmbeddedServer; "
+        f"EmbeddedServer.start(pathlib.Path({str(home)!r}))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
     assert "fast shutdown" in (home / "postgres.log").read_text().rsplit("ready to accept", 1)[1]
