@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import (
@@ -19,12 +20,10 @@ from pgrecall.errors import (
     RerankerError,
     SchemaMismatch,
 )
-from pgrecall.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from pgrecall.client._async.memory import AsyncMemory
     from pgrecall.client._sync.memory import Memory
-    from pgrecall.models.access import Access
     from pgrecall.models.calibration import (
         Agreement,
         Calibration,
@@ -45,13 +44,21 @@ if TYPE_CHECKING:
         ZoneShare,
     )
     from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
-    from pgrecall.models.export import Export
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
-    from pgrecall.models.imports import ImportReport, Problem
+    from pgrecall.models.import_export import Export, ImportReport, Problem
     from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
     from pgrecall.models.layers import Languages, Layer, Setting
     from pgrecall.models.maintenance import Check, GraphReport, LayerStatus, Status
-    from pgrecall.models.memories import Draft, DraftLink, Link, Remembered, StoredMemory, VitalityTerms
+    from pgrecall.models.memories import (
+        Access,
+        Draft,
+        DraftLink,
+        Link,
+        ListedMemory,
+        Remembered,
+        StoredMemory,
+        VitalityTerms,
+    )
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
     from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
@@ -104,6 +111,7 @@ __all__ = [
     "LayerStatus",
     "LeftOut",
     "Link",
+    "ListedMemory",
     "Memory",
     "MemoryFeedback",
     "MemoryNotFound",
@@ -138,91 +146,62 @@ __all__ = [
     "__version__",
 ]
 
-# What draws in psycopg and pydantic, and sixty values, wait until they are named: importing stays quick.
+# Values that need psycopg or pydantic are imported when they are first used: importing pgrecall is quick.
+_MODULES = {
+    "client._async.memory": ("AsyncMemory",),
+    "client._sync.memory": ("Memory",),
+    "models.calibration": (
+        "Agreement",
+        "Calibration",
+        "JudgedQuery",
+        "Judgement",
+        "RelevanceModel",
+        "ReliabilityBin",
+        "RerankModel",
+    ),
+    "models.charts": (
+        "AccessRecord",
+        "GraphLink",
+        "GraphNode",
+        "Neighbourhood",
+        "Overview",
+        "VitalityCounts",
+        "VitalityPoint",
+        "ZoneShare",
+    ),
+    "models.context": ("ContextBlock", "ContextRequest", "ContextSource", "LeftOut"),
+    "models.feedback": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
+    "models.import_export": ("Export", "ImportReport", "Problem"),
+    "models.jobs": ("JobOutcome", "JobRun", "JobStatus"),
+    "models.layers": ("Languages", "Layer", "Setting"),
+    "models.maintenance": ("Check", "GraphReport", "LayerStatus", "Status"),
+    "models.memories": (
+        "Access",
+        "Draft",
+        "DraftLink",
+        "Link",
+        "ListedMemory",
+        "Remembered",
+        "StoredMemory",
+        "VitalityTerms",
+    ),
+    "models.prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
+    "models.search": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
+    "models.service": ("ApiKey", "IssuedKey", "KeyHolder"),
+    "search.embed.embedder": ("Embedder",),
+    "search.rerank.reranker": ("Reranker",),
+    "settings": ("Settings",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_attributes(
-        __name__,
-        {
-            "client._async.memory": ("AsyncMemory",),
-            "client._sync.memory": ("Memory",),
-            "models.access": ("Access",),
-            "models.calibration": (
-                "Agreement",
-                "Calibration",
-                "JudgedQuery",
-                "Judgement",
-                "RelevanceModel",
-                "ReliabilityBin",
-                "RerankModel",
-            ),
-            "models.charts": (
-                "AccessRecord",
-                "GraphLink",
-                "GraphNode",
-                "Neighbourhood",
-                "Overview",
-                "VitalityCounts",
-                "VitalityPoint",
-                "ZoneShare",
-            ),
-            "models.context": (
-                "ContextBlock",
-                "ContextRequest",
-                "ContextSource",
-                "LeftOut",
-            ),
-            "models.export": ("Export",),
-            "models.feedback": (
-                "Feedback",
-                "JudgedHit",
-                "JudgedSearch",
-                "MemoryFeedback",
-                "RankFeedback",
-            ),
-            "models.jobs": (
-                "JobOutcome",
-                "JobRun",
-                "JobStatus",
-            ),
-            "models.service": (
-                "ApiKey",
-                "IssuedKey",
-                "KeyHolder",
-            ),
-            "models.layers": (
-                "Languages",
-                "Layer",
-                "Setting",
-            ),
-            "models.imports": ("ImportReport", "Problem"),
-            "models.maintenance": (
-                "Check",
-                "GraphReport",
-                "LayerStatus",
-                "Status",
-            ),
-            "models.memories": (
-                "Draft",
-                "DraftLink",
-                "Link",
-                "Remembered",
-                "StoredMemory",
-                "VitalityTerms",
-            ),
-            "models.prune": (
-                "PlanSummary",
-                "PruneOutcome",
-                "PrunePlan",
-                "PruneUndone",
-            ),
-            "models.search": (
-                "Hit",
-                "Reranked",
-                "SearchRequest",
-                "SearchResult",
-            ),
-            "search.embed.embedder": ("Embedder",),
-            "search.rerank.reranker": ("Reranker",),
-            "settings": ("Settings",),
-        },
-    )
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"pgrecall.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_MODULE_OF})

@@ -17,7 +17,7 @@ from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.jsonl import read_accesses
-from pgrecall.models.access import Access
+from pgrecall.models.memories import Access
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

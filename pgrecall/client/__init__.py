@@ -1,11 +1,14 @@
-"""pgrecall from Python: ``Memory``, ``AsyncMemory`` and their groups of methods. No SQL stands here.
+"""pgrecall from Python: ``Memory``, ``AsyncMemory`` and their groups of methods, without SQL.
 
-Everything that awaits is written once, in ``_async``; ``scripts/generate_sync.py`` makes ``_sync`` of it.
-What never awaits stands beside the two and is imported by both.
+Code that awaits is written once, in ``_async``; ``scripts/generate_sync.py`` generates ``_sync`` from it.
+Modules beside the two never await and are imported by both.
 
-_async       the clients, their groups, and everything that takes more than one call
-_sync        the same without await, generated
-resources    settings, models, and the database that was found
-concurrency  what differs between the two beside the keywords: threads, locks, sleep
-groups       how a client gets its groups
+_async/memory        ``AsyncMemory``: search, context, accesses, feedback, status
+_async/store         its methods that store, read, list, link and forget memories
+_async/client        opening and closing, views for a tenant or a session, groups of methods
+_async/connection    SQL operations of one tenant, and the models
+_async/<group>       the methods of ``memory.<group>``
+_sync                the same without await, generated
+resources            settings, models, and the database that was found
+concurrency          threads, locks and sleep, for each of the two
 """

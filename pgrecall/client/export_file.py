@@ -16,7 +16,7 @@ from pgrecall import __version__
 from pgrecall.database.pool import Database
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import READ_FAULTS, open_bytes, reason, require_file, show, unreadable
-from pgrecall.models.export import Export
+from pgrecall.models.import_export import Export
 from pgrecall.operations import export
 
 Progress = Callable[[int, int], None]

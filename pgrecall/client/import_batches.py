@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.imports import ImportReport, Problem
+from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations.memories import KnownContent, Rejected
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from uuid import uuid4
 
 from psycopg_pool import ConnectionPool
 
@@ -17,11 +18,32 @@ from pgrecall.database.connections import (
     read_json_quickly,
     watch_from_there,
 )
-from pgrecall.database.long_transaction import Conversation
 from pgrecall.database.server import Call, Row, ServerFacts, server_facts
 from pgrecall.database.statements import Limits
 
 Pool = ConnectionPool[BoundedConnection]
+
+
+class Conversation:
+    """An open transaction for what is too large for one statement."""
+
+    def __init__(self, connection: BoundedConnection, limits: Limits) -> None:
+        self._connection = connection
+        self._limits = limits
+
+    def fetch(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
+        """Runs one statement and returns its rows."""
+        self._connection.deadline = self._limits.deadline()
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def portions(self, sql: str, parameters: Mapping[str, object], size: int) -> Iterator[list[Row]]:
+        """Runs one statement and yields its rows in portions, each fetched on demand, all of one snapshot."""
+        with self._connection.cursor(name=f"pgrecall_{uuid4().hex}") as cursor:
+            self._connection.deadline = self._limits.deadline()
+            cursor.execute(sql, parameters)
+            while rows := cursor.fetchmany(size):
+                yield rows
+                self._connection.deadline = self._limits.deadline()
 
 
 class Database:

@@ -14,7 +14,7 @@ from pgrecall.importers.dates import in_words, parse_spoken
 from pgrecall.importers.draft_checks import bad_character, checked
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import load_json
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink, Role
 
 _HINT = "A transcript is one JSON value; for one record a line name the file .jsonl."

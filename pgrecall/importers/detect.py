@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import read_lines, require_file, require_folder, show
 from pgrecall.importers.markdown.folders import is_note, walk
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft
 
 SourceKind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import RELATIONS, Draft, DraftLink
 
 LONGEST_TITLE = 1_000

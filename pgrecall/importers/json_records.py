@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.dates import parse_time
 from pgrecall.importers.files import LARGEST_BYTES, decode, read_bytes, read_lines, show
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 
 
 def _moment(value: object) -> datetime:

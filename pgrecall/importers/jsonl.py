@@ -12,9 +12,8 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_vali
 from pgrecall.importers.draft_checks import INDEXED_BYTES, checked, finite
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import STRICT, Moment, validated_lines
-from pgrecall.models.access import Access, AccessKind
-from pgrecall.models.imports import Problem
-from pgrecall.models.memories import Draft, DraftLink, Role
+from pgrecall.models.import_export import Problem
+from pgrecall.models.memories import Access, AccessKind, Draft, DraftLink, Role
 
 
 def _link(value: object) -> object:

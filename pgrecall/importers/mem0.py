@@ -24,7 +24,7 @@ from pgrecall.importers.json_records import (
     without_nothing,
 )
 from pgrecall.importers.text import unique
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft
 
 _LISTS = ("results", "memories")

@@ -15,7 +15,7 @@ from pgrecall.importers.draft_checks import INDEXED_BYTES, bad_character
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import STRICT, Moment, validated_lines
 from pgrecall.models.calibration import JudgedQuery, Judgement
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Role
 from pgrecall.models.search import SearchRequest
 

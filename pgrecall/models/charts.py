@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pgrecall.models.access import AccessKind
+from pgrecall.models.memories import AccessKind
 
 OverviewList = Literal["alive", "leaving", "unused"]
 """The liveliest; those nearest to the lower bound of their zone; those never used, the oldest first."""

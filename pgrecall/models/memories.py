@@ -10,6 +10,7 @@ from typing import Any, Literal
 Role = Literal["user", "assistant", "system", "tool"]
 """Who says something in a conversation."""
 
+AccessKind = Literal["write", "read", "reference", "used", "retrieval"]
 ListOrder = Literal["newest", "vitality"]
 Outcome = Literal["created", "updated", "revived", "unchanged"]
 
@@ -198,3 +199,22 @@ class Link:
     weight: float
     outgoing: bool
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One use of a memory at one moment.
+
+    Attributes:
+        memory: its id or key.
+        kind: how it was used; a ``retrieval`` was merely shown, and counts a tenth.
+        at: None means now, on the database's clock.
+        session_id: memories used in one session are associated.
+        idempotency_key: a key that was seen before makes this no use.
+    """
+
+    memory: int | str
+    kind: AccessKind = "read"
+    at: datetime | None = None
+    session_id: str | None = None
+    idempotency_key: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pgrecall.models.export import Export
+from pgrecall.models.import_export import Export
 from pgrecall.operations.operation import NOW, Operation, Row
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
 from pgrecall.encoding import Vector, require_filter, require_text, search_document, to_json, vector_text
 from pgrecall.errors import MemoryNotFound
 from pgrecall.models.memories import (
+    Access,
     Draft,
     Link,
     ListedMemory,
@@ -159,6 +160,34 @@ def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation
         {"old": old, "new": new, "now": now},
         lambda rows: bool(rows[0]["news"]),
         repeatable=True,
+    )
+
+
+def record_access(access: Access, now: datetime | None) -> Operation[bool]:
+    """Logs one use; the result says whether it was not seen before."""
+    logged = record_accesses([access], now)
+    return Operation(
+        logged.sql, logged.parameters, lambda rows: logged.read(rows) == 1, repeatable=logged.repeatable
+    )
+
+
+def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operation[int]:
+    """Logs uses; the result counts those not seen before (by idempotency key)."""
+    items = [
+        {
+            ("key" if isinstance(access.memory, str) else "memory_id"): access.memory,
+            "kind": access.kind,
+            "at": access.at,
+            "session_id": access.session_id,
+            "idempotency_key": access.idempotency_key,
+        }
+        for access in accesses
+    ]
+    return Operation(
+        f"SELECT recall.record_accesses(%(items)s, {NOW}) AS new",
+        {"items": to_json(items), "now": now},
+        lambda rows: int(rows[0]["new"]),
+        repeatable=all(item["idempotency_key"] is not None for item in items),
     )
 
 

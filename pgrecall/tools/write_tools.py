@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from pgrecall.arguments import DraftFields
-from pgrecall.models.access import Access
-from pgrecall.models.memories import DraftLink, Remembered
+from pgrecall.models.memories import Access, DraftLink, Remembered
 from pgrecall.models.prune import PrunePlan
 from pgrecall.tools.arguments import (
     ForgetArguments,

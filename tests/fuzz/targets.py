@@ -21,10 +21,9 @@ from pgrecall.importers.markdown.reader import read_note_file
 from pgrecall.importers.markdown.sections import cut, outline, split_sections
 from pgrecall.importers.mem0 import read_mem0
 from pgrecall.importers.qrels import read_qrels
-from pgrecall.models.access import Access
 from pgrecall.models.calibration import JudgedQuery
-from pgrecall.models.imports import Problem
-from pgrecall.models.memories import Draft
+from pgrecall.models.import_export import Problem
+from pgrecall.models.memories import Access, Draft
 from pgrecall.operations.memories import remember_many
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

@@ -59,7 +59,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_every_public_member_is_in_all() -> None:
-    tools = {"annotations", "lazy_attributes", "TYPE_CHECKING"}
+    tools = {"annotations", "import_module", "TYPE_CHECKING"}
     assert public_names(pgrecall) - tools <= set(pgrecall.__all__)
 
 

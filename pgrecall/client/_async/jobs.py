@@ -19,7 +19,7 @@ from pgrecall.operations import jobs
 from pgrecall.search.embed.embedder import Embedder
 
 if TYPE_CHECKING:
-    from pgrecall.models.export import Export
+    from pgrecall.models.import_export import Export
 
 
 class AsyncJobsGroup(AsyncGroup):

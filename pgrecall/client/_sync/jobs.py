@@ -20,7 +20,7 @@ from pgrecall.operations import jobs
 from pgrecall.search.embed.embedder import Embedder
 
 if TYPE_CHECKING:
-    from pgrecall.models.export import Export
+    from pgrecall.models.import_export import Export
 
 
 class JobsGroup(Group):

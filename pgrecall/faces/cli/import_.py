@@ -31,9 +31,8 @@ from pgrecall.faces.cli.options import TEXT
 from pgrecall.faces.cli.rendering.memory import show_import
 from pgrecall.importers.detect import KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.importers.jsonl import read_accesses
-from pgrecall.models.access import Access
-from pgrecall.models.imports import ImportReport, Problem
-from pgrecall.models.memories import Draft
+from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.models.memories import Access, Draft
 
 if TYPE_CHECKING:
     from pgrecall import Memory

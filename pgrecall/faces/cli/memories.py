@@ -23,7 +23,7 @@ from pgrecall.faces.cli.options import (
     reference_argument,
 )
 from pgrecall.faces.cli.rendering.memory import show_memory
-from pgrecall.models.access import AccessKind
+from pgrecall.models.memories import AccessKind
 
 
 @click.command("show")

@@ -15,7 +15,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import decode, reason, show
 from pgrecall.importers.hindsight.facts import Fact, Placed
 from pgrecall.importers.json_records import OPEN, Name, parsed, validated
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import DraftLink
 
 LARGEST_ENTRY = 256_000_000

@@ -13,7 +13,7 @@ from pgrecall.importers.files import require_file, show
 from pgrecall.importers.hindsight.archive import read_archive
 from pgrecall.importers.hindsight.facts import TYPES, Fact, Placed
 from pgrecall.importers.json_records import first_record, load_json, records, validated
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
 _LISTS = ("items", "results")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgrecall.importers.files import reason, show
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 
 SUFFIXES = (".md", ".markdown")
 

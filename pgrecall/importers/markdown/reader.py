@@ -15,7 +15,7 @@ from pgrecall.importers.markdown.names import Named, NameIndex
 from pgrecall.importers.markdown.notes import Note, read_note
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.text import Slugs, words
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
 SPLIT_AT = 1_500

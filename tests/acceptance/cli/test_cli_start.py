@@ -44,7 +44,7 @@ NEEDLESS = {
     "pgrecall.database.async_pool",
     "pgrecall.embedded",
     "pgrecall.operations.layers",
-    "pgrecall.client._sync.memories",
+    "pgrecall.client._sync.drafts",
     "pgrecall.client.export_file",
     "pgrecall.graph",
     "pgrecall.jobs.catalogue",

@@ -17,7 +17,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.importers.detect import known_kind, open_source
 from pgrecall.importers.hindsight.reader import read_hindsight
 from pgrecall.importers.mem0 import read_mem0
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
 Write = Callable[[object], Path]

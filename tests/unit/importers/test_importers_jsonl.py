@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.jsonl import read_accesses, read_jsonl
-from pgrecall.models.access import Access
-from pgrecall.models.imports import Problem
-from pgrecall.models.memories import Draft, DraftLink
+from pgrecall.models.import_export import Problem
+from pgrecall.models.memories import Access, Draft, DraftLink
 
 Write = Callable[..., Path]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.markdown.reader import read_markdown, read_note_file
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
 Vault = Callable[[dict[str, str | bytes]], Path]

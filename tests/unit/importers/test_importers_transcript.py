@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.chat import read_transcript
 from pgrecall.importers.dates import in_words, parse_spoken
-from pgrecall.models.imports import Problem
+from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink
 
 Write = Callable[[object], Path]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.faces.cli.rendering.search import name_of, vitality_bar, zone_text
-from pgrecall.models.imports import ImportReport, Problem
+from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.memories import Link, StoredMemory
 from pgrecall.search.explanation import activation_terms
 

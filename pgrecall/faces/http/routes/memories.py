@@ -20,9 +20,8 @@ from pgrecall.faces.http.schemas import (
     response_list,
     response_model,
 )
-from pgrecall.models.access import Access
 from pgrecall.models.maintenance import LayerStatus
-from pgrecall.models.memories import Draft, Remembered, StoredMemory, VitalityTerms
+from pgrecall.models.memories import Access, Draft, Remembered, StoredMemory, VitalityTerms
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 

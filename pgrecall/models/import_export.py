@@ -1,10 +1,30 @@
-"""What an export of a tenant says of itself."""
+"""What an import did, and what an export contains."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something an importer could not use: where it stands, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did. ``removed`` are keys of the same source that it no longer holds."""
+
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    links_pending: int = 0
+    removed: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

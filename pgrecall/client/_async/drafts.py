@@ -19,7 +19,7 @@ from pgrecall.client.import_batches import (
 )
 from pgrecall.encoding import Vector
 from pgrecall.errors import InvalidInput
-from pgrecall.models.imports import ImportReport, Problem
+from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories
 from pgrecall.operations.memories import KnownContent

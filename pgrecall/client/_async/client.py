@@ -1,0 +1,152 @@
+"""What every client has: opening and closing, views for a tenant or a session, and groups of methods."""
+
+from __future__ import annotations
+
+from copy import copy
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from pgrecall.client._async.connection import AsyncConnection, GroupProperty
+from pgrecall.client.resources import Resources
+from pgrecall.errors import InvalidInput
+from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.rerank.reranker import Reranker
+from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.client._async.charts import AsyncChartsGroup, AsyncHistoryGroup
+    from pgrecall.client._async.feedback import AsyncCalibrationGroup, AsyncFeedbackGroup
+    from pgrecall.client._async.jobs import AsyncExportGroup, AsyncJobsGroup
+    from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
+    from pgrecall.client._async.maintenance import AsyncMaintenanceGroup
+    from pgrecall.client._async.prune import AsyncPruneGroup
+    from pgrecall.client._async.service import AsyncKeysGroup, AsyncServiceGroup
+    from pgrecall.embedded.shared_server import EmbeddedServer
+
+
+class AsyncClient:
+    """The part of :class:`AsyncMemory` that opens and closes, and leads to its groups of methods."""
+
+    calibration: GroupProperty[AsyncCalibrationGroup] = GroupProperty("feedback", "AsyncCalibrationGroup")
+    charts: GroupProperty[AsyncChartsGroup] = GroupProperty("charts", "AsyncChartsGroup")
+    export: GroupProperty[AsyncExportGroup] = GroupProperty("jobs", "AsyncExportGroup")
+    feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")
+    history: GroupProperty[AsyncHistoryGroup] = GroupProperty("charts", "AsyncHistoryGroup")
+    jobs: GroupProperty[AsyncJobsGroup] = GroupProperty("jobs", "AsyncJobsGroup")
+    keys: GroupProperty[AsyncKeysGroup] = GroupProperty("service", "AsyncKeysGroup")
+    layers: GroupProperty[AsyncLayersGroup] = GroupProperty("layers", "AsyncLayersGroup")
+    maintenance: GroupProperty[AsyncMaintenanceGroup] = GroupProperty("maintenance", "AsyncMaintenanceGroup")
+    prune: GroupProperty[AsyncPruneGroup] = GroupProperty("prune", "AsyncPruneGroup")
+    service: GroupProperty[AsyncServiceGroup] = GroupProperty("service", "AsyncServiceGroup")
+    settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("layers", "AsyncSettingsGroup")
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        tenant: str | None = None,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        resources = Resources(url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout)
+        self._connection = AsyncConnection(resources, resources.settings.tenant if tenant is None else tenant)
+        # sync: self.__enter__()  # a Memory is open once it is made
+
+    async def open(self) -> Self:
+        """Finds or starts the database and checks that it can be used. Harmless when repeated.
+
+        Entering the client as a context manager does it. A view has nothing to open.
+
+        Raises:
+            DatabaseUnavailable, DatabaseUnsuitable, SchemaMismatch, EmbedderMismatch: it cannot be used.
+        """
+        await self._connection.open()
+        return self
+
+    async def close(self) -> None:
+        """Closes connections and models; the last user of an embedded server stops it.
+
+        Closing a view closes nothing.
+        """
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        try:
+            return await self.open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def tenant(self) -> str:
+        """The tenant whose memories these are."""
+        return self._connection.tenant
+
+    @property
+    def session_id(self) -> str | None:
+        """The session of an agent that searches and accesses belong to; None outside of one."""
+        return self._connection.session_id
+
+    @property
+    def configuration(self) -> Settings:
+        """The settings this client was made with. Those a tenant can tune are in ``settings``."""
+        return self._connection.resources.settings
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The model that turns texts into vectors; None: searches go by words and names only."""
+        return self._connection.resources.embedder
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The model that reads candidates together with the question; None without one."""
+        return self._connection.resources.reranker
+
+    @property
+    def server(self) -> EmbeddedServer | None:
+        """The embedded server that this client uses; None for another server."""
+        return self._connection.resources.server
+
+    def for_tenant(self, tenant: str) -> Self:
+        """Returns a view of this client for another tenant.
+
+        It shares connections and models. Closing it closes nothing.
+
+        Raises:
+            InvalidInput: no tenant can have this name.
+        """
+        return self._with(self._connection.view(tenant=tenant))
+
+    def session(self, session_id: str) -> Self:
+        """Returns a view of this client within a session of an agent.
+
+        Its searches and the accesses it records belong to the session. Memories that were just used in a
+        session are cues for its searches: their associates rank higher. Closing it closes nothing, so it may
+        be used as a context manager or without.
+
+        >>> async with memory.session("chat-42") as session:                       # doctest: +SKIP
+        ...     result = await session.search("when is the contract signed?")
+        ...     await session.record_access(result.hits[0].id, "used")
+
+        Raises:
+            InvalidInput: the name is empty.
+        """
+        if not session_id:
+            raise InvalidInput("The session has no name.", hint="Name it, as in session('chat-42').")
+        return self._with(self._connection.view(session_id=session_id))
+
+    def _with(self, connection: AsyncConnection) -> Self:
+        view = copy(self)
+        view._connection = connection
+        return view
+
+    def pool_figures(self) -> dict[str, int]:
+        """Returns figures of the connection pool: its size, how many connections are free, how many wait."""
+        return self._connection.pool_figures()

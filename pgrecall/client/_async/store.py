@@ -1,0 +1,227 @@
+"""The methods of a client that store, read, list, link and forget memories."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Unpack
+
+from pgrecall.client._async.client import AsyncClient
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import DraftFields, FilterOptions
+    from pgrecall.models.import_export import ImportReport, Problem
+    from pgrecall.models.memories import Draft, ListedMemory, ListOrder, Remembered, StoredMemory
+
+
+class AsyncStore(AsyncClient):
+    """The part of :class:`AsyncMemory` that stores, reads, lists, links and forgets memories."""
+
+    async def remember(self, body: str, **fields: Unpack[DraftFields]) -> Remembered:
+        """Stores one memory; a memory with the same key is updated.
+
+        >>> await memory.remember(                                                 # doctest: +SKIP
+        ...     "Mira signs the harbour contract on Friday", key="contract", tags=("harbour",)
+        ... )
+
+        Args:
+            body: the text to remember.
+            fields: those of :class:`Draft`.
+
+        Returns:
+            Its id and key, and whether it was created, updated, revived or unchanged.
+
+        Raises:
+            InvalidInput: a field cannot be stored. Nothing was.
+            EmbedderError: the text could not be embedded. Nothing was stored.
+        """
+        from pgrecall.client._async.drafts import remember
+        from pgrecall.models.memories import Draft
+
+        [stored] = await remember(self._connection, [Draft(body, **fields)])
+        return stored
+
+    async def remember_many(
+        self, drafts: Iterable[Draft], *, now: datetime | None = None
+    ) -> builtins.list[Remembered]:
+        """Stores drafts in one transaction: all or none.
+
+        Args:
+            drafts: the memories to store.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            What became of each draft, in their order.
+
+        Raises:
+            InvalidInput: one of them cannot be stored. None was.
+            EmbedderError: a text could not be embedded. None was stored.
+        """
+        from pgrecall.client._async.drafts import remember
+
+        return await remember(self._connection, drafts, now=now)
+
+    async def import_drafts(
+        self,
+        items: Iterable[Draft | Problem],
+        *,
+        source: str,
+        strict: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> ImportReport:
+        """Stores what an importer reads, batch by batch, each in a transaction of its own.
+
+        Args:
+            items: drafts, and problems of what could not be read.
+            source: where the drafts come from; keys of it that are gone are reported as removed.
+            strict: stop at the first problem instead of collecting problems.
+            progress: called with the number of items read since the last call.
+
+        Raises:
+            InvalidInput: with ``strict``, the first problem. Earlier batches stay stored.
+        """
+        from pgrecall.client._async.drafts import import_drafts
+
+        return await import_drafts(self._connection, items, source=source, strict=strict, progress=progress)
+
+    async def get(self, memory: int | str, *, now: datetime | None = None) -> StoredMemory:
+        """Reads one memory with its vitality and links. It does not count as an access.
+
+        >>> stored = await memory.get("contract")                                  # doctest: +SKIP
+        >>> print(stored.body, stored.vitality.zone)                               # doctest: +SKIP
+
+        Args:
+            memory: its id or key.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+        """
+        from pgrecall.operations.memories import get
+
+        return await self._connection.execute(get(memory, now))
+
+    async def list(
+        self,
+        *,
+        order: ListOrder = "newest",
+        after: str | None = None,
+        limit: int = 50,
+        now: datetime | None = None,
+        **filters: Unpack[FilterOptions],
+    ) -> tuple[ListedMemory, ...]:
+        """Lists memories page by page, without a question. It does not count as an access.
+
+        >>> page = await memory.list(tags=("harbour",), limit=20)                  # doctest: +SKIP
+        >>> page = await memory.list(tags=("harbour",), limit=20, after=page[-1].cursor)  # doctest: +SKIP
+
+        Args:
+            order: ``newest`` first, or those of the highest ``vitality`` first.
+            after: the ``cursor`` of the last memory of the page before; give it the same order and filters.
+            limit: memories on a page, 1 to 1000.
+            now: time to use instead of the database's clock.
+            filters: those of :class:`SearchFilter`, such as ``layers``, ``tags``, ``since``; not ``as_of``.
+
+        Returns:
+            One page; it is empty behind the last memory.
+
+        Raises:
+            InvalidInput: a filter, the order, the cursor or the limit is invalid.
+        """
+        from pgrecall.models.search import SearchFilter
+        from pgrecall.operations.memories import list_memories
+
+        chosen = SearchFilter(**filters)
+        return await self._connection.execute(
+            list_memories(chosen, order=order, after=after, limit=limit, now=now)
+        )
+
+    async def keys_of(self, source: str) -> builtins.list[str]:
+        """Lists the keys of the live memories that came from a source, in order."""
+        from pgrecall.operations.memories import keys_of_source
+
+        return await self._connection.execute(keys_of_source(source))
+
+    async def link(
+        self,
+        source: int | str,
+        target: int | str,
+        relation: str = "links_to",
+        *,
+        weight: float = 1.0,
+        now: datetime | None = None,
+    ) -> bool:
+        """Links two memories.
+
+        >>> await memory.link("contract", "harbour", "mentions")                   # doctest: +SKIP
+
+        Args:
+            source: id or key of the memory the link starts from.
+            target: id or key of the memory it points to.
+            relation: one of :data:`pgrecall.models.memories.RELATIONS`.
+            weight: strength, in (0, 100].
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether the link is new.
+
+        Raises:
+            MemoryNotFound, InvalidInput: unknown memory or relation, a self link, a weight out of its bounds.
+        """
+        from pgrecall.operations.memories import link
+
+        return await self._connection.execute(link(source, target, relation, weight, now))
+
+    async def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
+        """Records that a memory replaces another, which default search then leaves out.
+
+        Args:
+            old: id or key of the memory that is replaced.
+            new: id or key of the one that replaces it.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether that is new.
+
+        Raises:
+            MemoryNotFound, InvalidInput: no such memory, or the two would replace each other.
+        """
+        from pgrecall.operations.memories import supersede
+
+        return await self._connection.execute(supersede(old, new, now))
+
+    async def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
+        """Pins a memory, so that no prune plan takes it, or unpins it.
+
+        Args:
+            memory: its id or key.
+            pinned: False to unpin.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether that is a change.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+        """
+        from pgrecall.operations.memories import pin
+
+        return await self._connection.execute(pin(memory, pinned, now))
+
+    async def forget(self, memory: int | str, *, hard: bool = False, now: datetime | None = None) -> bool:
+        """Archives a memory, or deletes it with everything about it.
+
+        >>> await memory.forget("contract", hard=True)                             # doctest: +SKIP
+
+        Args:
+            memory: its id or key.
+            hard: delete it for good.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether anything changed.
+        """
+        from pgrecall.operations.memories import forget
+
+        return await self._connection.execute(forget(memory, hard, now))
