@@ -108,7 +108,7 @@ def list_memories(
     if after is not None:
         require_text(after, "The cursor")
     return Operation(
-        f"SELECT * FROM recall.list_memories(%(filter)s::jsonb, %(order)s, %(after)s, %(limit)s, {NOW})",
+        f"SELECT * FROM recall.list_memories(%(filter)s::jsonb, %(order)s, %(after)s, %(limit)s::int, {NOW})",
         {
             "filter": to_json(search_document(chosen)),
             "order": order,

@@ -12,7 +12,7 @@ from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import notes, plain, print_json
-from pgrecall.faces.cli.filters import filter_options, read_filters
+from pgrecall.faces.cli.filters import filter_options, min_relevance_option, read_filters
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option, no_log_option, now_option, session_option
 from pgrecall.faces.cli.rendering.snippets import printable
@@ -51,6 +51,7 @@ _REASONS = {
     help="1 chooses by score alone; less prefers memories that differ from each other.",
 )
 @filter_options
+@min_relevance_option
 @json_option
 @now_option
 @session_option

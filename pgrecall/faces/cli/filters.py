@@ -1,4 +1,4 @@
-"""The options that narrow a search, for every command that searches."""
+"""The options that narrow a search or a list of memories."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ _FILTERS = (
         "--metadata", metavar="KEY=VALUE", type=TEXT, multiple=True,
         help="Only memories whose metadata hold this: KEY=VALUE or a JSON object; may be repeated.",
     ),
+    click.option(
+        "--hint", "hints", type=TEXT, multiple=True,
+        help="Only memories that contain this term; may be repeated.",
+    ),
     click.option("--since", metavar="TIME", help="Only from this date on, or since 7d, 2w, 6m, 1y ago."),
     click.option("--until", metavar="TIME", help="Only up to this date, which is included."),
     click.option("--include-archived", is_flag=True, help="Include archived memories."),
@@ -45,10 +49,11 @@ _FILTERS = (
     click.option(
         "--include-invalid", is_flag=True, help="Include memories that are not valid yet or no longer."
     ),
-    click.option(
-        "--min-relevance", type=float, default=0.0, help="Leave out hits of lower relevance, 0 to 1."
-    ),
 )  # fmt: skip
+
+min_relevance_option = click.option(
+    "--min-relevance", type=float, default=0.0, help="Leave out hits of lower relevance, 0 to 1."
+)
 
 
 def filter_options(command: Command) -> Command:

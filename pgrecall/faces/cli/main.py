@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "export:export",
     "search": "search:search",
     "context": "context:context",
+    "list": "memories:list_",
     "show": "memories:show",
     "access": "memories:access",
     "link": "memories:link",

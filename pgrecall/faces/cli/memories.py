@@ -1,17 +1,18 @@
-"""Commands about single memories: show, access, link, supersede, pin, forget."""
+"""Commands about memories: list, show, access, link, supersede, pin, forget."""
 
 from __future__ import annotations
 
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import notes, output, print_json
+from pgrecall.faces.cli.filters import filter_options, read_filters
 from pgrecall.faces.cli.invocation import BAD_INPUT, DONE, NOTHING_FOUND, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import (
     MOMENT,
@@ -19,11 +20,51 @@ from pgrecall.faces.cli.options import (
     REFERENCE_HELP,
     TEXT,
     json_option,
+    limit_option,
     now_option,
     reference_argument,
 )
-from pgrecall.faces.cli.rendering.memory import show_memory
-from pgrecall.models.memories import AccessKind
+from pgrecall.faces.cli.rendering.memory import show_list, show_memory
+from pgrecall.faces.cli.values import clock
+from pgrecall.models.memories import AccessKind, ListOrder
+
+
+@click.command("list")
+@filter_options
+@click.option(
+    "--order",
+    type=click.Choice(get_args(ListOrder)),
+    default="newest",
+    help="Newest first, or highest vitality first.",
+)
+@click.option("--after", type=TEXT, metavar="CURSOR", help="Continue the list after this cursor.")
+@limit_option(50, 1000, "memories")
+@json_option
+@now_option
+@pass_globals
+def list_(
+    given: GlobalOptions,
+    /,
+    order: ListOrder,
+    after: str | None,
+    limit: int,
+    as_json: bool,
+    now: datetime | None,
+    **filters: Any,
+) -> None:
+    """List memories page by page, without a query. This does not count as an access."""
+    narrowed = read_filters(filters, now or clock())
+    with given.opened() as client:
+        page = client.list(order=order, after=after, limit=limit, now=now, **narrowed)
+    if as_json:
+        print_json(page)
+    elif page:
+        show_list(output(), page)
+        if len(page) == limit:
+            notes().print(f"There may be more: continue with --after '{page[-1].cursor}'")
+    else:
+        notes().print("Nothing was found.")
+    raise Exit(DONE if page else NOTHING_FOUND)
 
 
 @click.command("show")

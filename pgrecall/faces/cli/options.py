@@ -78,6 +78,7 @@ def limit_option(default: int, most: int, things: str) -> Callable[[Command], Co
     """The option ``-n``: how many rows at most."""
     return click.option(
         "-n",
+        "--limit",
         "limit",
         type=click.IntRange(1, most),
         default=default,

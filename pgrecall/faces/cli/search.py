@@ -10,7 +10,7 @@ from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import notes, output, plain, print_json
-from pgrecall.faces.cli.filters import filter_options, read_filters
+from pgrecall.faces.cli.filters import filter_options, min_relevance_option, read_filters
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import (
     MOMENT,
@@ -36,7 +36,6 @@ from pgrecall.models.search import SearchResult, VitalityMode
     multiple=True,
     help="Further query, searched at the same time; may be repeated.",
 )
-@click.option("--hint", "hints", type=TEXT, multiple=True, help="Term that must occur; may be repeated.")
 @click.option(
     "--cue",
     "cues",
@@ -46,6 +45,7 @@ from pgrecall.models.search import SearchResult, VitalityMode
 )
 @click.option("-k", type=click.IntRange(1, 1000), default=10, metavar="N", help="Maximum number of hits.")
 @filter_options
+@min_relevance_option
 @click.option("--vitality-weight", type=float, help="Weight of vitality; by default the setting's, 0.5.")
 @click.option(
     "--vitality-mode",
@@ -83,7 +83,6 @@ def search(
     session: str | None,
     no_log: bool,
     queries: tuple[str, ...],
-    hints: tuple[str, ...],
     cues: tuple[int | str, ...],
     k: int,
     vitality_weight: float | None,
@@ -106,7 +105,6 @@ def search(
             vitality_mode=vitality_mode,
             now=now,
             queries=queries or None,
-            hints=hints or None,
             cues=cues or None,
             as_of=as_of,
             profile=profile,

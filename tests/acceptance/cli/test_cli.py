@@ -97,6 +97,24 @@ def test_import_search_show(pgrecall_process: Command, notes: Path) -> None:
     assert "→ links to moon" in text.out
 
 
+def test_a_list_has_filters_and_pages(pgrecall: Command, notes: Path) -> None:
+    pgrecall("import", str(notes))
+    first = pgrecall("list", "--limit", "2", "--json", "--now", NOW)
+    assert [listed["key"] for listed in first.json] == ["tea", "moon"]
+    rest = pgrecall("list", "--limit", "2", "--json", "--after", first.json[-1]["cursor"], "--now", NOW)
+    assert [listed["key"] for listed in rest.json] == ["tides"]
+    assert [listed["key"] for listed in pgrecall("list", "--tag", "sea", "--json").json] == ["tides"]
+    shown = pgrecall("list", "-n", "1", "--order", "newest", "--now", NOW)
+    assert shown.code == 0
+    assert "tea" in shown.out
+    assert "2026-10-03" in shown.out
+    assert f"--after '{first.json[0]['cursor']}'" in shown.err
+    empty = pgrecall("list", "--author", "nobody")
+    assert (empty.code, empty.out, empty.err) == (1, "", "Nothing was found.\n")
+    assert pgrecall("list", "--after", "7").code == 2
+    assert pgrecall("list", "--metadata", "half").code == 2
+
+
 def test_filters_narrow_the_answer(pgrecall: Command, notes: Path) -> None:
     pgrecall("import", str(notes))
 

@@ -54,6 +54,21 @@ def test_a_search_is_narrowed_by_metadata_and_source(api: Served) -> None:
         assert [hit["key"] for hit in found.json()["hits"]] == ["a"], path
 
 
+def test_a_list_has_filters_and_pages(api: Served) -> None:
+    for number in range(3):
+        remembered(api, f"Buoy {number}.", key=f"buoy/{number}", tags=["buoy"], metadata={"n": number})
+    asked: dict[str, Any] = {"tags": ["buoy"], "limit": 2}
+    first = api.client.get("/v1/memories", params=asked).json()
+    rest = api.client.get("/v1/memories", params=asked | {"after": first[-1]["cursor"]}).json()
+    assert [listed["key"] for listed in first + rest] == ["buoy/2", "buoy/1", "buoy/0"]
+    for params in ({"metadata": "n=1"}, {"metadata": '{"n": 1}', "order": "vitality"}):
+        found = api.client.get("/v1/memories", params={"tags": "buoy", **params}).json()
+        assert [listed["key"] for listed in found] == ["buoy/1"]
+    assert api.client.get("/v1/memories", params={"tags": "buoy", "sources": "nowhere"}).json() == []
+    for refused in ({"limit": 0}, {"order": "oldest"}, {"after": "7"}, {"metadata": "n"}, {"since": "soon"}):
+        assert api.client.get("/v1/memories", params=refused).status_code == 422, refused
+
+
 def test_many_are_remembered_together_or_not_at_all(api: Served) -> None:
     drafts = [{"body": f"Gauge {n} was calibrated.", "key": f"gauge/{n}"} for n in range(3)]
     answer = api.client.post("/v1/memories/batch", json={"drafts": drafts})

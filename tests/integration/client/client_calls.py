@@ -51,6 +51,7 @@ CALLS = (
     Call("maintenance.refresh_statistics", (), {"now": NOW}),
     Call("maintenance.refresh_graph"),
     Call("get", ("harbour",), {"now": NOW}),
+    Call("list", (), {"now": NOW, "order": "vitality", "limit": 2, "sources": ("notes",)}),
     Call("search", ("harbour contract",), {"now": NOW}),
     Call("context", ("harbour contract",), {"now": NOW, "budget_tokens": 400, "count_tokens": len}),
     Call("layers.set", ("diary",), {"now": NOW, "metabolic_rate": 2.0}),

@@ -79,6 +79,38 @@ def test_every_method_is_among_the_calls() -> None:
     assert {call.name for call in CALLS} == methods - NOT_AWAITED - TOO_LONG - {"open", "close"}
 
 
+def test_a_list_is_paged_to_its_end(memory: Memory, settings: Settings) -> None:
+    memory.remember_many(
+        [
+            Draft(f"gauge {n}", key=f"g{n}", tags=("odd",) if n % 2 else (), metadata={"n": n})
+            for n in range(5)
+        ]
+    )
+
+    async def awaited() -> list[str | None]:
+        seen: list[str | None] = []
+        after = None
+        async with made(settings) as client:
+            while page := await client.list(after=after, limit=2):
+                seen += [listed.key for listed in page]
+                after = page[-1].cursor
+        return seen
+
+    assert asyncio.run(awaited()) == ["g4", "g3", "g2", "g1", "g0"]
+    first = memory.list(order="vitality", limit=3)
+    rest = memory.list(order="vitality", limit=3, after=first[-1].cursor)
+    assert {listed.key for listed in (*first, *rest)} == {f"g{n}" for n in range(5)}
+    assert [listed.key for listed in memory.list(tags=("odd",), metadata={"n": 3})] == ["g3"]
+    memory.forget("g3")
+    assert [listed.key for listed in memory.list(tags=("odd",))] == ["g1"]
+    assert [listed.key for listed in memory.list(tags=("odd",), include_archived=True)] == ["g3", "g1"]
+    assert memory.get("g1").vitality.accesses == 1  # when it was stored
+    with pytest.raises(InvalidInput, match="not a cursor"):
+        memory.list(after="7")
+    with pytest.raises(InvalidInput):
+        memory.list(limit=2**40)
+
+
 def test_errors_are_those_of_memory(memory: Memory, settings: Settings) -> None:
     async def errors() -> None:
         async with made(settings) as client:

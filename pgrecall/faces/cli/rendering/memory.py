@@ -1,4 +1,4 @@
-"""One memory and the outcome of an import, on a terminal."""
+"""Lists of memories, one memory, and the outcome of an import, on a terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,25 @@ from rich.text import Text
 
 from pgrecall.faces.cli.console import SafeConsole, styled, table
 from pgrecall.faces.cli.rendering.search import name_of, vitality_bar, zone_text
+from pgrecall.faces.cli.rendering.snippets import snippet
 from pgrecall.models.import_export import ImportReport, Problem
-from pgrecall.models.memories import Link, StoredMemory
+from pgrecall.models.memories import Link, ListedMemory, StoredMemory
 from pgrecall.search.explanation import activation_terms
 
 SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
+
+
+def show_list(console: SafeConsole, page: Sequence[ListedMemory]) -> None:
+    """A table of memories."""
+    rows = table("id", "happened", "vitality", "layer", "memory", right=("id",))
+    for memory in page:
+        bar = vitality_bar(memory.vitality, memory.zone, unicode=console.unicode)
+        name = name_of(memory.title or snippet(memory.body, {}, 80)[0], memory.key, memory.id)
+        description = styled((name, "bold"), *([" ", (memory.key, "cyan")] if memory.key else []))
+        vitality = Text(" ").join([bar, zone_text(memory.zone)])
+        rows.add_row(str(memory.id), f"{memory.happened_at:%Y-%m-%d}", vitality, memory.layer, description)
+    console.print(rows)
 
 
 def show_memory(console: SafeConsole, memory: StoredMemory) -> None:

@@ -1,4 +1,4 @@
-"""Routes for memories: remember, get, forget, history, pins, links, supersession and accesses."""
+"""Routes for memories: remember, list, get, forget, history, pins, links, supersession and accesses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from pgrecall.encoding import memory_reference
+from pgrecall.encoding import memory_reference, parse_metadata
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import (
@@ -21,7 +21,15 @@ from pgrecall.faces.http.schemas import (
     response_model,
 )
 from pgrecall.models.maintenance import LayerStatus
-from pgrecall.models.memories import Access, Draft, Remembered, StoredMemory, VitalityTerms
+from pgrecall.models.memories import (
+    Access,
+    Draft,
+    ListedMemory,
+    ListOrder,
+    Remembered,
+    StoredMemory,
+    VitalityTerms,
+)
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 
@@ -99,6 +107,9 @@ async def _parse_reference(  # a plain function would run in a thread
 MemoryReference = Annotated[Reference, Depends(_parse_reference)]
 """A memory's id or key at the end of a path, as keys may contain slashes."""
 
+AnyOf = Annotated[list[str] | None, Query(description="Only memories with one of these.")]
+"""A query parameter that may be repeated."""
+
 
 @router.post("/memories", response_model=response_model(Remembered), tags=["memories"])
 async def remember(memory: TenantMemory, draft: Annotated[Draft, Body(Draft)]) -> Remembered:
@@ -112,6 +123,58 @@ async def remember_many(
 ) -> list[Remembered]:
     """Store many memories in one transaction: all of them or none."""
     return await memory.remember_many(batch.drafts, now=batch.now)
+
+
+@router.get("/memories", response_model=response_list(ListedMemory), tags=["memories"])
+async def list_memories(
+    memory: TenantMemory,
+    layers: AnyOf = None,
+    roles: AnyOf = None,
+    authors: AnyOf = None,
+    sources: AnyOf = None,
+    tags: Annotated[list[str] | None, Query(description="Only memories with all of these.")] = None,
+    metadata: Annotated[
+        list[str] | None,
+        Query(description="Only memories with this metadata: `key=value` or a JSON object."),
+    ] = None,
+    hints: Annotated[list[str] | None, Query(description="Only memories with all of these terms.")] = None,
+    since: OptionalTimestamp = None,
+    until: OptionalTimestamp = None,
+    include_archived: bool = False,
+    include_superseded: bool = False,
+    include_invalid: bool = False,
+    order: ListOrder = "newest",
+    after: Annotated[str | None, Query(description="`cursor` of the last memory of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    now: OptionalTimestamp = None,
+) -> tuple[ListedMemory, ...]:
+    """List memories, newest first or by vitality. This does not count as an access.
+
+    Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; behind the last
+    memory it is empty.
+    """
+    return await memory.list(
+        layers=_tuple(layers),
+        roles=_tuple(roles),
+        authors=_tuple(authors),
+        sources=_tuple(sources),
+        tags=_tuple(tags),
+        metadata=parse_metadata(metadata),
+        hints=_tuple(hints),
+        since=since,
+        until=until,
+        include_archived=include_archived,
+        include_superseded=include_superseded,
+        include_invalid=include_invalid,
+        order=order,
+        after=after,
+        limit=limit,
+        now=now,
+    )
+
+
+def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
 
 
 @router.get("/memories/{memory:path}", response_model=response_model(StoredMemory), tags=["memories"])

@@ -28,7 +28,11 @@ router = APIRouter(prefix="/v1", route_class=ApiRoute)
 
 @dataclass(frozen=True, slots=True)
 class SettingValue:
-    """The value of a setting."""
+    """The value of a setting.
+
+    Attributes:
+        value: the value to set, within the bounds of the setting.
+    """
 
     value: float
 
