@@ -1,4 +1,4 @@
-"""Keyword arguments of the client, typed once: the fields of a draft, of a search and of a layer."""
+"""Types of the client's keyword arguments: fields of drafts, filters, searches and layers."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ class SearchOptions(FilterOptions, total=False):
 
 
 class LayerFields(TypedDict, total=False):
-    """What can be set of a layer; None keeps what applies now.
+    """The parameters of a layer; None keeps the current value.
 
     Attributes:
         metabolic_rate: how much faster than 1 the layer forgets, 0.001 to 1000.
-        reading: what the rate does: run the layer's clock, or multiply its exponent.
-        base_decay: the exponent d by which a use fades.
-        birth_weight: how many uses being stored counts for, in memories stored from then on.
-        active, stale, fading: the retention from which on a memory is in this zone.
-        profile: which relevance coefficients its memories are judged by.
+        reading: whether the rate speeds up the clock or multiplies the exponent.
+        base_decay: exponent d of the decay of an access.
+        birth_weight: number of accesses that storing counts as, for memories stored from now on.
+        active, stale, fading: lowest retention of this zone.
+        profile: profile of searches in this layer alone.
     """
 
     metabolic_rate: float | None

@@ -1,4 +1,4 @@
-"""Values on their way to Postgres: what it cannot hold is refused here, in a sentence."""
+"""Encodes values for Postgres and rejects those it cannot store."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LARGEST_ID = 2**63 - 1
 
 
 def require_text(value: str, what: str) -> None:
-    """Refuses text that Postgres cannot store.
+    """Rejects text that Postgres cannot store.
 
     Raises:
-        InvalidInput: it holds a NUL character or half a surrogate pair; ``what`` names it.
+        InvalidInput: it contains a NUL character or a lone surrogate; ``what`` names it in the message.
     """
     if "\x00" in value:
         raise InvalidInput(f"{what} holds a NUL character.", hint="Remove it.")
@@ -34,10 +34,10 @@ def require_text(value: str, what: str) -> None:
 
 
 def memory_reference(text: str) -> int | str:
-    """How people and agents name a memory: ``42`` is an id, ``key:42`` and anything else a key.
+    """Parses a reference to a memory: ``42`` is an id, ``key:42`` and anything else a key.
 
     Raises:
-        MemoryNotFound: a number that no id reaches.
+        MemoryNotFound: the number is larger than any id.
     """
     if text.startswith("key:"):
         return text.removeprefix("key:")
@@ -83,10 +83,10 @@ def _json_or_text(given: str) -> Any:
 
 
 def require_searchable(request: SearchRequest) -> None:
-    """Refuses what no SQL argument could carry; everything else the function ``recall.search`` judges.
+    """Rejects values that SQL arguments cannot carry; ``recall.search`` validates the rest.
 
     Raises:
-        InvalidInput: k is no number that an integer holds, or a text cannot be stored.
+        InvalidInput: k is not an integer of 32 bits, or a text cannot be stored.
     """
     require_text(request.query, "The query")
     if request.session_id is not None:
@@ -104,7 +104,7 @@ def require_searchable(request: SearchRequest) -> None:
 
 
 def require_filter(chosen: SearchFilter) -> None:
-    """Refuses texts of a filter that Postgres cannot hold.
+    """Rejects texts of a filter that Postgres cannot store.
 
     Raises:
         InvalidInput: a text holds a NUL character or is not valid Unicode.
@@ -139,23 +139,23 @@ def _require_deadline(deadline: object) -> None:
 
 
 def vector_text(vector: Vector) -> str:
-    """A vector in pgvector's text form; half precision needs no more than five digits."""
+    """Encodes a vector as text; half precision needs no more than five digits."""
     return "[" + ",".join(f"{value:.5g}" for value in vector) + "]"
 
 
 class PackedVector(bytes):
-    """A vector in pgvector's binary form of half precision: a tenth of the time that its text takes."""
+    """A vector in pgvector's binary half-precision format, ten times as fast as text."""
 
     __slots__ = ()
 
 
 def packed(vector: Vector) -> PackedVector:
-    """A vector as Postgres receives a halfvec: its dimensions, two bytes unused, and two for each value."""
+    """Encodes a halfvec: two bytes of dimensions, two unused bytes, two bytes for each value."""
     return PackedVector(struct.pack(f">HH{len(vector)}e", len(vector), 0, *vector))
 
 
 def to_json(value: object) -> str:
-    """JSON for Postgres; refuses what jsonb cannot hold.
+    """Encodes JSON for Postgres.
 
     Raises:
         InvalidInput: a text holds a NUL character or half a surrogate pair, or a number is not finite.

@@ -1,12 +1,12 @@
-"""How pgrecall speaks to Postgres: connections, a tenant for every transaction, errors made ours.
+"""Connections to Postgres, transactions for a tenant, and translated errors.
 
-Every operation runs in its own transaction, in which ``recall.tenant`` is set first; psycopg's
-errors leave this package only as :mod:`pgrecall.errors`.
+Every operation runs in its own transaction, which sets ``recall.tenant`` first. Errors of psycopg are
+translated to :mod:`pgrecall.errors`.
 
-server        what a server is and has, and whether it will do
-translation   psycopg's errors as ours
-connections   single connections, and how long one waits for an answer
-transactions  what every transaction begins with and what may become of it
-pool          connections for threads
-async_pool    connections for tasks of an event loop
+server             version and extensions of a server
+error_translation  errors of psycopg as those of pgrecall
+connections        connections with deadlines
+statements         limits and opening statements that both pools share
+pool               connections for threads
+async_pool         connections for tasks of an event loop
 """

@@ -71,7 +71,7 @@ class AsyncDatabase:
                 return await cursor.fetchall()
 
     def figures(self) -> dict[str, int]:
-        """What the pool tells of itself; nothing before it is used."""
+        """Returns statistics of the pool; empty before it is used."""
         return {} if self._place is None else self._place.pool.get_stats()
 
     async def _here(self) -> Pool:
@@ -115,6 +115,6 @@ async def _configure(connection: BoundedAsyncConnection) -> None:
 
 
 async def _try_on(pool: Pool) -> None:
-    """A pool that gave up connecting begins again for those who still wait."""
+    """Retries connecting while calls still wait for a pool that gave up."""
     if pool.get_stats().get("requests_waiting"):
         await pool.check()

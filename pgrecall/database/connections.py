@@ -1,4 +1,4 @@
-"""Single connections: those that give up on a server that is silent, and those outside any pool."""
+"""Connections with deadlines, and single connections outside any pool."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pgrecall.errors import DatabaseUnavailable
 
 
 class NoAnswer(psycopg.OperationalError):
-    """The server has been silent for too long; the connection was closed, for its state is unknown."""
+    """The server did not answer in time; the connection was closed because its state is unknown."""
 
 
 KEPT_ALIVE = {
@@ -57,7 +57,7 @@ class BoundedConnection(psycopg.Connection[Row]):
 
 
 class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
-    """The same for an event loop."""
+    """A connection with a deadline, for an event loop."""
 
     deadline = math.inf
     heard_at = -math.inf
@@ -182,14 +182,14 @@ class Session:
             raise translated(error) from error
 
     def cancel(self) -> None:
-        """Breaks off the statement that runs now, if one does; it fails with a DatabaseError."""
+        """Cancels the running statement, if any; it fails with a DatabaseError."""
         with suppress(psycopg.Error):  # a connection that is gone runs nothing
             self._connection.cancel_safe(timeout=5.0)
 
 
 @contextmanager
 def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[Row]]:
-    """One connection outside any pool, autocommitting."""
+    """Opens one autocommitting connection outside any pool."""
     try:
         connection: psycopg.Connection[Row] = psycopg.connect(
             url,

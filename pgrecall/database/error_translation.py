@@ -1,4 +1,4 @@
-"""psycopg's errors made ours: they leave this package only as :mod:`pgrecall.errors`."""
+"""Translates psycopg's errors to :mod:`pgrecall.errors`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _BROKEN_OFF = {
     "55P03": ("Another call holds what this one needs", "Try again, or raise lock_timeout for this role."),
     "57014": ("Postgres broke the call off", "Try again, or raise statement_timeout for this role."),
 }
-"""What happened, and the way out, by the SQLSTATE of a statement of which nothing was done."""
+"""Message and hint by the SQLSTATE of a statement that was rolled back."""
 
 
 def translated(error: psycopg.Error) -> RecallError:
-    """The pgrecall error that says what a psycopg error means."""
+    """Returns the pgrecall error for a psycopg error."""
     diagnostic = error.diag
     message = diagnostic.message_primary or first_line(error)
     hint = diagnostic.message_hint or ""
@@ -77,7 +77,7 @@ def translated(error: psycopg.Error) -> RecallError:
 
 
 def _broken_off(sqlstate: str, said: str, hint: str) -> DatabaseError:
-    """The error of a statement that Postgres gave up, and rolled back."""
+    """Returns the error for a statement that Postgres cancelled and rolled back."""
     if sqlstate not in _BROKEN_OFF:
         return DatabaseError(said, hint=hint or "Try again.", sqlstate=sqlstate)
     what, way_out = _BROKEN_OFF[sqlstate]
@@ -111,11 +111,11 @@ def _not_found(diagnostic: psycopg.errors.Diagnostic) -> RecallError:
 
 
 def first_line(error: psycopg.Error) -> str:
-    """What an error says, without what follows it."""
+    """Returns the first line of an error message."""
     lines: Sequence[str] = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0]
 
 
 def sentence(message: str) -> str:
-    """A message with a full stop."""
+    """Ends a message with a full stop."""
     return message if message.endswith((".", "!", "?")) else f"{message}."

@@ -120,12 +120,12 @@ class Database:
             yield Session(connection)
 
     def facts(self) -> ServerFacts:
-        """What the server is and has; opens one connection of its own."""
+        """Reads facts about the server over a connection of its own."""
         with connect(self._url, timeout=self._limits.connect_timeout) as connection:
             return server_facts(connection)
 
     def figures(self) -> dict[str, int]:
-        """What the pool tells of itself."""
+        """Returns statistics of the pool."""
         return self._here().get_stats()
 
     def _here(self) -> Pool:
@@ -154,6 +154,6 @@ class Database:
 
 
 def _try_on(pool: Pool) -> None:
-    """A pool that gave up connecting begins again for those who still wait."""
+    """Retries connecting while calls still wait for a pool that gave up."""
     if pool.get_stats().get("requests_waiting"):
         pool.check()

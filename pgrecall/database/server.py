@@ -1,4 +1,4 @@
-"""What a Postgres server is and has, and whether it can hold pgrecall."""
+"""Version and extensions of a Postgres server, and whether pgrecall can use it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Extension:
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a server is and has: version as an integer (180006), its text, and extension versions."""
+    """A server's version as an integer (180006) and as text, and its extensions."""
 
     version: int
     version_text: str
@@ -57,7 +57,7 @@ class ServerFacts:
 
 
 def server_facts(connection: psycopg.Connection[Row]) -> ServerFacts:
-    """What the server behind an open connection is and has."""
+    """Reads the version and extensions of the server of an open connection."""
     query = (files("pgrecall") / "server_facts.sql").read_bytes()
     row = connection.execute(query).fetchone()
     assert row is not None
@@ -66,10 +66,10 @@ def server_facts(connection: psycopg.Connection[Row]) -> ServerFacts:
 
 
 def require_suitable(facts: ServerFacts) -> None:
-    """Refuses a server that lacks a version or an extension, naming everything that is missing.
+    """Rejects a server that is too old or lacks an extension.
 
     Raises:
-        DatabaseUnsuitable: with one sentence for each thing missing.
+        DatabaseUnsuitable: names everything that is missing.
     """
     missing: list[str] = []
     if facts.version < MINIMUM_SERVER:

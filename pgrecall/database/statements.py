@@ -1,4 +1,4 @@
-"""What every transaction of a pool begins with, and what may become of it, in both kinds of pool."""
+"""Limits, opening statements and error handling that both kinds of pool share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pgrecall.database.server import Call
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
 
 GRACE = 1.0
-"""Seconds beyond its timeout that a transaction waits for the server to say that it broke off."""
+"""Seconds after its timeout that a transaction waits for the server to confirm the cancellation."""
 
 Statement = tuple[str, Mapping[str, object]]
 
 
 class CountsErrors(Protocol):
-    """A pool, as far as it tells of itself."""
+    """A pool that reports statistics."""
 
     def get_stats(self) -> dict[str, int]: ...
 
@@ -39,7 +39,7 @@ class Limits:
     connect_timeout: float
     timeout: float | None
     answered: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
-    """How many connections each pool had failed to make when a call of it last had one."""
+    """Failed connection attempts of each pool when a call last got a connection."""
 
     def pool_arguments(self, url: str) -> dict[str, Any]:
         """What both kinds of pool of connections to this URL are made with."""
@@ -59,15 +59,15 @@ class Limits:
         }
 
     def deadline(self) -> float:
-        """Until when a transaction that begins now waits for the server."""
+        """Returns the deadline of a transaction that begins now."""
         return math.inf if self.timeout is None else time.monotonic() + self.timeout + GRACE
 
     def check_deadline(self) -> float:
-        """Until when a connection may take to show that it still works."""
+        """Returns the deadline for checking that a connection still works."""
         return time.monotonic() + self.connect_timeout / 3  # so that another can be tried
 
     def opening(self, tenant: str, *, durable: bool) -> Statement:
-        """The first statement of a transaction for a tenant: one, for each costs the client some time."""
+        """Returns the first statement of a transaction for a tenant: a single one, to save round trips."""
         calls = ["set_config('recall.tenant', %(tenant)s, true)"]
         values: dict[str, object] = {"tenant": tenant}
         if not durable:
@@ -90,7 +90,7 @@ class Limits:
 
     @contextmanager
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:
-        """Whatever goes wrong inside, as an error of :mod:`pgrecall.errors`."""
+        """Translates every database error inside to an error of :mod:`pgrecall.errors`."""
         began = time.monotonic()
         try:
             yield

@@ -1,6 +1,6 @@
-"""The values that cross pgrecall's borders: frozen, typed, without behaviour of their own.
+"""Values that the API takes and returns: frozen dataclasses without behaviour.
 
 All times are timezone-aware datetimes; all shares, probabilities and vitalities lie in [0, 1].
 
-The modules are named as the groups of the client are; ``imports`` is what an import did.
+The modules are named after the groups of the client.
 """

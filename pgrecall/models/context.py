@@ -1,4 +1,4 @@
-"""A block of text for an agent's prompt: what is asked of it, and what it became."""
+"""Requests for a block of context, and the block that results."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Reason = Literal["superseded", "near_duplicate", "quota", "over_budget"]
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """What a block has to keep to.
+    """Limits and preferences for a block of context.
 
     Attributes:
-        budget_tokens: tokens the whole text may take, markers and sources included; 1 to 10,000,000.
-        per_layer: layer to how many memories of it at most; a layer that is not named has no limit.
+        budget_tokens: maximum number of tokens, markers and sources included; 1 to 10,000,000.
+        per_layer: maximum number of memories by layer; other layers have no limit.
         order: ``score`` shows the best first, ``time`` the oldest.
-        mmr_lambda: how much the score counts beside being unlike what is chosen already; 1: the score alone.
-            Measured on chats: from 0.6 to 0.9 hardly a difference; 0.5 and less loses answers.
-        duplicate_at: a memory at least so similar to a chosen one (a cosine, above 0, at most 1) nearly
-            repeats it and is left out, unless it adds a number or a name. Measured with MiniLM: rewordings
-            lie above 0.93, different things said below 0.88.
-        count_tokens: how many tokens a text has, asked once or more for every memory that is tried; None:
+        mmr_lambda: weight of the score against difference from memories already chosen; 1: the score alone.
+            Measured on chats: 0.6 to 0.9 makes little difference; 0.5 and less loses answers.
+        duplicate_at: cosine, above 0 and at most 1, from which a memory is left out as a near-duplicate of a
+            chosen one, unless it adds a number or a name. Measured with MiniLM: paraphrases lie above
+            0.93, different statements below 0.88.
+        count_tokens: returns the number of tokens of a text; called at least once for each candidate. None:
             :func:`pgrecall.search.context.rendering.estimate_tokens`.
     """
 
@@ -39,7 +39,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class ContextSource:
-    """Which memory a marker such as ``[1]`` stands for; ``cut`` when only its beginning is shown."""
+    """The memory that a marker such as ``[1]`` refers to; ``cut`` if only its beginning is shown."""
 
     number: int
     id: int
@@ -50,11 +50,11 @@ class ContextSource:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A memory that was found and is not in the block.
+    """A memory that was found but left out of the block.
 
     Attributes:
         other: the memory that supersedes it or that it nearly repeats.
-        detail: why, in a clause: ``over budget: it needs 412 tokens, 96 were left``.
+        detail: the reason in words: ``over budget: it needs 412 tokens, 96 were left``.
     """
 
     id: int
@@ -67,16 +67,16 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:
-    """Text to put into a prompt, and what it was made of.
+    """Text to put into a prompt, with its sources.
 
     Attributes:
-        text: empty without any memory.
-        tokens: of the whole text.
-        sources: which memory each marker in the text stands for, in the order shown.
-        left_out: what was found and is not in the text, best first.
+        text: the text; empty without any memory.
+        tokens: number of tokens of the text.
+        sources: the memory of each marker, in the order shown.
+        left_out: memories that were found but are not in the text, best first.
         hits: the memories in the text, in the order shown.
-        skipped: what did not run as usual, in a sentence each.
-        search_id: for ``used`` and ``rejected``; None where the search was not logged.
+        skipped: a sentence for each step that did not run.
+        search_id: id for ``used`` and ``rejected``; None if the search was not logged.
     """
 
     text: str

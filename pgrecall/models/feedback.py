@@ -1,4 +1,4 @@
-"""What became of the memories that searches showed."""
+"""Feedback on the memories that searches showed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Evidence = Literal["used", "rejected", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class MemoryFeedback:
-    """How often a memory was shown, and in how many of those searches it was used and rejected."""
+    """How often searches showed a memory, and in how many of them it was used or rejected."""
 
     id: int
     key: str | None
@@ -25,7 +25,7 @@ class MemoryFeedback:
 
 @dataclass(frozen=True, slots=True)
 class RankFeedback:
-    """How often what stood at a rank (1 is the best) was shown, used and rejected.
+    """How often hits at a rank (1 is the best) were shown, used and rejected.
 
     ``judged`` counts what was shown by searches with any verdict; ``use_rate`` is used / judged, None where
     that is 0. ``propensity``, in [0.1, 1], is the probability that the rank is looked at, relative to the
@@ -54,8 +54,8 @@ class Feedback:
 class JudgedHit:
     """A memory that a search showed, and whether it answered.
 
-    ``verdict`` says how that is known: ``used`` and ``rejected`` were said; ``skipped`` is inferred, for a
-    memory that stood above a used one and was passed over. ``propensity`` is that of its rank.
+    ``verdict`` is ``used`` or ``rejected`` as recorded, or ``skipped``, which is inferred for a memory that
+    ranked above a used one. ``propensity`` is that of its rank.
     """
 
     id: int
@@ -68,7 +68,7 @@ class JudgedHit:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSearch:
-    """A question with at least one verdict; ``judgements`` are by rank."""
+    """A search with at least one verdict; ``judgements`` are ordered by rank."""
 
     search_id: int
     query: str

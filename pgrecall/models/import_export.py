@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something an importer could not use: where it stands, and why."""
+    """An item that an importer could not use: its place and the reason."""
 
     where: str
     reason: str
@@ -17,7 +17,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. ``removed`` are keys of the same source that it no longer holds."""
+    """The result of an import. ``removed`` are keys that the source no longer contains."""
 
     created: int = 0
     updated: int = 0
@@ -29,15 +29,15 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A tenant as lines of JSON, in a file or stream.
+    """Header of an export: a tenant as lines of JSON, in a file or stream.
 
     Attributes:
-        tenant: whose memories they were; they may be imported as another's.
-        exported_at: the moment the export was made for.
-        made_by: the program that made it, with its version.
-        embedder: what made the vectors of the database it came from; None without one.
-        embeddings: whether the export has them.
-        counts: lines of each kind, by the name of their table.
+        tenant: the exported tenant; the import may use another name.
+        exported_at: time of the export.
+        made_by: program and version that wrote it.
+        embedder: embedder of the exported database; None without one.
+        embeddings: whether the export contains vectors.
+        counts: number of lines by table.
     """
 
     tenant: str
@@ -50,5 +50,5 @@ class Export:
 
     @property
     def lines(self) -> int:
-        """How many lines there are in all, the first one included."""
+        """Number of lines, including the header."""
         return 1 + sum(self.counts.values())

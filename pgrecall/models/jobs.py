@@ -1,4 +1,4 @@
-"""Jobs as values: what a run did, and where a job stands."""
+"""Jobs, their state, their runs and outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE_DATABASE = "*"
 class JobRun:
     """One run of a job for a tenant, or for ``*``: the whole database.
 
-    ``done`` counts what it did, ``counts`` the same by name. A run that was killed is ``abandoned``.
+    ``done`` is the number of items processed, ``counts`` the same by name. A killed run is ``abandoned``.
     """
 
     id: int
@@ -35,10 +35,10 @@ class JobRun:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A job, how often it runs, and where it stands for a tenant.
+    """A job, its interval and its state for a tenant.
 
-    ``minutes`` lie between two runs: 0 means switched off, None that it runs only by hand. ``due_at`` is
-    None where it has not run yet or never will by itself; ``overdue`` says that no worker seems to run.
+    ``minutes`` is the interval: 0 means off, None only by hand. ``due_at`` is None if it has never run or
+    has no schedule; ``overdue`` means that no worker seems to run.
     """
 
     name: str
@@ -51,9 +51,9 @@ class JobStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """What became of one attempt to run a job for a tenant; ``skipped``: another worker was at it.
+    """The outcome of one attempt to run a job for a tenant; ``skipped``: another worker was running it.
 
-    ``seconds`` is its duration, ``lasting`` says that another attempt would fail in the same way.
+    ``seconds`` is its duration; ``lasting`` means that another attempt would fail in the same way.
     """
 
     job: str

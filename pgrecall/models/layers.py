@@ -1,4 +1,4 @@
-"""Layers, settings and languages: how fast what is remembered fades, and what else a tenant can choose."""
+"""Layers, settings and languages of a tenant."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Layer:
     """A layer in force for a tenant.
 
     Attributes:
-        rates: how its memories age, and from which retention on they are active, stale, fading;
-            ``pgrecall.vitality.days_in_zones`` turns them into days.
-        profile: which relevance coefficients it is judged by, where there are several.
-        median_base: the median of B over its live memories when last computed; 0 before.
-        source: whose row it is: the tenant's own, or the database's.
+        rates: how its memories age, and the retention at which each zone begins;
+            ``pgrecall.vitality.score.days_in_zones`` converts them to days.
+        profile: profile of searches in this layer alone.
+        median_base: median of B over its live memories when last computed; 0 before.
+        source: whether the tenant or the database defines it.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A number that can be tuned: its value in force, whose that is, its default, its bounds (inclusive)."""
+    """A number that can be tuned: its value, where that is set, its default and inclusive bounds."""
 
     name: str
     value: float
@@ -42,8 +42,8 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Languages:
-    """The language a tenant's memories and questions are read in, those it could be, by name, and whether
-    accents are taken off words and names before they are compared."""
+    """The language of a tenant's memories and queries, the available languages, and whether accents are
+    ignored in words and names."""
 
     language: str
     available: tuple[str, ...]

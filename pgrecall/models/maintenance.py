@@ -11,8 +11,8 @@ from pgrecall.models.jobs import JobStatus
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
-    """What the link graph of a tenant looks like: ``bridges`` are the links that alone join two parts,
-    ``points`` the memories whose removal cuts others off, ``protected`` those that cut off enough."""
+    """The link graph of a tenant: ``bridges`` are links whose removal disconnects it, ``points``
+    counts memories whose removal does, ``protected`` those of them that would cut off enough others."""
 
     memories: int
     links: int
@@ -23,7 +23,7 @@ class GraphReport:
 
 @dataclass(frozen=True, slots=True)
 class LayerStatus:
-    """How many live memories a layer holds, by zone."""
+    """The number of live memories of a layer, by zone."""
 
     layer: str
     memories: int
@@ -32,7 +32,7 @@ class LayerStatus:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold of a tenant's data, how often it does not, and up to five examples."""
+    """An invariant of a tenant's data, the number of violations, and up to five examples."""
 
     name: str
     about: str
@@ -44,11 +44,11 @@ class Check:
 class Status:
     """The state of one tenant's memory and of the database it lives in.
 
-    ``links`` are those that were made, not the co_access links that use makes. ``never_used`` is the share
-    of live memories without a whole access but their birth. ``accesses_waiting`` are not folded yet, the
-    oldest since ``waiting_since``. ``accents_off`` says whether accents are taken off words and names before
-    they are compared, which takes the extension unaccent. Nine tenths of the live memories lie between
-    ``vitality_low`` and ``vitality_high``. ``alarms`` say in a sentence each what needs somebody's eye.
+    ``links`` counts links without co_access links. ``never_used`` is the share of live memories that were
+    not accessed since they were stored. ``accesses_waiting`` are not folded yet, the oldest since
+    ``waiting_since``. ``accents_off``: accents in words and names are ignored, which needs the extension
+    unaccent. The vitality of nine tenths of the live memories lies between ``vitality_low`` and
+    ``vitality_high``. ``alarms`` has a sentence for each problem that needs attention.
     """
 
     tenant: str

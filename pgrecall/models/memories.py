@@ -1,4 +1,4 @@
-"""A memory as its writer gives it, and as Postgres holds it."""
+"""Memories as they are given, stored and listed, their links, and accesses to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 Role = Literal["user", "assistant", "system", "tool"]
-"""Who says something in a conversation."""
+"""The role of a speaker in a conversation."""
 
 AccessKind = Literal["write", "read", "reference", "used", "retrieval"]
 ListOrder = Literal["newest", "vitality"]
@@ -37,7 +37,7 @@ class DraftLink:
     Attributes:
         target: a key, title or alias.
         relation: one of links_to, next, mentions, part_of, implies, supports, contradicts, supersedes.
-        weight: how strong it is, above 0 and at most 100.
+        weight: strength, above 0 and at most 100.
     """
 
     target: str
@@ -47,26 +47,26 @@ class DraftLink:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory as its writer gives it; Postgres adds the id, the times and the activation.
+    """A memory to store; Postgres adds the id, the times and the activation.
 
     Attributes:
-        body: the text itself.
-        title: a line to know it by; names in a question find it.
-        key: a name of your own; a memory with the same key is updated.
-        layer: what kind of memory it is, which says how it ages.
-        role: of whoever said it, in a conversation.
-        author: who wrote or said it.
-        context: words to find it by that are neither shown nor embedded.
-        source: where it came from; an import continues its own.
+        body: the text.
+        title: a short name; a query that contains it finds the memory.
+        key: your own identifier; a memory with the same key is updated.
+        layer: the kind of memory, which determines how it ages.
+        role: role of the speaker, in a conversation.
+        author: the person who wrote or spoke it.
+        context: further words to find it by; they are neither shown nor embedded.
+        source: file, chat or other origin; an import only updates memories of its own source.
         session_id: the conversation or task it belongs to.
-        tags: words to filter by, which are found as they are written too.
+        tags: words to filter by; searches also find them as written.
         aliases: other names for it.
-        metadata: whatever else is to be kept, as a JSON object.
-        occurred_at: when it happened; None is when it is stored.
-        valid_from, valid_until: when it holds; outside that default search leaves it out.
-        expires_at: when it is archived.
+        metadata: any further data, as a JSON object.
+        occurred_at: time of the event; None is the time of storing.
+        valid_from, valid_until: period of validity; outside it default search leaves the memory out.
+        expires_at: time at which it is archived.
         pinned: whether it stays out of every prune plan.
-        links: where it leads to.
+        links: its links to other memories.
     """
 
     body: str
@@ -91,7 +91,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of one draft."""
+    """The result of storing one draft."""
 
     id: int
     key: str | None
@@ -134,10 +134,10 @@ class ListedMemory:
     """One memory of a list.
 
     Attributes:
-        happened_at: when it happened; when it was stored, where nobody said.
-        vitality: how alive its use keeps it at the moment of the list, 0 to 1.
+        happened_at: time of the event, or of storing if no time was given.
+        vitality: its vitality at the time of the list, 0 to 1.
         zone: active, stale, fading or archived, by its vitality.
-        cursor: continues the list behind this memory.
+        cursor: as ``after``, continues the list behind this memory.
     """
 
     id: int
@@ -161,14 +161,14 @@ class ListedMemory:
 
 @dataclass(frozen=True, slots=True)
 class VitalityTerms:
-    """Activation S = recent + tail + spread + revival, and what follows from it, at one moment.
+    """Activation S = recent + tail + spread + revival, and the values derived from it, at one moment.
 
     Attributes:
-        accesses: how many uses were counted.
-        recent: what the eight newest uses add to S.
-        tail: what all earlier uses add.
-        spread: what uses of its neighbours add.
-        revival: what a link it gained lately adds.
+        accesses: number of accesses counted.
+        recent: contribution of the eight newest accesses to S.
+        tail: contribution of all earlier accesses.
+        spread: contribution of accesses to its neighbours.
+        revival: contribution of a recently added link.
         activation: S.
         base: B = ln S.
         vitality: S / (1 + S).
@@ -203,14 +203,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One use of a memory at one moment.
+    """One access to a memory at one moment.
 
     Attributes:
         memory: its id or key.
-        kind: how it was used; a ``retrieval`` was merely shown, and counts a tenth.
-        at: None means now, on the database's clock.
-        session_id: memories used in one session are associated.
-        idempotency_key: a key that was seen before makes this no use.
+        kind: how it was used; ``retrieval`` means it was only shown, and counts a tenth.
+        at: time of the access; None is the database's current time.
+        session_id: session of the access; memories used in one session become associated.
+        idempotency_key: an access whose key was recorded before is ignored.
     """
 
     memory: int | str

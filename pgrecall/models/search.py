@@ -1,4 +1,4 @@
-"""A question, and what answers it."""
+"""Search requests, filters, hits and results."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ VitalityMode = Literal["odds", "multiply", "bounded", "off"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilter:
-    """Which memories a search or a list is about. The SQL type ``recall.search_filter`` has the same fields.
+    """Restricts a search or a list. The SQL type ``recall.search_filter`` has the same fields.
 
     Attributes:
-        layers, roles, authors, sources: only memories with one of these.
-        tags: only memories with all of these.
+        layers, roles, authors, sources: only memories with one of these values.
+        tags: only memories with all of these tags.
         metadata: only memories whose metadata contain this JSON object, nested values included.
-        hints: terms that a memory must hold.
-        since, until: when it happened, the end excluded. A search without words returns all of this time.
-        include_archived: also archived and forgotten memories.
-        include_superseded: also memories that a newer one replaces.
-        include_invalid: also memories that are not valid yet, or no longer.
-        as_of: a moment before ``now``: what was known then, ranked as it was then.
+        hints: only memories that contain all of these terms.
+        since, until: only memories of this period, its end excluded; a search without a query returns all.
+        include_archived: include archived and forgotten memories.
+        include_superseded: include memories that a newer one replaces.
+        include_invalid: include memories that are not valid yet or no longer.
+        as_of: a past moment; searches what was known then, ranked as it was then.
     """
 
     layers: tuple[str, ...] | None = None
@@ -45,25 +45,25 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest(SearchFilter):
-    """A search: a query, the filter of its answers, and how they are ranked.
+    """A search: a query, filters, and options for the ranking.
 
     Attributes:
-        query: the question; it may be empty where ``queries``, a window of time or ``cues`` ask instead.
-        k: how many hits at most.
-        queries: sub-queries, searched together; a memory counts by the one it answers best.
-        cues: memories, by id or key, whose associates come to mind; with ``session_id`` also those the
-            session used last.
-        min_relevance: leave out what answers with less than this probability.
-        now: another moment to rank what is known today at; None is the database's clock.
-        profile: which coefficients and weights; None is that of the only layer asked for, else balanced.
-        weights: how much an arm counts, 0 to 10, by its name: semantic, lexical, name, author, cue, graph.
-        vitality_mode: None is the profile's, else ``odds``.
-        vitality_weight: None is the profile's, else the tenant's setting (0.5).
-        explain: whether each hit says why it stands where it does.
-        rerank: whether a reranker rereads the best candidates, for ``deadline`` seconds at most.
-        deadline: seconds a reranker may take; None is as configured.
-        session_id: the session this is part of.
-        log: whether each hit is logged as shown, which makes it a little livelier.
+        query: the question; may be empty with ``queries``, ``cues`` or a period.
+        k: maximum number of hits.
+        queries: sub-queries, searched together; a memory counts by the query it answers best.
+        cues: memories, by id or key, from which activation spreads; with ``session_id`` also the
+            latest of that session.
+        min_relevance: leaves out hits of lower relevance, 0 to 1.
+        now: time to use for ranking instead of the database's clock.
+        profile: coefficients and weights; None is the profile of the only layer in ``layers``, else balanced.
+        weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph.
+        vitality_mode: how vitality changes the score; None is the profile's mode, else ``odds``.
+        vitality_weight: weight of vitality; None is the profile's, else the tenant's setting (0.5).
+        explain: whether hits have an explanation of their rank.
+        rerank: whether a reranker reads the best candidates again.
+        deadline: maximum number of seconds for the reranker; None is the configured limit.
+        session_id: session of the search.
+        log: whether hits are logged as shown, which counts a tenth of an access each.
     """
 
     query: str = ""
@@ -84,18 +84,18 @@ class SearchRequest(SearchFilter):
 
     @property
     def logged(self) -> bool:
-        """Whether what is shown is logged: never for a question about another moment than this one."""
+        """Whether hits are logged as shown: never for a search at another moment."""
         return self.log and self.now is None and self.as_of is None
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The question and its sub-queries, as one list."""
+        """The query and its sub-queries."""
         return ((self.query,) if self.query.strip() else ()) + tuple(self.queries or ())
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """What a reranker made of a hit: its place before (from 1) and the reranker's logit."""
+    """A reranked hit's rank before reranking (from 1) and the reranker's logit."""
 
     original_rank: int
     score: float
@@ -103,20 +103,20 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer.
+    """One memory that a search found.
 
     Attributes:
-        happened_at: when it happened; when it was stored, where nobody said.
-        score: relevance and vitality in one, as a probability; the order of the hits.
-        relevance: the probability that it answers the question.
-        vitality: how alive its use keeps it at this moment, 0 to 1.
+        happened_at: time of the event, or of storing if no time was given.
+        score: relevance and vitality combined, as a probability; hits are in its order.
+        relevance: probability that it answers the query.
+        vitality: its vitality at the time of the search, 0 to 1.
         zone: active, stale, fading or archived, by its vitality.
-        rank: its place, from 1.
+        rank: its rank, from 1.
         superseded_by: the memory that replaces this one.
         supersedes: the memories that this one replaces.
-        contradicts: the memories it is linked with as contradicting, either way.
-        explanation: why it stands where it does; empty unless the request asked for it.
-        reranked: what a reranker made of it; None where none read it.
+        contradicts: memories that contradict it, in either direction.
+        explanation: the terms of its score; empty without ``explain``.
+        reranked: result of the reranker; None if it did not read this hit.
     """
 
     id: int
@@ -184,13 +184,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first, and what was left out on the way; ``no_match`` when nothing was good enough.
+    """Hits, best first; ``no_match`` if no memory was relevant enough.
 
     Attributes:
-        names: the known names that were taken out of the embedded question.
-        skipped: which steps did not run, in a sentence each.
-        search_id: names a logged search for ``used`` and ``rejected``.
-        arms: how many memories each arm found.
+        names: known names that were removed from the query before embedding.
+        skipped: a sentence for each step that did not run.
+        search_id: id of the logged search, for ``used`` and ``rejected``.
+        arms: number of memories that each arm found.
         timings: milliseconds by phase.
     """
 

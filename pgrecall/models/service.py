@@ -1,4 +1,4 @@
-"""Keys of the HTTP service, and figures of a whole database, without tenants and texts."""
+"""Keys of the HTTP service, the caller's role, and figures of the whole database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key of a tenant. ``last_used_at`` is true to the minute; a key with ``revoked_at`` opens nothing."""
+    """A key of a tenant. ``last_used_at`` is accurate to the minute; one with ``revoked_at`` is invalid."""
 
     id: int
     name: str
@@ -19,7 +19,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A new key. ``secret`` is what its holder sends; it is kept nowhere and never printed by itself."""
+    """A new key. Its holder sends ``secret``, which is not stored and not part of the repr."""
 
     key: ApiKey
     secret: str = field(repr=False)
@@ -27,7 +27,7 @@ class IssuedKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """Who a valid key acts for."""
+    """The tenant that a valid key acts for."""
 
     tenant: str
     key_id: int
@@ -48,9 +48,9 @@ class Caller:
     Attributes:
         role: the role that logged in; SET ROLE does not change it.
         superuser, bypasses: whether it is a superuser, or bypasses row security.
-        administers: whether it may act as ``owner``, to whom nothing is closed.
-        tenant: the tenant it acts for, whatever it asks; ``*``: any that it names; None: none.
-        may: reader, app, worker or nothing.
+        administers: whether it may act as ``owner``, who has access to everything.
+        tenant: the tenant it is bound to; ``*``: it may name any tenant; None: it may act for none.
+        may: its privileges: reader, app, worker or nothing.
     """
 
     role: str

@@ -1,5 +1,5 @@
-"""Every call of the database as a value: one SQL statement, its parameters, and how to read its rows.
+"""Database calls as values: one SQL statement, its parameters, and a function that reads its rows.
 
-No I/O happens here; the client and the jobs execute these values. The modules are named as the groups of the
-client are.
+The client and the jobs execute them; there is no I/O here. The modules are named after the groups of the
+client.
 """

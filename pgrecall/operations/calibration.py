@@ -1,4 +1,4 @@
-"""The coefficients of relevance and of rerankers: listed, stored, and taken back to those that ship."""
+"""Listing, storing and resetting the coefficients of relevance and of rerankers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pgrecall.operations.operation import Operation
 
 
 def relevance_models(profile: str | None = None) -> Operation[tuple[RelevanceModel, ...]]:
-    """The models of relevance the tenant can use, all or a profile's; by profile, the one in force first."""
+    """Lists the relevance models of one or all profiles; by profile, the one in force first."""
     require_text(profile or "", "The profile")
     return Operation(
         "SELECT * FROM recall.relevance_models(%(profile)s)",
@@ -23,7 +23,7 @@ def relevance_models(profile: str | None = None) -> Operation[tuple[RelevanceMod
 def store_relevance_model(
     profile: str, embedder: str | None, coefficients: Mapping[str, float], fitted_on: str
 ) -> Operation[None]:
-    """Puts the tenant's own coefficients of a profile in force."""
+    """Stores coefficients of a profile for the tenant and puts them in force."""
     model = {
         "profile": profile,
         "embedder": embedder,
@@ -39,7 +39,7 @@ def store_relevance_model(
 
 
 def reset_relevance_model(profile: str) -> Operation[bool]:
-    """Takes the tenant's own coefficients of a profile away; the result says whether there were any."""
+    """Deletes the tenant's own coefficients of a profile; returns whether there were any."""
     require_text(profile, "The profile")
     return Operation(
         "SELECT recall.reset_relevance_model(%(profile)s) AS reset",
@@ -49,7 +49,7 @@ def reset_relevance_model(profile: str) -> Operation[bool]:
 
 
 def rerank_models() -> Operation[tuple[RerankModel, ...]]:
-    """How the tenant's searches read the scores of rerankers; of each the one in force first."""
+    """Lists the rerank models; by reranker, the one in force first."""
     return Operation(
         "SELECT * FROM recall.rerank_models()",
         {},
@@ -59,7 +59,7 @@ def rerank_models() -> Operation[tuple[RerankModel, ...]]:
 
 
 def store_rerank_model(reranker: str, coefficients: Mapping[str, float], fitted_on: str) -> Operation[None]:
-    """Puts the tenant's own reading of a reranker's scores in force."""
+    """Stores coefficients of a reranker for the tenant and puts them in force."""
     model = {"reranker": reranker, "coefficients": dict(coefficients), "fitted_on": fitted_on}
     return Operation(
         "SELECT recall.store_rerank_model(%(model)s::jsonb)",
@@ -70,7 +70,7 @@ def store_rerank_model(reranker: str, coefficients: Mapping[str, float], fitted_
 
 
 def reset_rerank_model(reranker: str) -> Operation[bool]:
-    """Takes the tenant's own reading of a reranker's scores away; the result says whether there was one."""
+    """Deletes the tenant's own coefficients of a reranker; returns whether there were any."""
     require_text(reranker, "The name of the reranker")
     return Operation(
         "SELECT recall.reset_rerank_model(%(reranker)s) AS reset",

@@ -1,4 +1,4 @@
-"""What charts are drawn from, the overview of all memories, and the past, as one call each."""
+"""Data of the charts, the overview of all memories, and the state at past moments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OVERVIEW_LISTS: Sequence[OverviewList] = ("alive", "leaving", "unused")
 
 
 def accesses_of(reference: int | str, limit: int) -> Operation[tuple[AccessRecord, ...]]:
-    """The newest accesses of a memory, newest first."""
+    """Reads the newest accesses of a memory, newest first."""
     return Operation(
         f"SELECT * FROM recall.accesses_of({_known(reference)}, %(limit)s)",
         {"memory": reference, "limit": limit},
@@ -50,7 +50,7 @@ def vitality_histogram(bins: int, now: datetime | None) -> Operation[tuple[Vital
 def vitality_curve(
     reference: int | str, instants: Sequence[datetime], now: datetime | None
 ) -> Operation[tuple[VitalityPoint, ...]]:
-    """How alive a memory was or will be at these instants, by instant."""
+    """Computes the vitality of a memory at these moments, past or future."""
     return Operation(
         f"SELECT * FROM recall.vitality_curve({_known(reference)}, %(instants)s::timestamptz[], {NOW})",
         {"memory": reference, "instants": list(instants), "now": now},
@@ -62,7 +62,7 @@ def vitality_curve(
 def neighbourhood(
     reference: int | str, hops: int, limit: int, now: datetime | None
 ) -> Operation[Neighbourhood]:
-    """What lies around a memory."""
+    """Reads the neighbourhood of a memory in the link graph."""
 
     def read(rows: Sequence[Row]) -> Neighbourhood:
         document = rows[0]["document"]
@@ -80,7 +80,7 @@ def neighbourhood(
 
 @dataclass(frozen=True, slots=True)
 class OverviewRequest:
-    """What a overview lists, and how finely it counts."""
+    """The lists and the resolution of an overview."""
 
     lists: Sequence[OverviewList]
     layer: str | None
@@ -91,7 +91,7 @@ class OverviewRequest:
 
 
 def overview(request: OverviewRequest) -> Operation[Overview]:
-    """How lively the live memories are."""
+    """Reads the overview of live memories."""
     if request.layer is not None:
         require_text(request.layer, "The layer")
     return Operation(
@@ -111,7 +111,7 @@ def overview(request: OverviewRequest) -> Operation[Overview]:
 
 
 def zones_over_time(instants: Sequence[datetime], sample: int) -> Operation[tuple[ZoneShare, ...]]:
-    """What the zones held at these instants, by instant, layer and zone."""
+    """Counts memories at these moments by layer and zone."""
     return Operation(
         "SELECT * FROM recall.zones_over_time(%(instants)s::timestamptz[], %(sample)s)",
         {"instants": list(instants), "sample": sample},
@@ -121,7 +121,7 @@ def zones_over_time(instants: Sequence[datetime], sample: int) -> Operation[tupl
 
 
 def vitality_as_of(reference: int | str, at: datetime) -> Operation[VitalityTerms]:
-    """Every term of a memory's vitality at an instant."""
+    """Computes the terms of a memory's vitality at a past moment."""
     return Operation(
         f"SELECT * FROM recall.vitality_as_of({_known(reference)}, %(at)s)",
         {"memory": reference, "at": at},
@@ -131,7 +131,7 @@ def vitality_as_of(reference: int | str, at: datetime) -> Operation[VitalityTerm
 
 
 def zones_as_of(at: datetime) -> Operation[tuple[LayerStatus, ...]]:
-    """How many live memories each layer held at an instant, by zone."""
+    """Counts live memories by layer and zone at a past moment."""
     return Operation("SELECT * FROM recall.zones_as_of(%(at)s)", {"at": at}, _zones, repeatable=True)
 
 

@@ -1,4 +1,4 @@
-"""What a block of context is composed with, and what it has shown."""
+"""Data for a block of context, and the log of what it showed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pgrecall.operations.operation import NOW, Operation, Row
 
 
 def similarities(ids: Sequence[int]) -> Operation[dict[tuple[int, int], float]]:
-    """The cosines between these memories, at most 200, by pairs of ids, the smaller first."""
+    """Computes the cosine of each pair of at most 200 memories, by pairs of ids, the smaller first."""
     return Operation(
         "SELECT * FROM recall.similarities(%(ids)s)",
         {"ids": list(ids)},
@@ -19,7 +19,7 @@ def similarities(ids: Sequence[int]) -> Operation[dict[tuple[int, int], float]]:
 
 
 def successors(ids: Sequence[int]) -> Operation[dict[int, tuple[int, ...]]]:
-    """The memories that replace each of these, at most 200, at any remove, the newest last."""
+    """Reads the chain of memories that supersede each of at most 200 memories, the newest last."""
     return Operation("SELECT * FROM recall.successors(%(ids)s)", {"ids": list(ids)}, _chains, repeatable=True)
 
 
@@ -32,9 +32,9 @@ def log_shown(
     profile: str | None = None,
     now: datetime | None = None,
 ) -> Operation[int | None]:
-    """Logs a search and that it showed these; the result is its id, None where searches are not kept.
+    """Logs a search and its hits; returns its id, or None if searches are not kept.
 
-    Repeated after a lost connection it may log them twice.
+    A repetition after a lost connection may log them twice.
     """
     return Operation(
         "SELECT recall.log_shown(%(ids)s, %(session_id)s, "

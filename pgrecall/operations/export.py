@@ -1,4 +1,4 @@
-"""A tenant whole, as lines: out of the database, and into it."""
+"""Exporting and importing a tenant as lines of JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgrecall.operations.operation import NOW, Operation, Row
 
 
 def export_lines(embeddings: bool, made_by: str, now: datetime | None) -> Operation[tuple[str, ...]]:
-    """Everything of the tenant; the first line is the header. To be read in portions."""
+    """Exports the tenant; the first line is the header. Read it in portions."""
     return Operation(
         f"SELECT recall.export_lines(%(embeddings)s, %(made_by)s, {NOW}) AS line",
         {"embeddings": embeddings, "made_by": made_by, "now": now},
@@ -21,7 +21,7 @@ def export_lines(embeddings: bool, made_by: str, now: datetime | None) -> Operat
 
 
 def begin_import(header: str, embeddings: bool) -> Operation[Export]:
-    """Makes the tenant, which has to be empty, ready for an export with this header."""
+    """Prepares the tenant, which must be empty, for an export with this header."""
     return Operation(
         "SELECT recall.begin_import(%(header)s, %(embeddings)s) AS header",
         {"header": header, "embeddings": embeddings},
@@ -30,7 +30,7 @@ def begin_import(header: str, embeddings: bool) -> Operation[Export]:
 
 
 def import_lines(lines: Sequence[str]) -> Operation[int]:
-    """Stores the next lines; the result is how many have come by now, the header included."""
+    """Stores the next lines; returns the number of lines so far, including the header."""
     return Operation(
         "SELECT recall.import_lines(%(lines)s) AS line",
         {"lines": list(lines)},
@@ -39,12 +39,12 @@ def import_lines(lines: Sequence[str]) -> Operation[int]:
 
 
 def end_import() -> Operation[Mapping[str, int]]:
-    """Makes sure that all has come; the result counts the lines of each kind."""
+    """Checks that the import is complete; returns the number of lines by table."""
     return Operation("SELECT recall.end_import() AS came", {}, _counts)
 
 
 def header_of(line: str) -> Export:
-    """What the first line of an export says."""
+    """Parses the first line of an export."""
     return _export(json.loads(line))
 
 

@@ -1,4 +1,4 @@
-"""Verdicts on what searches showed, and what they add up to."""
+"""Recording feedback on searches, and reports of it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _LARGEST_INTEGER = 2**31 - 1
 
 
 def used(search: object, memories: int | str | Sequence[int | str], now: datetime | None) -> Operation[int]:
-    """Says that these were used; the result counts those of which that is news."""
+    """Records that memories were used; returns how many verdicts are new."""
     return _verdict("used", search, memories, now)
 
 
 def rejected(
     search: object, memories: int | str | Sequence[int | str], now: datetime | None
 ) -> Operation[int]:
-    """Says that these did not answer; the result counts those of which that is news."""
+    """Records that memories did not answer; returns how many verdicts are new."""
     return _verdict("rejected", search, memories, now)
 
 
 def feedback_by_memory(
     limit: int, unused: bool, since: datetime | None
 ) -> Operation[tuple[MemoryFeedback, ...]]:
-    """How often each memory was shown, used and rejected, the most shown first."""
+    """Counts how often each memory was shown, used and rejected; the most shown first."""
     return Operation(
         "SELECT * FROM recall.feedback_by_memory(%(limit)s, %(unused)s, %(since)s)",
         {"limit": _integer(limit, "10,000"), "unused": unused, "since": since},
@@ -39,7 +39,7 @@ def feedback_by_memory(
 
 
 def feedback_by_rank(since: datetime | None) -> Operation[tuple[RankFeedback, ...]]:
-    """How often what stood at each rank was shown, used and rejected."""
+    """Counts how often hits at each rank were shown, used and rejected."""
     return Operation(
         "SELECT * FROM recall.feedback_by_rank(%(since)s)",
         {"since": since},
@@ -49,7 +49,7 @@ def feedback_by_rank(since: datetime | None) -> Operation[tuple[RankFeedback, ..
 
 
 def feedback_qrels(since: datetime | None, skipped: bool, limit: int) -> Operation[tuple[JudgedSearch, ...]]:
-    """Questions with verdicts, oldest first."""
+    """Reads searches with verdicts, oldest first."""
     return Operation(
         "SELECT * FROM recall.feedback_qrels(%(since)s, %(skipped)s, %(limit)s)",
         {"since": since, "skipped": skipped, "limit": _integer(limit, "100,000")},
@@ -89,7 +89,7 @@ def _references(memories: object) -> Sequence[int | str]:
 
 
 def _known(search: object) -> int:
-    """The id of a search, refused where none can have it."""
+    """Returns the id of a search; raises InvalidInput for an impossible one."""
     if search is None:
         raise InvalidInput(
             "This search was not logged, so what it showed cannot be judged.",

@@ -1,4 +1,4 @@
-"""Layers, settings, and the tenant's language: listed, set, and reset."""
+"""Listing, setting and resetting layers, settings and the language of a tenant."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FIELDS = ("metabolic_rate", "reading", "base_decay", "birth_weight", "active", 
 
 
 def layers() -> Operation[tuple[Layer, ...]]:
-    """Every layer the tenant can use, by name."""
+    """Lists every layer the tenant can use, by name."""
     return Operation(
         "SELECT * FROM recall.layers()", {}, lambda rows: tuple(_layer(row) for row in rows), repeatable=True
     )
 
 
 def set_layer(name: str, fields: Mapping[str, object], now: datetime | None) -> Operation[int]:
-    """Makes or changes the tenant's own layer; the result counts memories that now age differently."""
+    """Creates or changes a layer of the tenant; returns how many memories now age differently."""
     require_text(name, "The name of the layer")
     for field in ("reading", "profile"):
         require_text(str(fields.get(field) or ""), f"The {field} of the layer")
@@ -35,7 +35,7 @@ def set_layer(name: str, fields: Mapping[str, object], now: datetime | None) -> 
 
 
 def drop_layer(name: str, now: datetime | None) -> Operation[bool]:
-    """Takes the tenant's own layer away; the result says whether there was one."""
+    """Deletes the tenant's own layer; returns whether there was one."""
     require_text(name, "The name of the layer")
     return Operation(
         f"SELECT recall.drop_layer(%(name)s, {NOW}) AS dropped",
@@ -45,7 +45,7 @@ def drop_layer(name: str, now: datetime | None) -> Operation[bool]:
 
 
 def use_preset(name: str, now: datetime | None) -> Operation[int]:
-    """Makes the layers of a preset the tenant's; the result counts memories that now age differently."""
+    """Copies the layers of a preset to the tenant; returns how many memories now age differently."""
     require_text(name, "The name of the preset")
     return Operation(
         f"SELECT recall.use_preset(%(name)s, {NOW}) AS changed",
@@ -62,7 +62,7 @@ def _layer(row: Row) -> Layer:
 
 
 def settings() -> Operation[tuple[Setting, ...]]:
-    """Every setting with the value in force for the tenant, by name."""
+    """Lists every setting with its value for the tenant, by name."""
     return Operation(
         "SELECT * FROM recall.settings()",
         {},
@@ -72,7 +72,7 @@ def settings() -> Operation[tuple[Setting, ...]]:
 
 
 def set_setting(name: str, value: float | None) -> Operation[None]:
-    """Gives a setting a value for the tenant, or takes the tenant's own away again."""
+    """Sets a setting for the tenant, or resets it with None."""
     require_text(name, "The name of the setting")
     return Operation(
         "SELECT recall.set_setting(%(name)s, %(value)s)",
@@ -83,12 +83,12 @@ def set_setting(name: str, value: float | None) -> Operation[None]:
 
 
 def languages() -> Operation[Languages]:
-    """The tenant's language, and those it could be."""
+    """Reads the tenant's language and the available ones."""
     return Operation("SELECT * FROM recall.languages()", {}, _languages, repeatable=True)
 
 
 def set_language(name: str) -> Operation[int]:
-    """Makes this the tenant's language; the result counts memories that were read anew."""
+    """Sets the tenant's language; returns how many memories were analysed again."""
     require_text(name, "The name of the language")
     return Operation(
         "SELECT recall.set_language(%(name)s) AS changed",

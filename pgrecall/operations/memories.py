@@ -1,4 +1,4 @@
-"""Memories stored, read, pinned, linked and forgotten."""
+"""Storing, reading, listing, pinning, linking and forgetting memories, and recording accesses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A draft that was not stored: its position in the call, from 0, and why."""
+    """A draft that was not stored: its position in the call, from 0, and the reason."""
 
     position: int
     reason: str
@@ -33,7 +33,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class KnownContent:
-    """What is stored under a key: enough to tell whether a draft has to be embedded again."""
+    """The stored content of a key, to decide whether a draft must be embedded again."""
 
     content_hash: str
     source: str | None
@@ -49,8 +49,8 @@ def remember_many(
     revive: bool = True,
     now: datetime | None = None,
 ) -> Operation[list[Remembered | Rejected]]:
-    """Stores drafts; ``vectors[i]`` embeds ``drafts[i]``, or None leaves what is there. Without ``revive``
-    what is archived and not changed stays archived."""
+    """Stores drafts with their vectors; None keeps the stored vector. Without ``revive`` unchanged archived
+    memories stay archived."""
     items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
     return Operation(
         f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW}, %(revive)s)",
@@ -66,7 +66,7 @@ def remember_many(
 
 
 def content_hashes(keys: Sequence[str]) -> Operation[dict[str, KnownContent]]:
-    """What is stored under these keys; absent keys are absent."""
+    """Reads the stored content of these keys; unknown keys are absent."""
     return Operation(
         "SELECT * FROM recall.content_hashes(%(keys)s)",
         {"keys": list(keys)},
@@ -76,7 +76,7 @@ def content_hashes(keys: Sequence[str]) -> Operation[dict[str, KnownContent]]:
 
 
 def keys_of_source(source: str) -> Operation[list[str]]:
-    """The keys of live memories that came from a source."""
+    """Lists the keys of live memories of a source."""
     return Operation(
         "SELECT * FROM recall.keys_of_source(%(source)s) AS key",
         {"source": source},
@@ -86,7 +86,7 @@ def keys_of_source(source: str) -> Operation[list[str]]:
 
 
 def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
-    """One memory with its vitality and its links."""
+    """Reads one memory with its vitality and links."""
     return Operation(
         f"SELECT * FROM recall.get({id_of(reference, 'memory')}, {NOW})",
         {"memory": reference, "now": now},
@@ -98,10 +98,11 @@ def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
 def list_memories(
     chosen: SearchFilter, *, order: ListOrder, after: str | None, limit: int, now: datetime | None
 ) -> Operation[tuple[ListedMemory, ...]]:
-    """One page of the memories that pass a filter, behind the cursor ``after``; does not count as an access.
+    """Reads one page of the memories that pass a filter. It does not count as an access.
 
     Args:
-        order: ``newest`` first, or by ``vitality``.
+        order: ``newest`` first, or highest ``vitality`` first.
+        after: cursor of the last memory of the page before.
         limit: memories of a page, 1 to 1000.
     """
     require_filter(chosen)
@@ -122,7 +123,7 @@ def list_memories(
 
 
 def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[bool]:
-    """Archives or, when ``hard``, deletes a memory; the result says whether anything changed."""
+    """Archives a memory or, if ``hard``, deletes it; returns whether anything changed."""
     return Operation(
         f"SELECT recall.forget({id_of(reference, 'id')}, %(hard)s, {NOW}) AS done",
         {"id": reference, "hard": hard, "now": now},
@@ -131,7 +132,7 @@ def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[
 
 
 def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[bool]:
-    """Keeps a memory out of every prune plan, or no longer; the result says whether that is a change."""
+    """Pins or unpins a memory; returns whether that is a change."""
     return Operation(
         f"SELECT recall.pin({id_of(reference, 'memory')}, %(pinned)s, {NOW}) AS changed",
         {"memory": reference, "pinned": pinned, "now": now},
@@ -143,7 +144,7 @@ def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[b
 def link(
     source: int | str, target: int | str, relation: str, weight: float, now: datetime | None
 ) -> Operation[bool]:
-    """Links two memories; the result says whether the link is new."""
+    """Links two memories; returns whether the link is new."""
     ends = f"{id_of(source, 'source')}, {id_of(target, 'target')}"
     return Operation(
         f"SELECT recall.link({ends}, %(relation)s, %(weight)s, {NOW}) AS new",
@@ -154,7 +155,7 @@ def link(
 
 
 def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation[bool]:
-    """Says that ``new`` replaces ``old``; the result says whether that is news."""
+    """Records that ``new`` replaces ``old``; returns whether that is a change."""
     return Operation(
         f"SELECT recall.supersede({id_of(old, 'old')}, {id_of(new, 'new')}, {NOW}) AS news",
         {"old": old, "new": new, "now": now},
@@ -164,7 +165,7 @@ def supersede(old: int | str, new: int | str, now: datetime | None) -> Operation
 
 
 def record_access(access: Access, now: datetime | None) -> Operation[bool]:
-    """Logs one use; the result says whether it was not seen before."""
+    """Records one access; returns whether it was new."""
     logged = record_accesses([access], now)
     return Operation(
         logged.sql, logged.parameters, lambda rows: logged.read(rows) == 1, repeatable=logged.repeatable
@@ -172,7 +173,7 @@ def record_access(access: Access, now: datetime | None) -> Operation[bool]:
 
 
 def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operation[int]:
-    """Logs uses; the result counts those not seen before (by idempotency key)."""
+    """Records accesses; returns how many were new, by idempotency key."""
     items = [
         {
             ("key" if isinstance(access.memory, str) else "memory_id"): access.memory,
@@ -192,7 +193,7 @@ def record_accesses(accesses: Iterable[Access], now: datetime | None) -> Operati
 
 
 def count_pending_links() -> Operation[int]:
-    """How many links wait for their target."""
+    """Counts links whose target does not exist yet."""
     return Operation(
         "SELECT recall.count_pending_links() AS pending",
         {},

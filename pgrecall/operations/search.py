@@ -1,4 +1,4 @@
-"""Questions to the database."""
+"""Searching, with and without a log entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
 
 
 def questions_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str, tuple[str, ...]], ...]]:
-    """The questions to embed, in their order, and the known names taken out of each."""
+    """Returns each query without known names, and these names."""
     return Operation(
         f"SELECT * FROM recall.questions_without_names({acting('%(queries)s::text[]')})",
         {"queries": list(queries)},
@@ -30,10 +30,10 @@ def find(
     pool: int = 0,
     reranker: str | None = None,
 ) -> Operation[Found]:
-    """Searches by words, names, cues and links, and by meaning where the vectors of the queries are given.
+    """Searches by words, names, cues and links, and by meaning if vectors of the queries are given.
 
-    ``pool`` asks for this many of the most relevant in addition to the best ``k``, and ``reranker`` for how
-    its logits become a relevance.
+    ``pool`` adds this many of the most relevant to the best ``k``; ``reranker`` adds the coefficients that
+    convert its logits to relevance.
     """
     return Operation(
         f"SELECT * FROM recall.find({_request()}, %(pool)s, %(reranker)s)",
@@ -45,7 +45,7 @@ def find(
 
 
 def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> Operation[Found]:
-    """The same, and logs each hit as shown; repeated after a lost connection it may log them twice."""
+    """Searches and logs each hit as shown; a repetition after a lost connection may log them twice."""
     return Operation(
         f"SELECT * FROM recall.search_and_log({_request(durable=False)})",
         _parameters(request, vectors),
@@ -57,7 +57,7 @@ def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> 
 
 
 def _request(*, durable: bool = True) -> str:
-    """The arguments of every search: one text for all, so that its statement is prepared once."""
+    """The SQL arguments of a search: one text for all, so that its statement is prepared once."""
     request = acting("%(request)s::jsonb", durable=durable)
     return f"{request}, %(embedding)s, %(embeddings)s, {NOW}"
 
@@ -74,7 +74,7 @@ def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dic
 
 
 def _array(vectors: Sequence[Vector]) -> str:
-    """An array of vectors as Postgres reads it; its type is the parameter's, wherever pgvector lives."""
+    """Encodes an array of vectors; the parameter determines its type, in whatever schema pgvector is."""
     return "{" + ",".join(f'"{vector_text(vector)}"' for vector in vectors) + "}"
 
 

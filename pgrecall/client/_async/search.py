@@ -25,12 +25,12 @@ UNLOGGED = {
     "25006": "log: the database is read-only, so it is not counted what was shown",
     "53100": "log: the disk of Postgres is full, so it is not counted what was shown",
 }
-"""Why a search answers without being logged, by the SQLSTATE of the write: a standby, a full disk."""
+"""Reasons for answering without a log entry, by the SQLSTATE of the failed write."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """Collected during a search; ``result`` is what the caller gets."""
+    """Names, skipped steps and timings, collected during a search."""
 
     names: tuple[str, ...] = ()
     skipped: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Progress:
         self.timings[phase] = self.timings.get(phase, 0.0) + 1000 * (perf_counter() - began)
 
     def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
-        """The result of the search, which ends here."""
+        """Returns the result of the search and ends its timing."""
         self.timings["total"] = 1000 * (perf_counter() - self.started)
         return SearchResult(
             hits,
