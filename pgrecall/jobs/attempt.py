@@ -1,4 +1,4 @@
-"""One attempt to run a job for one tenant: over one connection, which holds the job's lock all along.
+"""One attempt to run a job for one tenant, over one connection that holds the job's lock.
 
 The lock, the steps and the ``job_run`` row share that connection, so a lock that is lost takes its run with
 it, and after a ``kill -9`` the lock stays held until Postgres is done with the statement that was under way.
@@ -25,13 +25,13 @@ from pgrecall.models.jobs import JobOutcome
 from pgrecall.operations.jobs import begin_job, end_job, report_job
 
 LASTING = (InvalidInput, DatabaseUnsuitable, MissingExtra, SchemaMismatch)
-"""Errors that the next attempt would meet again."""
+"""Errors that another attempt would repeat."""
 
 logger = logging.getLogger("pgrecall.jobs")
 
 
 def attempt(job: Job, tenant: str, number: int, session: JobSession, task: Task) -> JobOutcome:
-    """Runs a job. That it fails is an outcome, also where its end could not be recorded.
+    """Runs a job. A failure is an outcome too, even if it could not be recorded.
 
     Args:
         number: which attempt it is, from 1.
@@ -58,7 +58,7 @@ def attempt(job: Job, tenant: str, number: int, session: JobSession, task: Task)
 
 
 def _ended(begun: JobOutcome, job: Job, context: JobContext) -> JobOutcome:
-    """Runs the job itself to its end, whatever that is."""
+    """Runs the job and returns its outcome."""
     try:
         job.run(context)
     except Stopped:

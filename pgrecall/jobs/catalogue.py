@@ -1,4 +1,4 @@
-"""Every job there is: its name, what it does, and how; and the state of each."""
+"""The catalogue of jobs: names, descriptions, functions, and states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pgrecall.operations.operation import Operation
 VITALITY_ROWS, EXPIRE_ROWS = 50_000, 1000
 
 OVERDUE_AFTER = timedelta(minutes=5)
-"""How long a job may be due, beyond a whole interval, before it counts as overdue."""
+"""Time that a job may be due, beyond a whole interval, before it counts as overdue."""
 
 
 def _fold(context: JobContext) -> None:
@@ -47,7 +47,7 @@ def _vitality(context: JobContext) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GraphShape:
-    """The size of a link graph, its bridges, and how many memories each articulation point would cut off."""
+    """Size and bridges of a link graph, and the number of memories each articulation point would cut off."""
 
     memories: int
     links: int
@@ -55,19 +55,19 @@ class GraphShape:
     cut_sizes: Mapping[int, int]
 
     def report(self, protected: int) -> GraphReport:
-        """The report once it is known how many memories are protected."""
+        """Returns the report, given the number of protected memories."""
         return GraphReport(self.memories, self.links, len(self.cut_sizes), self.bridges, protected)
 
 
 def graph_shape(blob: bytes) -> GraphShape:
-    """The shape of a graph as ``recall.link_graph`` packs it."""
+    """Computes the shape of a graph packed by ``recall.link_graph``."""
     graph = LinkGraph.of_blob(blob)
     found = articulate(graph)
     return GraphShape(graph.node_count, graph.link_count, tuple(found.bridges), found.points())
 
 
 def refresh_graph(context: JobContext) -> GraphReport:
-    """Makes links whose target has come, and protects the memories that hold the graph together."""
+    """Creates pending links and protects the memories that hold the graph together."""
     context.execute(maintenance.resolve_pending_links())
     shape = graph_shape(context.execute(maintenance.link_graph()))
     return shape.report(context.execute(maintenance.store_cut_sizes(shape.cut_sizes, context.now)))
@@ -127,7 +127,7 @@ JOBS: tuple[Job, ...] = (
 
 
 def job_named(name: str) -> Job:
-    """The job of this name.
+    """Returns the job of this name.
 
     Raises:
         InvalidInput: there is none; the error lists those there are.
@@ -140,12 +140,12 @@ def job_named(name: str) -> Job:
 
 
 def states_of_jobs(now: datetime | None) -> Operation[tuple[JobRow, ...]]:
-    """What the database knows of every job of the catalogue, in its order."""
+    """Reads the state of every job, in the order of the catalogue."""
     return job_states([job.name for job in JOBS], [job.name for job in JOBS if job.whole], now)
 
 
 def job_statuses(rows: tuple[JobRow, ...]) -> tuple[JobStatus, ...]:
-    """Every job with its interval, its newest run and its state."""
+    """Returns every job with its interval, newest run and state."""
     about = {job.name: job.about for job in JOBS}
     return tuple(
         JobStatus(row.job, about[row.job], row.minutes, row.due_at, row.last, state_of(row)) for row in rows
@@ -153,7 +153,7 @@ def job_statuses(rows: tuple[JobRow, ...]) -> tuple[JobStatus, ...]:
 
 
 def state_of(row: JobRow) -> JobState:
-    """The state of a job in one word; what needs attention goes before what is as it should be."""
+    """Returns the state of a job; problems come before normal states."""
     if row.last is not None and row.last.state == "running":
         return "running"
     if row.last is not None and row.last.state == "failed":

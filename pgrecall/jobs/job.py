@@ -1,4 +1,4 @@
-"""What a job is, and what it is given to work with: bounded steps, each one transaction."""
+"""``Job`` and its context. A job consists of bounded steps, each one transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
 T = TypeVar("T")
 
 Recorder = Callable[[int, Mapping[str, int]], Operation[None]]
-"""Makes the operation that records progress: how much is done, and the same by name."""
+"""Creates the operation that records progress, in total and by name."""
 
 
 class Stopped(Exception):
@@ -26,7 +26,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every run of a sweep shares.
+    """Options that all runs of a call share.
 
     Attributes:
         embedder: for jobs that embed; None without one.
@@ -45,7 +45,7 @@ class Task:
 
 @dataclass(slots=True)
 class JobContext:
-    """What a job works with, for one tenant: one connection, the task, and the progress it reports.
+    """The context of one run for one tenant: its connection, options and progress.
 
     Every error of a step is raised in the job. ``recorder`` records progress in the run.
     """
@@ -63,7 +63,7 @@ class JobContext:
         return self.task.now
 
     def rows(self, usual: int) -> int:
-        """How many rows a step takes at most."""
+        """Returns the maximum number of rows of a step."""
         return usual if self.task.batch is None else self.task.batch
 
     def execute(self, operation: Operation[T]) -> T:
@@ -77,11 +77,11 @@ class JobContext:
         return self.fetch(operation)
 
     def fetch(self, operation: Operation[T]) -> T:
-        """The same whether or not the run was asked to stop."""
+        """Executes an operation even if the run was asked to stop."""
         return operation.read(self.session.fetch(operation, tenant=self.tenant))
 
     def report(self, done: int, **counts: int) -> None:
-        """Adds to what is done, in all and by name, and records it, even when asked to stop."""
+        """Adds to the progress, in total and by name, and records it, even if asked to stop."""
         self.done += done
         self.counts.update(counts)
         if self.recorder is not None:
@@ -102,7 +102,7 @@ class JobContext:
         return self.task.embedder
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One vector a text.
+        """Embeds texts, one vector each.
 
         Raises:
             EmbedderError: there are none, or not the promised ones.
@@ -115,7 +115,7 @@ class JobContext:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job: its name, what it does in a sentence, and the function that does it for one tenant.
+    """A job: its name, a sentence about it, and the function that runs it for one tenant.
 
     ``whole``: it serves the whole database at once. ``joint``: it makes sense for all tenants only.
     ``by_hand``: it has no schedule. ``embeds``: it needs an embedder.

@@ -1,4 +1,4 @@
-"""The runner: a job for many tenants, one after the other, with retries, each under its own lock."""
+"""The runner: runs a job for many tenants in turn, with retries, each under its own lock."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pgrecall.search.embed.embedder import Embedder
 T = TypeVar("T")
 
 PAUSES = (1.0, 4.0)
-"""Seconds before the second and the third attempt, shortened at random so that workers part."""
+"""Seconds before the second and third attempt, shortened at random to spread workers."""
 
 logger = logging.getLogger("pgrecall.jobs")
 
@@ -58,7 +58,7 @@ class Runner:
 
     @property
     def embeds(self) -> bool:
-        """Whether there is an embedder."""
+        """Whether an embedder is configured."""
         return self._task.embedder is not None
 
     def fetch(self, operation: Operation[T]) -> T:
@@ -66,17 +66,17 @@ class Runner:
         return operation.read(self._database.fetch(operation, tenant=WHOLE_DATABASE))
 
     def due(self, job: Job) -> tuple[str, ...]:
-        """The tenants this job is due for; ``*`` for a job of the whole database."""
+        """Lists the tenants this job is due for; ``*`` for a job of the whole database."""
         return self.fetch(due_tenants(job.name, whole=job.whole))
 
     def targets(self, job: Job, tenant: str | None) -> tuple[str, ...]:
-        """The tenants to run a job for when one tenant asks for it, or all do (None)."""
+        """Lists the tenants to run a job for, given one tenant or None for all."""
         if job.whole:
             return (WHOLE_DATABASE,)
         return (tenant,) if tenant is not None and not job.joint else self.fetch(tenants())
 
     def sweep(self, job: Job, whom: Iterable[str], *, now: datetime | None = None) -> list[JobOutcome]:
-        """Runs a job for each of these tenants (``*``: the database); what failed gets another turn.
+        """Runs a job for each of these tenants (``*``: the database), and retries failures.
 
         Args:
             now: the moment that vitality and expiry are computed for; the database's clock when None.
@@ -96,7 +96,7 @@ class Runner:
         return list(last.values())
 
     def cancel(self) -> None:
-        """Cancels every statement that runs now; their transactions leave nothing behind."""
+        """Cancels every running statement; their transactions leave nothing behind."""
         self._sessions.cancel()
 
     def _round(self, job: Job, whom: list[str], number: int, task: Task) -> list[JobOutcome]:
@@ -112,7 +112,7 @@ class Runner:
 
 
 def line_of(outcome: JobOutcome) -> str:
-    """An outcome as one line of name=value pairs; values that are not plain words are quoted as in JSON."""
+    """Formats an outcome as name=value pairs; values other than plain words are quoted as in JSON."""
     values: dict[str, object] = {
         "job": outcome.job,
         "tenant": outcome.tenant,

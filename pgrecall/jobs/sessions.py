@@ -1,4 +1,4 @@
-"""The connections of running attempts: opened when needed, again after they broke, cancelled from outside."""
+"""Connections of running attempts: opened when needed, reopened after a loss, cancelled from outside."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgrecall.database.pool import Database
 
 
 class JobSession:
-    """A session that is opened when it is first needed, and again after it was closed."""
+    """A session that opens on first use, and again after it was closed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -29,7 +29,7 @@ class JobSession:
         return self.current
 
     def close(self) -> None:
-        """Closes the session, and with it gives back every lock it holds."""
+        """Closes the session, which releases its locks."""
         self.current = None
         self._stack.close()
 
@@ -44,7 +44,7 @@ class JobSessions:
 
     @contextmanager
     def one(self) -> Iterator[JobSession]:
-        """A session of the caller's own, closed at the end."""
+        """Opens a session and closes it at the end."""
         mine = JobSession(self._database)
         with self._guard:
             self._used.append(mine)
@@ -56,7 +56,7 @@ class JobSessions:
             mine.close()
 
     def cancel(self) -> None:
-        """Cancels every statement that runs on them now; their transactions leave nothing behind."""
+        """Cancels every running statement; their transactions leave nothing behind."""
         with self._guard:
             sessions = [each.current for each in self._used]
         for session in sessions:

@@ -1,4 +1,4 @@
-"""The worker: every job at its interval, in one process or in many, until it is stopped."""
+"""The worker: runs every job at its interval, in one or many processes, until it is stopped."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pgrecall.models.jobs import JobOutcome
 from pgrecall.operations.jobs import job_pace
 
 LONGEST_TICK = 60.0
-"""Seconds between two looks at what is due, at most: a daily job that was missed is not a day late."""
+"""Maximum seconds between checks for due jobs, so that a missed daily job is not a day late."""
 
 REREAD = 60.0
-"""Seconds after which changed intervals are noticed."""
+"""Seconds after which changed intervals take effect."""
 
 GRACE = 3.0
 """Seconds that running statements have to end by themselves once the worker stops, and then between two
@@ -51,7 +51,7 @@ class Worker:
         )
 
     def once(self) -> list[JobOutcome]:
-        """Runs every job once for the tenants it is due for, and returns what became of each."""
+        """Runs every job once for the tenants it is due for, and returns the outcomes."""
         return [
             outcome
             for job in self._jobs
@@ -78,7 +78,7 @@ class Worker:
             self._runner.cancel()
 
     def _plan(self) -> None:
-        """Schedules each job as often as any tenant wants it; a changed interval holds from here on."""
+        """Schedules each job at the shortest interval of any tenant."""
         for job in self._jobs:
             try:
                 pace = self._runner.fetch(job_pace(job.name))
@@ -109,7 +109,7 @@ class Worker:
         self._scheduler.add_job(self._look, trigger, [job], id=job.name)
 
     def _look(self, job: Job) -> None:
-        """Runs a job for the tenants it is due for; if the database does not answer, the next look may."""
+        """Runs a job for the tenants it is due for; a failure is left to the next check."""
         if self._runner.stop.is_set():
             return
         self._looked[job.name] = math.inf
@@ -122,5 +122,5 @@ class Worker:
 
 
 def tick_of(minutes: float | None) -> float | None:
-    """Seconds between two looks at whether a job is due that runs every so many minutes; None: no looks."""
+    """Seconds between checks whether a job of this interval is due; None: no checks."""
     return None if minutes is None else min(max(minutes * 60, 0.05), LONGEST_TICK)

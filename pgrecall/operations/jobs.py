@@ -1,4 +1,4 @@
-"""Operations of jobs: their runs, and the steps that no other operation covers."""
+"""Runs and states of jobs, and the steps of jobs that no other operation covers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pgrecall.operations.operation import NOW, Operation, Row
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """What the database knows of a job at a moment: its interval, when it is due, and its newest run."""
+    """A job's interval, due time and newest run."""
 
     job: str
     minutes: float | None
@@ -25,7 +25,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A memory that needs a vector, and the digest of the text it will be of."""
+    """A memory without a vector, and the digest of its text."""
 
     id: int
     title: str
@@ -34,7 +34,7 @@ class Unembedded:
 
 
 def begin_job(job: str, *, whole: bool, attempt: int) -> Operation[int | None]:
-    """Starts a run and holds its lock on this connection; None when another session is running it."""
+    """Starts a run and locks it on this connection; returns None if another session is running it."""
     return Operation(
         "SELECT recall.begin_job(%(job)s, %(whole)s, %(attempt)s) AS id",
         {"job": job, "whole": whole, "attempt": attempt},
@@ -43,7 +43,7 @@ def begin_job(job: str, *, whole: bool, attempt: int) -> Operation[int | None]:
 
 
 def report_job(run: int, done: int, counts: Mapping[str, int], *, whole: bool) -> Operation[None]:
-    """Writes down how far a run has come."""
+    """Records the progress of a run."""
     return Operation(
         "SELECT recall.report_job(%(run)s, %(done)s, %(counts)s, %(whole)s)",
         {"run": run, "done": done, "counts": to_json(counts), "whole": whole},
@@ -54,7 +54,7 @@ def report_job(run: int, done: int, counts: Mapping[str, int], *, whole: bool) -
 def end_job(
     run: int, state: str, done: int, counts: Mapping[str, int], error: str | None, *, whole: bool
 ) -> Operation[bool]:
-    """Ends a run and gives its lock back; False when it was over already."""
+    """Ends a run and releases its lock; returns False if it had already ended."""
     return Operation(
         "SELECT recall.end_job(%(run)s, %(state)s, %(done)s, %(counts)s, %(error)s, %(whole)s) AS ended",
         {
@@ -70,7 +70,7 @@ def end_job(
 
 
 def job_runs(job: str | None, limit: int) -> Operation[tuple[JobRun, ...]]:
-    """The newest runs of one job or of all, newest first."""
+    """Reads the newest runs of one or all jobs, newest first."""
     return Operation(
         "SELECT * FROM recall.job_runs(%(job)s, %(limit)s)",
         {"job": job, "limit": limit},
@@ -82,7 +82,7 @@ def job_runs(job: str | None, limit: int) -> Operation[tuple[JobRun, ...]]:
 def job_states(
     jobs: Sequence[str], whole: Sequence[str], now: datetime | None
 ) -> Operation[tuple[JobRow, ...]]:
-    """Interval, next moment and newest run of each of these jobs; those in ``whole`` serve the database."""
+    """Reads the interval, due time and newest run of jobs; those in ``whole`` serve the whole database."""
     return Operation(
         f"SELECT * FROM recall.job_states(%(jobs)s, %(whole)s, {NOW})",
         {"jobs": list(jobs), "whole": list(whole), "now": now},
@@ -92,14 +92,14 @@ def job_states(
 
 
 def tenants() -> Operation[tuple[str, ...]]:
-    """Every tenant with memories or waiting accesses."""
+    """Lists every tenant with memories or waiting accesses."""
     return Operation(
         "SELECT * FROM recall.tenants() AS tenant", {}, lambda rows: _texts(rows, "tenant"), repeatable=True
     )
 
 
 def due_tenants(job: str, *, whole: bool) -> Operation[tuple[str, ...]]:
-    """The tenants a job is due for, longest waiting first; ``*`` for a job of the whole database."""
+    """Lists the tenants a job is due for, longest waiting first; ``*`` for a job of the whole database."""
     return Operation(
         "SELECT * FROM recall.due_tenants(%(job)s, %(whole)s) AS tenant",
         {"job": job, "whole": whole},
@@ -109,7 +109,7 @@ def due_tenants(job: str, *, whole: bool) -> Operation[tuple[str, ...]]:
 
 
 def job_pace(job: str) -> Operation[float | None]:
-    """The shortest interval, in minutes, at which any tenant wants this job; None when it is off."""
+    """Reads the shortest interval of a job over all tenants, in minutes; None if it is off."""
     return Operation(
         "SELECT recall.shortest_job_interval(%(job)s) AS minutes",
         {"job": job},
@@ -119,7 +119,7 @@ def job_pace(job: str) -> Operation[float | None]:
 
 
 def unembedded(after: int, limit: int, model: str | None) -> Operation[tuple[Unembedded, ...]]:
-    """Memories after this id without a vector or, where a model is named, without one of it."""
+    """Reads memories after this id that have no vector or, with ``model``, none of that model."""
     return Operation(
         "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s)",
         {"after": after, "limit": limit, "model": model},
@@ -129,7 +129,7 @@ def unembedded(after: int, limit: int, model: str | None) -> Operation[tuple[Une
 
 
 def store_embeddings(made: Sequence[tuple[Unembedded, Vector]], model: str) -> Operation[int]:
-    """Keeps vectors of texts that are still what was embedded; the result counts them."""
+    """Stores vectors of texts that did not change meanwhile; returns how many."""
     items = [
         {"id": memory.id, "content_hash": memory.content_hash, "embedding": vector_text(vector)}
         for memory, vector in made
@@ -143,7 +143,7 @@ def store_embeddings(made: Sequence[tuple[Unembedded, Vector]], model: str) -> O
 
 
 def begin_reembedding(model: str, dimensions: int) -> Operation[str | None]:
-    """Makes this the embedder of the database; the result is the one before."""
+    """Sets the embedder of the database; returns the previous one."""
     require_text(model, "The embedder's name")
     return Operation(
         "SELECT recall.begin_reembedding(%(model)s, %(dimensions)s) AS before",

@@ -1,4 +1,4 @@
-"""Upkeep: statistics, the link graph, rebuilding, verifying, and the bounded steps of jobs."""
+"""Maintenance: statistics, the link graph, rebuilding, verification, and the bounded steps of jobs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pgrecall.models.maintenance import Check
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 FOLD_ROWS = 100_000
-"""How many searches a step folds at most: what is shown often is then folded once, not a hundred times over.
+"""Maximum number of searches that a step folds, so that memories shown often are folded once for many.
 
 Searches never wait for a step. Recording an access of one of its memories does: some seconds, if a million
 events had gathered.
 """
 
 FEW_VECTORS = 4000
-"""Up to so many vectors of a tenant lie with those of others, and are searched exactly."""
+"""Up to this many vectors, a tenant shares a table with others and is searched exactly."""
 
 
 def refresh_statistics(now: datetime | None) -> Operation[int]:
-    """Recounts document frequencies and layer medians; the result is how many memories were counted."""
+    """Recounts document frequencies and layer medians; returns how many memories were counted."""
     return Operation(
         f"SELECT recall.refresh_statistics({NOW}) AS counted",
         {"now": now},
@@ -30,7 +30,7 @@ def refresh_statistics(now: datetime | None) -> Operation[int]:
 
 
 def rebuild(references: Sequence[int | str] | None) -> Operation[int]:
-    """Computes summaries anew from the log; the result counts those that were not what the log says."""
+    """Rebuilds summaries from the log; returns how many were wrong."""
     if references is None:
         ids, parameters = "NULL", {}
     else:
@@ -46,7 +46,7 @@ def rebuild(references: Sequence[int | str] | None) -> Operation[int]:
 
 
 def verify(now: datetime | None) -> Operation[tuple[Check, ...]]:
-    """What must hold of the tenant's data, and what does not."""
+    """Checks the invariants of the tenant's data."""
     return Operation(
         f"SELECT recall.verify({NOW}) AS verified",
         {"now": now},
@@ -56,7 +56,7 @@ def verify(now: datetime | None) -> Operation[tuple[Check, ...]]:
 
 
 def resolve_pending_links() -> Operation[int]:
-    """Draws links that wait for memories that are there; the result counts the memories that gained one."""
+    """Creates pending links whose target exists now; returns how many memories gained one."""
     return Operation(
         "SELECT recall.resolve_pending_links() AS linked",
         {},
@@ -66,7 +66,7 @@ def resolve_pending_links() -> Operation[int]:
 
 
 def link_graph() -> Operation[bytes]:
-    """The references between live memories, packed as :meth:`pgrecall.graph.LinkGraph.of_blob` reads them."""
+    """Reads the links between live memories, packed for :meth:`pgrecall.graph.LinkGraph.of_blob`."""
     return Operation(
         "SELECT recall.link_graph() AS blob",
         {},
@@ -77,7 +77,7 @@ def link_graph() -> Operation[bytes]:
 
 
 def store_cut_sizes(cut_sizes: Mapping[int, int], now: datetime | None = None) -> Operation[int]:
-    """Keeps how many memories each articulation point would cut off; the result counts the protected."""
+    """Stores how many memories each articulation point would cut off; returns how many are protected."""
     return Operation(
         f"SELECT recall.store_cut_sizes(%(ids)s, %(sizes)s, {NOW}) AS protected",
         {"ids": _array(cut_sizes), "sizes": _array(cut_sizes.values()), "now": now},
@@ -87,7 +87,7 @@ def store_cut_sizes(cut_sizes: Mapping[int, int], now: datetime | None = None) -
 
 
 def fold_accesses(limit: int) -> Operation[int]:
-    """Folds what so many searches logged into activations; the result counts them, 0 when none are left."""
+    """Folds logged searches into activations; returns how many, 0 if none are left."""
     return Operation(
         "SELECT recall.fold_accesses(%(limit)s) AS folded",
         {"limit": limit},
@@ -97,7 +97,7 @@ def fold_accesses(limit: int) -> Operation[int]:
 
 
 def refresh_vitality(after: int, limit: int, now: datetime | None) -> Operation[int | None]:
-    """Brings cached vitality up to date after an id; the result is the last id looked at, None at the end."""
+    """Updates cached vitality after an id; returns the last id processed, None at the end."""
     return Operation(
         f"SELECT recall.refresh_vitality(%(after)s, %(limit)s, {NOW}) AS last",
         {"after": after, "limit": limit, "now": now},
@@ -107,12 +107,12 @@ def refresh_vitality(after: int, limit: int, now: datetime | None) -> Operation[
 
 
 def refresh_medians(now: datetime | None) -> Operation[None]:
-    """Recomputes for each layer the median that liveliness is measured against."""
+    """Recomputes the median of B in each layer."""
     return Operation(f"SELECT recall.refresh_medians({NOW})", {"now": now}, lambda _: None, repeatable=True)
 
 
 def refresh_lexemes() -> Operation[int]:
-    """Recounts how rare each word is; the result counts the live memories."""
+    """Recounts document frequencies; returns the number of live memories."""
     return Operation(
         "SELECT recall.refresh_lexemes() AS counted",
         {},
@@ -122,7 +122,7 @@ def refresh_lexemes() -> Operation[int]:
 
 
 def move_vectors_to_own_table(least: int = FEW_VECTORS) -> Operation[int]:
-    """Gives a tenant of more vectors than ``least`` a table and index of its own; the result counts those."""
+    """Moves vectors of a tenant with more than ``least`` to a table with its own index; returns how many."""
     return Operation(
         "SELECT recall.move_vectors_to_own_table(%(least)s) AS moved",
         {"least": least},
@@ -132,7 +132,7 @@ def move_vectors_to_own_table(least: int = FEW_VECTORS) -> Operation[int]:
 
 
 def expire_memories(limit: int, now: datetime | None) -> Operation[int]:
-    """Archives memories whose time to live is over; the result counts them, 0 when none are left."""
+    """Archives expired memories; returns how many, 0 if none are left."""
     return Operation(
         f"SELECT recall.expire_memories(%(limit)s, {NOW}) AS archived",
         {"limit": limit, "now": now},
@@ -142,7 +142,7 @@ def expire_memories(limit: int, now: datetime | None) -> Operation[int]:
 
 
 def expire_searches(limit: int, now: datetime | None) -> Operation[int]:
-    """Drops searches from the log that are too old to be judged; the result counts them, 0 at the end."""
+    """Deletes old searches from the log; returns how many, 0 if none are left."""
     return Operation(
         f"SELECT recall.expire_searches(%(limit)s, {NOW}) AS dropped",
         {"limit": limit, "now": now},
@@ -152,7 +152,7 @@ def expire_searches(limit: int, now: datetime | None) -> Operation[int]:
 
 
 def make_access_partitions(now: datetime | None) -> Operation[int]:
-    """Makes the access log's partitions of the months to come; the result counts the new ones."""
+    """Creates partitions of the access log for the coming months; returns how many are new."""
     return Operation(
         f"SELECT recall.make_access_partitions({NOW}) AS made",
         {"now": now},
@@ -166,5 +166,5 @@ def _check(entry: Row) -> Check:
 
 
 def _array(numbers: Iterable[int]) -> str:
-    """What Postgres reads as an array; the driver would look at each number by itself."""
+    """Encodes an array as text, which is faster than the driver's adaptation of each number."""
     return f"{{{','.join(map(str, numbers))}}}"

@@ -1,4 +1,4 @@
-"""What every operation is made of: the call as a value, its clock, memories by id or key, and retries."""
+"""``Operation``: a database call as a value; its clock, references to memories, and retries."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 Row = Mapping[str, Any]
 
 NOW = "coalesce(%(now)s, now())"
-"""The clock of a call: its parameter ``now``, or the database's clock where that is None."""
+"""The time of a call: its parameter ``now``, or the database's clock if that is None."""
 
 ROLLED_BACK = ("40P01", "40001")
-"""SQLSTATEs of a deadlock and of a failed serialization: nothing was done, and a retry may succeed."""
+"""SQLSTATEs of a deadlock and a serialization failure: nothing was done, a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Operation(Generic[T]):
 
 
 def acting(argument: str, *, durable: bool = True) -> str:
-    """The SQL of an argument whose evaluation makes its statement act for the parameter ``tenant``.
+    """Wraps the SQL of an argument: evaluating it makes the statement act for the parameter ``tenant``.
 
     A function's arguments are all known before it begins, so all that it does is done for that tenant.
     """
@@ -50,7 +50,7 @@ def acting(argument: str, *, durable: bool = True) -> str:
 
 
 def id_of(value: int | str, parameter: str) -> str:
-    """The SQL that gives the id of a memory named by id or key in a parameter."""
+    """Returns SQL for the id of a memory whose id or key is in a parameter."""
     if isinstance(value, str):
         require_text(value, "The key")
         return f"recall.id_of(%({parameter})s)"
@@ -60,7 +60,7 @@ def id_of(value: int | str, parameter: str) -> str:
 
 
 def may_repeat(error: DatabaseError, operation: Operation[Any]) -> bool:
-    """Whether another attempt may succeed and cannot do anything twice."""
+    """Returns whether another attempt may succeed and cannot do anything twice."""
     if error.sqlstate in ROLLED_BACK:
         return True
     if isinstance(error, SchemaMismatch) and error.replaced:  # by an upgrade: the new functions are there now
@@ -69,12 +69,12 @@ def may_repeat(error: DatabaseError, operation: Operation[Any]) -> bool:
 
 
 def was_lost(error: DatabaseError) -> bool:
-    """Whether the connection broke during the call."""
+    """Returns whether the connection broke during the call."""
     return isinstance(error, DatabaseUnavailable) and error.lost
 
 
 def in_doubt(error: DatabaseError) -> DatabaseUnavailable:
-    """The error of a call that may have been done before its connection broke."""
+    """Returns the error for a call that may have been done before its connection broke."""
     return DatabaseUnavailable(
         error.message,
         hint="It may have been done or not: look, or repeat it, which does no harm where it has a key or an "

@@ -1,4 +1,4 @@
-"""Prune plans: what could be archived, and plans made, read, applied and undone."""
+"""Making, reading, applying and undoing prune plans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneRes
 from pgrecall.operations.operation import NOW, Operation
 
 PAGE = 10_000
-"""Items of a plan that are read at a time."""
+"""Number of items of a plan to read at a time."""
 
 _LARGEST_COUNT = 2**31 - 1
 _LARGEST_ID = 2**63 - 1
@@ -20,7 +20,7 @@ _LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class PruneRequest:
-    """What bounds a plan; None takes the tenant's setting.
+    """Limits of a plan; None is the tenant's setting.
 
     Attributes:
         max_count: so many memories at most.
@@ -38,7 +38,7 @@ class PruneRequest:
 
 
 def plan_prune(request: PruneRequest) -> Operation[int]:
-    """Stores a plan and gives its id; nothing is planned that would cut off what stays."""
+    """Stores a plan and returns its id; candidates whose removal would cut off other memories stay."""
     return Operation(
         "SELECT recall.plan_prune(%(max_count)s, %(max_share)s, %(grace_days)s, %(layers)s, "
         f"p_now => {NOW}) AS id",
@@ -48,7 +48,7 @@ def plan_prune(request: PruneRequest) -> Operation[int]:
 
 
 def prune_plan(plan: int, offset: int = 0, limit: int = PAGE) -> Operation[PrunePlan]:
-    """A plan with up to ``limit`` of its items from ``offset`` on."""
+    """Reads a plan with up to ``limit`` of its items, starting at ``offset``."""
     return Operation(
         "SELECT recall.get_prune_plan(%(plan)s, %(limit)s, %(offset)s) AS plan",
         {"plan": _known(plan), "limit": limit, "offset": offset},
@@ -58,7 +58,7 @@ def prune_plan(plan: int, offset: int = 0, limit: int = PAGE) -> Operation[Prune
 
 
 def prune_plans(limit: int, plan: int | None = None) -> Operation[tuple[PlanSummary, ...]]:
-    """The newest plans, newest first; or the one with this id."""
+    """Lists the newest plans, newest first, or the one with this id."""
     return Operation(
         "SELECT * FROM recall.prune_plans(%(limit)s, %(plan)s)",
         {"limit": limit, "plan": plan},
@@ -68,7 +68,7 @@ def prune_plans(limit: int, plan: int | None = None) -> Operation[tuple[PlanSumm
 
 
 def apply_prune(plan: int, now: datetime | None) -> Operation[PruneOutcome]:
-    """Archives what a plan is for, in one transaction, and says what became of each item."""
+    """Applies a plan in one transaction and returns the outcome of each item."""
     return Operation(
         f"SELECT * FROM recall.apply_prune(%(plan)s, {NOW})",
         {"plan": _known(plan), "now": now},
@@ -79,7 +79,7 @@ def apply_prune(plan: int, now: datetime | None) -> Operation[PruneOutcome]:
 
 
 def undo_prune(plan: int, now: datetime | None) -> Operation[int]:
-    """Brings back what a plan archived; the result counts the memories that had not come back before."""
+    """Undoes a plan; returns how many memories were restored."""
     return Operation(
         f"SELECT recall.undo_prune(%(plan)s, {NOW}) AS restored",
         {"plan": _known(plan), "now": now},
@@ -103,7 +103,7 @@ def _parameters(request: PruneRequest) -> dict[str, object]:
 
 
 def _known(plan: int) -> int:
-    """The id, refused where no plan can have it."""
+    """Returns the id; raises InvalidInput for an impossible one."""
     if not 0 < plan <= _LARGEST_ID:
         raise InvalidInput(
             f"There is no prune plan {plan} in this tenant.", hint="List them with `pgrecall prune list`."

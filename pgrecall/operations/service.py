@@ -1,4 +1,4 @@
-"""The state of a tenant and of the whole database, and the keys of its HTTP service."""
+"""Status of a tenant, figures of the whole database, and keys of the HTTP service."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGEST_ID = 2**63 - 1
 
 
 def status(now: datetime | None) -> Operation[Status]:
-    """What the tenant holds; jobs, revision and server are left to whoever knows them."""
+    """Reads the status of the tenant; the client adds jobs, revision and server version."""
     return Operation(
         f"SELECT recall.status({NOW}) AS status",
         {"now": now},
@@ -36,7 +36,7 @@ def status(now: datetime | None) -> Operation[Status]:
 
 
 def server_version() -> Operation[str]:
-    """The version of Postgres, as its makers write it: ``18.1``."""
+    """Reads the version of Postgres, as in ``18.1``."""
     return Operation(
         "SELECT current_setting('server_version') AS version",
         {},
@@ -46,19 +46,19 @@ def server_version() -> Operation[str]:
 
 
 def schema_state() -> Operation[SchemaStamp]:
-    """The schema the database has now."""
+    """Reads the current schema version of the database."""
     return Operation(
         "SELECT * FROM recall.schema_state()", {}, lambda rows: SchemaStamp(**rows[0]), repeatable=True
     )
 
 
 def caller() -> Operation[Caller]:
-    """The role that speaks, and what it may do."""
+    """Reads the login role and its privileges."""
     return Operation("SELECT * FROM recall.caller()", {}, lambda rows: Caller(**rows[0]), repeatable=True)
 
 
 def census() -> Operation[Census]:
-    """Figures of all tenants together; reads every memory."""
+    """Computes figures of all tenants together; reads every memory."""
     return Operation(
         "SELECT recall.census() AS census", {}, lambda rows: _census(rows[0]["census"]), repeatable=True
     )
@@ -80,7 +80,7 @@ def _status(document: Row) -> Status:
 
 
 def create_key(name: str, now: datetime | None) -> Operation[IssuedKey]:
-    """Makes a key of 256 random bits for the tenant; the database is given its digest alone."""
+    """Creates a key of 256 random bits for the tenant; the database stores only its digest."""
     require_text(name, "The name of the key")
     secret = PREFIX + secrets.token_urlsafe(32)
     return Operation(
@@ -91,7 +91,7 @@ def create_key(name: str, now: datetime | None) -> Operation[IssuedKey]:
 
 
 def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
-    """Makes a key of the tenant useless; the result says whether that is a change."""
+    """Revokes a key of the tenant; returns whether that is a change."""
     if not 0 <= key <= _LARGEST_ID:
         raise InvalidInput(f"There is no key {key} in this tenant.", hint="`pgrecall keys list` shows them.")
     return Operation(
@@ -103,21 +103,21 @@ def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
 
 
 def keys() -> Operation[tuple[ApiKey, ...]]:
-    """The tenant's keys, newest first."""
+    """Lists the tenant's keys, newest first."""
     return Operation(
         "SELECT * FROM recall.keys()", {}, lambda rows: tuple(ApiKey(**row) for row in rows), repeatable=True
     )
 
 
 def has_active_key() -> Operation[bool]:
-    """Whether any tenant of the database has a key that is not revoked."""
+    """Returns whether any tenant of the database has a key that is not revoked."""
     return Operation(
         "SELECT recall.has_active_key() AS found", {}, lambda rows: bool(rows[0]["found"]), repeatable=True
     )
 
 
 def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]:
-    """Whom this key acts for; None for a key that is unknown or revoked."""
+    """Finds the tenant of a key; None if the key is unknown or revoked."""
     return Operation(
         f"SELECT * FROM recall.key_holder(%(hash)s, {NOW})",
         {"hash": digest(secret), "now": now},
@@ -128,5 +128,5 @@ def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]
 
 
 def digest(secret: str) -> bytes:
-    """What the database knows a key by. How long a look-up of it takes tells nothing of a key's digits."""
+    """Returns the digest of a key. The time of a look-up by digest reveals nothing about the key."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
