@@ -116,7 +116,7 @@ def test_whoever_is_bound_to_nothing_is_nobody(
         for call in (
             "tenants()",
             "due_tenants('verify', true)",
-            "holder_of_key(decode(repeat('00', 32), 'hex'))",
+            "key_holder(decode(repeat('00', 32), 'hex'))",
         ):
             assert connection.execute(f"SELECT recall.{call}".encode()).fetchall() == [], call
             tried["no binding"] += 1
