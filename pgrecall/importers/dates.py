@@ -1,4 +1,4 @@
-"""Parses dates written by people and programs into UTC, and writes dates in words; independent of the locale."""
+"""Parses dates written by people and programs to UTC, and writes dates in words, whatever the locale."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_since(text: str, now: datetime) -> datetime:
-    """Parses a time, or a duration before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``. Raises ValueError."""
+    """A time, or a duration before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``. Raises ValueError."""
     found = _AGO.fullmatch(text.strip())
     if found is None:
         return parse_time(text)

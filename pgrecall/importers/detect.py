@@ -33,7 +33,7 @@ def open_source(
     prefix: str = "",
     layer: str | None = None,
 ) -> Iterator[Draft | Problem]:
-    """Reads drafts from a folder of notes, a note, JSON Lines, a transcript, or an export of mem0 or Hindsight.
+    """Reads drafts from a folder of notes, a note, JSON Lines, a chat, or an export of mem0 or Hindsight.
 
     Args:
         path: the folder or file.
@@ -55,7 +55,7 @@ def open_source(
             return read(path, source=name, prefix=prefix, layer=layer or "knowledge")
         case "jsonl":
             if layer:
-                raise InvalidInput("JSON Lines set the layer in each record.", hint='Add the field "layer" to each record.')
+                raise InvalidInput("JSON Lines set the layer in each record.", hint="Add it there.")
             from pgrecall.importers.jsonl import read_jsonl
 
             return read_jsonl(path, source=name, prefix=prefix)
@@ -75,7 +75,7 @@ def open_source(
 
 
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
-    """The given kind, or for ``auto`` the one detected from the name and from the content of a ``.json`` file.
+    """The given kind; ``auto`` detects it from the name and from the content of a ``.json`` file.
 
     Raises InvalidInput for a path that does not exist or whose kind is unknown.
     """

@@ -107,7 +107,8 @@ def read_jsonl(path: Path, *, source: str, prefix: str = "") -> Iterator[Draft |
     Args:
         path: the file.
         source: the source of records that name none.
-        prefix: put before every key, and before link targets that are keys in this file, which is then read twice.
+        prefix: put before every key, and before link targets that are keys in this file, which is then read
+            twice.
 
     Raises:
         InvalidInput: the file does not exist, or reading it fails.
@@ -119,11 +120,12 @@ def read_jsonl(path: Path, *, source: str, prefix: str = "") -> Iterator[Draft |
 def read_accesses(path: Path) -> Iterator[Access | Problem]:
     """Reads each line as an access: ``{"key": "x", "kind": "read", "at": "2026-09-30T08:12:00+00:00"}``.
 
-    ``id`` can replace ``key``; ``session_id`` and ``idempotency_key`` are optional. Raises InvalidInput if the
-    file does not exist.
+    ``id`` can replace ``key``; ``session_id`` and ``idempotency_key`` are optional. Raises InvalidInput if
+    the file does not exist.
     """
     require_file(path)
-    return (line if isinstance(line, Problem) else line[1].access() for line in validated_lines(path, _Access))
+    lines = validated_lines(path, _Access)
+    return (line if isinstance(line, Problem) else line[1].access() for line in lines)
 
 
 def _read_drafts(path: Path, source: str, prefix: str) -> Iterator[Draft | Problem]:

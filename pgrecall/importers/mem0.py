@@ -97,9 +97,9 @@ def read_mem0(
 ) -> Iterator[Draft | Problem]:
     """Reads each memory as a draft from JSON, possibly ``.gz``.
 
-    The file contains a list of memories, an object with the list as ``results``, or a list of such pages. Keys
-    are ``mem0/ID``, categories become tags, ``run_id`` the session, and the actor, user or agent the author; the
-    rest goes to the metadata.
+    The file contains a list of memories, an object with the list as ``results``, or a list of such pages.
+    Keys are ``mem0/ID``, categories become tags, ``run_id`` the session, and the actor, user or agent the
+    author; the rest goes to the metadata.
 
     Raises:
         InvalidInput: the file is not JSON or contains no memory.

@@ -129,10 +129,10 @@ def read_qrels(path: Path) -> tuple[JudgedQuery, ...]:
 
     A line is ``{"query": ..., "relevant": [key or id, ...]}``, where all other memories do not answer and an
     empty list means that none does; or ``{"query": ..., "judgements": [{"key" or "id", "relevant": true or
-    false, "propensity": 0.2}]}``, where nothing is known about other memories. A line may have search filters:
-    ``queries``, ``roles``, ``authors``, ``layers``, ``tags``, ``hints``, ``cues``, ``as_of``, ``since`` and
-    ``until`` (a date includes that day). ``sample_id`` is put before each key, as in imported chats. The output of
-    `pgrecall feedback qrels` has this format.
+    false, "propensity": 0.2}]}``, where nothing is known about other memories. A line may have search
+    filters: ``queries``, ``roles``, ``authors``, ``layers``, ``tags``, ``hints``, ``cues``, ``as_of``,
+    ``since`` and ``until`` (a date includes that day). ``sample_id`` is put before each key, as in imported
+    chats. The output of `pgrecall feedback qrels` has this format.
 
     Raises:
         InvalidInput: the file does not exist, has no judged query, or has an invalid line; the whole file is
@@ -143,7 +143,7 @@ def read_qrels(path: Path) -> tuple[JudgedQuery, ...]:
     problems = [line for line in lines if isinstance(line, Problem)]
     if problems:
         raise InvalidInput(
-            f"{show(path)} cannot be used: {_listed(problems)}.", hint="Correct the file; nothing was changed."
+            f"{show(path)} cannot be used: {_listed(problems)}.", hint="Correct the file; nothing was done."
         )
     if not lines:
         raise InvalidInput(f"{show(path)} has no judged queries.", hint="Add one JSON object per line.")

@@ -21,7 +21,7 @@ def words(name: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """The text as one line without the Markdown marks of emphasis and code; unchanged if nothing else is left."""
+    """The text as one line without Markdown's emphasis and code marks, unless nothing else is left."""
     return one_line(_MARKS.sub("", text)) or one_line(text)
 
 

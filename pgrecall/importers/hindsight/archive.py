@@ -79,7 +79,7 @@ def _facts(
     except ValueError as error:
         yield Problem(show(path), f"{entry}: {error}.")
         return
-    names_of_facts = [_name_of(fact, document.id, index) for index, fact in enumerate(document.facts)]
+    fact_names = [_name_of(fact, document.id, index) for index, fact in enumerate(document.facts)]
     for index, value in enumerate(document.facts):
         place = f"{entry}, fact {index + 1}"
         try:
@@ -88,8 +88,8 @@ def _facts(
             yield Problem(show(path), f"{place}: {error}.")
             continue
         supports = (DraftLink(name, "supports") for name in names.get((document.id, index), ()))
-        causes = (DraftLink(names_of_facts[cause]) for cause in _causes(value, len(names_of_facts)) if cause != index)
-        yield Placed(fact, names_of_facts[index], place, bank, (*supports, *causes))
+        causes = (DraftLink(fact_names[cause]) for cause in _causes(value, len(fact_names)) if cause != index)
+        yield Placed(fact, fact_names[index], place, bank, (*supports, *causes))
 
 
 def _name_of(fact: object, document: str, index: int) -> str:

@@ -63,7 +63,7 @@ class Fact(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A fact with its name and place in the export. Targets of ``links`` are names without the key's prefix."""
+    """A fact with its name and place in the export. Targets of ``links`` are names without prefix."""
 
     fact: Fact
     name: str

@@ -32,9 +32,9 @@ def read_hindsight(
 ) -> Iterator[Draft | Problem]:
     """Reads each fact as a draft from a page of the memory list, a list of pages or facts, or a ``.zip``.
 
-    World facts, opinions and observations go to ``knowledge``, experiences to ``episodic``; ``layer`` overrides
-    both. Keys are ``hindsight/ID``, or ``hindsight/DOCUMENT/NUMBER`` for facts without ids in an archive. Causes
-    become links, and facts are linked ``supports`` to their observations.
+    World facts, opinions and observations go to ``knowledge``, experiences to ``episodic``; ``layer``
+    overrides both. Keys are ``hindsight/ID``, or ``hindsight/DOCUMENT/NUMBER`` for facts without ids in an
+    archive. Causes become links, and facts are linked ``supports`` to their observations.
 
     Raises:
         InvalidInput: the file has neither format.

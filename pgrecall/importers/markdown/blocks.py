@@ -32,8 +32,8 @@ _RAW_HTML = re.compile(r"\s*<(script|style|pre|textarea)\b", re.IGNORECASE)
 class Block:
     """A heading, paragraph, list or other block, with the blank lines below it.
 
-    ``children`` are the blocks inside a list or quote, between which it can be split. ``heading`` is the text of
-    a heading and ``level`` its level from 1 to 6, or 0 for all other blocks.
+    ``children`` are the blocks inside a list or quote, between which it can be split. ``heading`` is the text
+    of a heading and ``level`` its level from 1 to 6, or 0 for all other blocks.
     """
 
     lines: Sequence[Line]
@@ -45,8 +45,8 @@ class Block:
 def read_blocks(text: str) -> list[Block]:
     """The blocks of a note in order; together they contain every line.
 
-    Headings count only outside lists and quotes, with 1 to 200 characters of text. Raises ValueError for a text
-    with too many blocks.
+    Headings count only outside lists and quotes, with 1 to 200 characters of text. Raises ValueError for a
+    text with too many blocks.
     """
     rows = text.split("\n")
     references: dict[str, Any] = {}

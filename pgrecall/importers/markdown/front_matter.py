@@ -51,8 +51,8 @@ class FrontMatter:
 def read_front_matter(text: str) -> tuple[FrontMatter, str]:
     """The front matter and the text below it.
 
-    A note may also start with a thematic break: ``---`` is text if it encloses a plain paragraph, or if it is never
-    closed and no field follows. Raises ValueError with the line of invalid front matter.
+    A note may also start with a thematic break: ``---`` is text if it encloses a plain paragraph, or if it is
+    never closed and no field follows. Raises ValueError with the line of invalid front matter.
     """
     block, body = _split(text)
     if block is None:

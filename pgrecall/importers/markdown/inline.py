@@ -52,7 +52,7 @@ References = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RawLink:
-    """A link as written: the name or path of a note without suffix ("" is the note itself), and a heading or "".
+    """A link as written: the name or path of a note without suffix ("" is this note), and a heading or "".
 
     ``relative`` is true for Markdown links, with a target relative to the folder of the note.
     """
@@ -103,7 +103,7 @@ def read_inline(text: str, references: References | None = None) -> list[Line]:
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """The text without comments but with their line breaks, and the same with code and escapes as backticks."""
+    """The text without comments, line breaks kept; and the same with code and escapes as backticks."""
     if not any(mark in text for mark in "`\\$<%"):
         return text, text
     kept, masked = [""], [""]
@@ -122,8 +122,8 @@ def _without_comments(text: str) -> tuple[str, str]:
 def scan(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and kind of each part that is not plain text, from left to right.
 
-    The kinds are ``code`` (also math, URLs and escaped characters), ``comment``, and ``opening``: the start of a
-    comment that does not end in this text.
+    The kinds are ``code`` (also math, URLs and escaped characters), ``comment``, and ``opening``: the start
+    of a comment that does not end in this text.
     """
     last = {opening: text.rfind(ending) for opening, ending in COMMENT_ENDS.items()}
     position = 0

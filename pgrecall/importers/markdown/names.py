@@ -51,7 +51,7 @@ class NameIndex:
             self._by_alias.setdefault(fold(alias), []).append(note)
 
     def target(self, link: RawLink, origin: Named) -> str | None:
-        """The key of the link's target, or its text if no note has that name; None if it has no usable target.
+        """The key of the link's target, or its text if no note has that name; None if it has no target.
 
         A heading that became a part resolves to the key of the part, any other heading to that of its note.
         """

@@ -29,10 +29,10 @@ def read_markdown(
 ) -> Iterator[Draft | Problem]:
     """Reads every ``*.md`` and ``*.markdown`` file below ``folder`` as drafts, in sorted order.
 
-    The key of a note is ``prefix`` and its path without suffix. A note of more than ``split_at`` characters also
-    yields one draft for each heading, ``key#heading``, linked ``part_of`` to the note. Files are read twice, first
-    for their names, so that only names are kept in memory. A file that cannot be used yields one Problem and
-    nothing else.
+    The key of a note is ``prefix`` and its path without suffix. A note of more than ``split_at`` characters
+    also yields one draft for each heading, ``key#heading``, linked ``part_of`` to the note. Files are read
+    twice, first for their names, so that only names are kept in memory. A file that cannot be used yields one
+    Problem and nothing else.
 
     Raises:
         InvalidInput: ``folder`` is not a folder, or ``split_at`` is out of bounds.
@@ -45,7 +45,7 @@ def read_markdown(
 def read_note_file(
     path: Path, *, source: str, prefix: str = "", layer: str = "knowledge", split_at: int = SPLIT_AT
 ) -> Iterator[Draft | Problem]:
-    """Reads one Markdown file as drafts. Its links resolve to the other notes of the folder, which are not read."""
+    """Reads one Markdown file as drafts. Its links resolve to other notes in the folder, not imported."""
     require_file(path)
     _require_limit(split_at)
     if not is_note(path):
@@ -169,7 +169,7 @@ class _Vault:
                     )
 
     def _with_outline(self, note: Note, own: Section, pieces: list[Piece]) -> list[Piece]:
-        """The pieces of the text before the first heading; the outline of the note follows if that text is short."""
+        """The pieces of the text before the first heading, with the note's outline if that text is short."""
         if not own.is_short:
             return pieces
         headings = outline(note.blocks, self._split_at - own.length)

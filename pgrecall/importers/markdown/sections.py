@@ -18,10 +18,11 @@ SHORTEST = 60
 class Section:
     """The text below one heading, up to the next, and the sections that were merged into it.
 
-    ``trail`` has the headings above it and its own; ``slug`` is unique within the note. The first section of a
-    note has neither. ``opening`` has the lines of its heading, and of the headings above it without text of their
-    own; they are shown only if the section is merged into another. ``headings`` has the text of all headings that
-    link here. ``size`` counts the characters of its body without blanks around lines, ``length`` with line breaks.
+    ``trail`` has the headings above it and its own; ``slug`` is unique within the note. The first section of
+    a note has neither. ``opening`` has the lines of its heading, and of the headings above it without text of
+    their own; they are shown only if the section is merged into another. ``headings`` has the text of all
+    headings that link here. ``size`` counts the characters of its body without blanks around lines,
+    ``length`` with line breaks.
     """
 
     trail: tuple[str, ...] = ()
@@ -46,7 +47,7 @@ class Section:
 
     @property
     def blocks(self) -> list[Block]:
-        """The text to store: the body, with the links of its heading; the text of the heading is in the title."""
+        """The blocks to store: the body with the links of its heading, whose text is in the title."""
         links = tuple(link for block in self.opening for line in block.lines for link in line.links)
         return [Block([Line("" if self.size or not self.trail else self.trail[-1], links)]), *self.body]
 
@@ -87,10 +88,10 @@ class _Node:
 def split_sections(blocks: Sequence[Block], title: str, limit: int) -> list[Section]:
     """The note's own section, then one for each heading, in order.
 
-    A heading of level 1 with nothing above it is the title of the note: the text below it is the note's own, and
-    the heading is dropped if it equals ``title``. A heading without text but with deeper headings yields no
-    section. A section of fewer than `SHORTEST` characters is merged if both fit into ``limit``: an introduction
-    into the first section below it, any other into the section before it, or else after it.
+    A heading of level 1 with nothing above it is the title of the note: the text below it is the note's own,
+    and the heading is dropped if it equals ``title``. A heading without text but with deeper headings yields
+    no section. A section of fewer than `SHORTEST` characters is merged if both fit into ``limit``: an
+    introduction into the first section below it, any other into the section before it, or else after it.
     """
     own, *groups = _grouped(blocks)
     if not _has_text(own) and groups and groups[0][0].level == 1:
@@ -194,8 +195,8 @@ def outline(blocks: Sequence[Block], limit: int) -> str:
 def cut(blocks: Sequence[Block], limit: int) -> Iterator[Piece]:
     """The blocks in pieces of at most ``limit`` characters.
 
-    Only a block that is longer than ``limit`` is cut: a list or quote between its items and paragraphs, any other
-    block between its lines, a longer line between sentences or words. Only blanks at the cuts are lost.
+    Only a block that is longer than ``limit`` is cut: a list or quote between its items and paragraphs, any
+    other block between its lines, a longer line between sentences or words. Only blanks at the cuts are lost.
     """
     current: list[Line] = []
     size, filled = 0, False

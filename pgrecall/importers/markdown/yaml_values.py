@@ -117,7 +117,7 @@ class _Builder:
         if depth > _DEEPEST:
             raise ValueError(f"line {line}: nested more than {_DEEPEST} deep")
         if isinstance(event, yaml.AliasEvent):
-            raise ValueError(f"line {line}: YAML aliases (*{event.anchor}) are not supported; write the value out")
+            raise ValueError(f"line {line}: YAML aliases (*{event.anchor}) are not supported; repeat it")
         if isinstance(event, yaml.SequenceStartEvent):
             return Items(
                 tuple(self._node(item, depth + 1) for item in self._until(yaml.SequenceEndEvent)), line

@@ -124,7 +124,7 @@ def test_retired_facts_and_observations(write: Write) -> None:
     assert retired.valid_until == datetime(2026, 2, 1, tzinfo=UTC)
     assert retired.links == (DraftLink("hindsight/c", "supports"),)
     assert isinstance(problem, Problem)
-    assert problem.reason.startswith("record 2: it was invalidated, and neither")
+    assert problem.reason.startswith("record 2: it was invalidated, but has neither")
     assert isinstance(observation, Draft)
     assert (observation.layer, observation.occurred_at) == ("knowledge", None)
 
@@ -215,7 +215,7 @@ def test_another_file_is_refused_with_the_way_out(write: Write, text: str) -> No
     ("entries", "words"),
     [
         ({}, "There is no item named 'manifest.json'"),
-        ({"manifest.json": {"schema_version": 2}}, "whose form is known"),
+        ({"manifest.json": {"schema_version": 2}}, "of an unknown version"),
         ({"manifest.json": b"\xff"}, "not UTF-8"),
     ],
 )

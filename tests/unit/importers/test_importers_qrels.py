@@ -135,12 +135,12 @@ def test_the_examples_are_judged_queries(name: str) -> None:
         ({"query": "a", "relevant": [], "relevance": 1}, 'there is no field "relevance"'),
     ],
 )
-def test_a_bad_line_is_told_with_its_number(tmp_path: Path, line: object, reason: str) -> None:
+def test_a_bad_line_is_reported_with_its_number(tmp_path: Path, line: object, reason: str) -> None:
     path = write(tmp_path, {"query": "good", "relevant": ["a"]}, b"", line)
     with pytest.raises(InvalidInput) as refused:
         read_qrels(path)
     assert str(refused.value).startswith(f"{path} cannot be used: line 3: {reason}")
-    assert str(refused.value).endswith("Correct the file; nothing was changed.")
+    assert str(refused.value).endswith("Correct the file; nothing was done.")
 
 
 def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_file_must_be_there_and_hold_something(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"has no judged queries\. Give one a line"):
+    with pytest.raises(InvalidInput, match=r"has no judged queries\. Add one JSON object per line"):
         read_qrels(write(tmp_path, b"", b"  "))
     with pytest.raises(InvalidInput, match="There is no file"):
         read_qrels(tmp_path / "nowhere.jsonl")

@@ -163,9 +163,9 @@ def test_a_broken_structure_is_named(write: Write, value: object, reason: str) -
     [
         ("{\n  nope", r"not JSON: line 2, column 3"),
         ("", "line 1, column 1"),
-        ("7", "holds no conversation"),
-        ("[]", "holds no conversation"),
-        ('{"a": 1}', "holds no conversation"),
+        ("7", "contains no conversation"),
+        ("[]", "contains no conversation"),
+        ('{"a": 1}', "contains no conversation"),
         ("[" * 200_000, "nested too deep"),
         ('"\x00"', "NUL"),
     ],
