@@ -1,29 +1,29 @@
-# Everything here works in a fresh clone with Python 3.11 or newer and nothing else installed.
+# All targets work in a fresh clone with only Python 3.11 or newer installed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Modules are compiled when first imported: of torch's thousands most never are. What is compiled is kept, whatever
-# the environment says: else each process that a test starts compiles all it imports again.
+# Modules are compiled when first imported, because most of torch's thousands never are. Bytecode is always kept;
+# otherwise each process that a test starts would compile its imports again.
 export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check -qq install --no-compile
 INSTALLED := $(VENV)/.installed
 DEVELOPING := $(VENV)/.developing
-# The rest asks for torch by range; this build is what we test with, and it is installed first.
+# The tested build of torch, installed first; the packages require a range of versions.
 TORCH := torch==2.13.0
 
 .PHONY: help demo test check fuzz bench soak clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo                see it work: an example vault, three questions, one use that counts"
-	@echo "make test                check, then every test"
-	@echo "make fuzz MINUTES=10     many more inputs than the tests try, and what came of them"
-	@echo "make check               ruff, mypy, the import contracts, and whether generated code is current"
-	@echo "make bench               speed at 50,000 memories, each figure beside the least that could do it"
-	@echo "make bench FULL=1        the same at 1,000,000, which takes an hour; JSON=1 prints one document"
-	@echo "make bench LOCOMO=path   quality on LoCoMo conversations, as a table"
-	@echo "make soak                a day of simulated life in minutes: does anything grow that should not?"
-	@echo "make clean               remove what these targets made, the demo's data too"
+	@echo "make demo                run the command line on the example vault: three searches and one access"
+	@echo "make test                run check, then every test"
+	@echo "make fuzz MINUTES=10     try many more random inputs than the tests do"
+	@echo "make check               run ruff and mypy, check the import contracts and generated code"
+	@echo "make bench               measure speed at 50,000 memories, each figure relative to a lower bound"
+	@echo "make bench FULL=1        the same at 1,000,000 memories (an hour); JSON=1 prints JSON"
+	@echo "make bench LOCOMO=path   measure quality on LoCoMo conversations"
+	@echo "make soak                simulate a day of use in minutes and check that nothing grows without bound"
+	@echo "make clean               remove everything these targets made, including the demo's data"
 
 $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -42,15 +42,15 @@ $(DEVELOPING): $(INSTALLED)
 demo: $(INSTALLED)
 	@$(BIN)/python scripts/demo.py
 
-# Three workers for two cores, as many tests wait; with threads of their own their models would wait for each other.
-# On CI what fails is tried once more, alone. What passes then is told in the log as a test to mend, and holds up nothing
-# else; on a developer's machine it has failed.
+# Three workers for two cores, because many tests wait; one thread each, because models would compete for cores.
+# On CI, failed tests run once more, alone. Tests that pass then are reported in the log as flaky and do not fail the
+# build; on a developer's machine they do.
 PYTEST := $(BIN)/python -m pytest
 test: export OMP_NUM_THREADS := 1
 test: check
 ifdef CI
 	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder || { \
-		echo "Some tests failed, and are tried once more, alone. Those that pass now have failed by chance: mend them."; \
+		echo "Some tests failed and now run once more, alone. Tests that pass now are flaky: fix them."; \
 		$(PYTEST) --last-failed --last-failed-no-failures none --verbose; }
 else
 	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder

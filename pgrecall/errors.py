@@ -1,12 +1,12 @@
-"""Every error pgrecall raises, as one tree.
+"""All errors of pgrecall, as one tree.
 
     RecallError
-    ├── InvalidInput            the caller's value cannot be used (CLI exit code 2)
+    ├── InvalidInput            a value from the caller is invalid (CLI exit code 2)
     │   ├── MemoryNotFound      no memory with this id or key in this tenant
-    │   └── EmbedderMismatch    vectors of one model offered to a database built for another
+    │   └── EmbedderMismatch    the embedder is not the one whose vectors are stored
     ├── DatabaseError           Postgres refused or failed (CLI exit code 3)
-    │   ├── DatabaseUnavailable     no connection, or it broke
-    │   │   └── DatabaseBusy            every connection a client may hold was in use
+    │   ├── DatabaseUnavailable     no connection, or it was lost
+    │   │   └── DatabaseBusy            all connections of the client were in use
     │   ├── DatabaseTimeout         Postgres took longer than the client's timeout
     │   ├── DatabaseUnsuitable      a version, an extension or a right is missing
     │   └── SchemaMismatch          not initialised, too old, or newer than this pgrecall
@@ -14,14 +14,14 @@
     ├── RerankerError           the reranker failed or returned something that is not scores
     └── MissingExtra            an optional dependency is not installed
 
-Each error carries the values it speaks of as attributes, and ``hint``: the way out, one sentence.
+Each error has the values of its message as attributes, and ``hint``: one sentence on how to solve it.
 """
 
 from __future__ import annotations
 
 
 class RecallError(Exception):
-    """Root of the tree. ``str(error)`` is the sentence and, when there is one, the way out."""
+    """Root of the tree. ``str(error)`` is the message followed by the hint."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -33,23 +33,23 @@ class RecallError(Exception):
 
 
 class InvalidInput(RecallError):
-    """A value the caller gave cannot be used; nothing was changed."""
+    """A value from the caller is invalid; nothing was changed."""
 
 
 class MemoryNotFound(InvalidInput):
-    """No such memory in this tenant."""
+    """There is no such memory in this tenant."""
 
     def __init__(self, reference: int | str) -> None:
         kind = "id" if isinstance(reference, int) else "key"
         super().__init__(
             f"There is no memory with {kind} {reference!r} in this tenant.",
-            hint="Search for some of its words: hits name their id and key.",
+            hint="Search for some of its words: hits show their id and key.",
         )
         self.reference = reference
 
 
 class EmbedderMismatch(InvalidInput):
-    """The embedder is not the one this database was filled with."""
+    """The embedder is not the one whose vectors this database stores."""
 
 
 class DatabaseError(RecallError):
@@ -61,7 +61,7 @@ class DatabaseError(RecallError):
 
 
 class DatabaseUnavailable(DatabaseError):
-    """No connection could be made, or it broke while in use: then it was ``lost``."""
+    """No connection could be made, or it was ``lost`` while in use."""
 
     def __init__(
         self, message: str, *, hint: str = "", sqlstate: str | None = None, lost: bool = False
@@ -71,11 +71,11 @@ class DatabaseUnavailable(DatabaseError):
 
 
 class DatabaseBusy(DatabaseUnavailable):
-    """Every connection that a client may hold was in use for too long."""
+    """All connections of the client were in use until the timeout."""
 
 
 class DatabaseTimeout(DatabaseError):
-    """Postgres took longer for a call than the client's timeout; the call was broken off."""
+    """A call took longer than the client's timeout and was cancelled."""
 
 
 class DatabaseUnsuitable(DatabaseError):
@@ -83,7 +83,7 @@ class DatabaseUnsuitable(DatabaseError):
 
 
 class SchemaMismatch(DatabaseError):
-    """The schema is absent, older than this pgrecall, or newer; or it was ``replaced`` under a call."""
+    """The schema is missing, older or newer than this pgrecall, or was ``replaced`` during a call."""
 
     def __init__(
         self, message: str, *, hint: str = "", sqlstate: str | None = None, replaced: bool = False

@@ -1,4 +1,4 @@
-"""Shared ground: one embedded server for the whole run, one clone of a migrated template per test."""
+"""Shared fixtures: one embedded server for the whole run, one clone of a migrated template per test."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ DIMENSIONS = 64
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 TEMPLATE = "recall_template"
 
-# A deadline for each example is a timed assertion: it fails where the machine is busy, and says nothing else.
-# The examples are the same in each run, so what fails was changed; a larger scale and `make fuzz` draw anew.
+# No deadline for examples: it would only fail on a busy machine. The examples are the same in each run, so
+# that only a change makes them fail; a larger scale and `make fuzz` draw new ones.
 hypothesis_settings.register_profile(
     "suite", deadline=None, derandomize=SCALE == 1, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -51,7 +51,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.B
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test depends on the settings of whoever runs it."""
+    """Removes pgrecall's variables from the environment of every test."""
     import os
 
     for name in list(os.environ):
@@ -66,22 +66,22 @@ def server(
     """The embedded server, shared by all workers of the run; the last one stops and removes it."""
     # Not under tmp_path: as root the server runs as an account that may not pass pytest's private folders.
     folder = Path(tempfile.gettempdir()) / f"pgrecall-{testrun_uid[:12]}"
-    # One worker after the other comes or goes: what one removes, another may just be starting again.
-    own = tmp_path_factory.getbasetemp()  # of one worker; what contains it is all workers'
-    door = FileLock(str((own if worker_id == "master" else own.parent) / "server.lock"))
-    with door:
+    # Workers start and stop one after another, so that none removes a server that another is starting.
+    own = tmp_path_factory.getbasetemp()  # of this worker; its parent is shared by all
+    lock = FileLock(str((own if worker_id == "master" else own.parent) / "server.lock"))
+    with lock:
         folder.mkdir(mode=0o755, exist_ok=True)
         running = EmbeddedServer.start(folder / "data", fast=True)
         _leave_alone(running)
     yield running
-    with door:
+    with lock:
         running.release()
         if not (running.data_dir / "postgres" / "postmaster.pid").exists():
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _leave_alone(server: EmbeddedServer) -> None:
-    """Nothing is vacuumed or analysed, nor a plan changed by it, at a moment that no test chose."""
+    """Turns autovacuum off, so that it changes no plan in the middle of a test."""
     with psycopg.connect(server.url, autocommit=True) as admin:
         if admin.execute("SHOW autovacuum").fetchone() == ("off",):
             return
@@ -104,15 +104,15 @@ def template(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def empty_database(server: EmbeddedServer) -> Iterator[str]:
-    """The URL of a database of its own, without pgrecall's schema."""
+    """The URL of a new database without pgrecall's schema."""
     yield from _database(server, "template1")
 
 
 @pytest.fixture
 def database_url(request: pytest.FixtureRequest, server: EmbeddedServer, template: str) -> Iterator[str]:
-    """The URL of a migrated database of its own, for embeddings of 64 dimensions.
+    """The URL of a new migrated database for embeddings of 64 dimensions.
 
-    Where tests are marked ``in_turns``, that of their file, in which nothing is left of the one before.
+    Tests marked ``in_turns`` share one database per file, which is emptied after each test.
     """
     if not _in_turns(request):
         yield from _database(server, template)
@@ -137,7 +137,7 @@ def _database(server: EmbeddedServer, template: str) -> Iterator[str]:
 
 
 def cloned(admin: psycopg.Connection[Any], name: str, template: str) -> None:
-    """Makes a database that is a copy of another, to which nobody is connected."""
+    """Creates a database as a copy of another that has no sessions."""
     alone(admin, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
 
 
@@ -147,8 +147,8 @@ def dropped(admin: psycopg.Connection[Any], name: str) -> None:
 
 
 def alone(admin: psycopg.Connection[Any], statement: str) -> None:
-    """Runs what wants a database to itself, also where sessions of it that were closed, or told to end, take
-    longer to end than the five seconds that Postgres waits."""
+    """Runs a statement that needs a database without sessions; retries while sessions are still ending, which
+    may take longer than the five seconds that Postgres waits."""
 
     def tried() -> bool:
         try:
@@ -166,7 +166,7 @@ def settings(database_url: str) -> Settings:
 
 
 def _of_acme(database_url: str) -> Settings:
-    """However many threads share its pool, each gets a connection in the end."""
+    """Settings of tenant ``acme``, with time for many threads to share the pool."""
     return Settings(
         database_url=database_url,
         tenant="acme",
@@ -193,8 +193,8 @@ Query = Callable[..., list[dict[str, Any]]]
 def query(request: pytest.FixtureRequest) -> Iterator[Query]:
     """Runs one SQL statement as tenant ``acme`` (or ``tenant=``); returns its rows.
 
-    Committed, in a database of the test's own, where anything else of the test connects to it (whatever wants
-    ``database_url``); else as ``sql``, which spares the clone and the first plans of a connection.
+    If the test uses ``database_url``, statements are committed there; else this is ``sql``, which needs no
+    new database or connection.
     """
     if "database_url" in request.fixturenames and _in_turns(request):
         request.getfixturevalue("database_url")
@@ -230,27 +230,27 @@ def shared_connection(shared_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 @pytest.fixture(scope="module")
 def kept_connection(shared_url: str) -> Iterator[psycopg.Connection[Any]]:
-    """The ``query`` of tests that take turns, committed."""
+    """The connection of ``query`` in tests marked ``in_turns``; statements are committed."""
     with psycopg.connect(shared_url, row_factory=dict_row) as connection:
         yield connection
 
 
 @pytest.fixture(scope="module")
 def emptying(kept_connection: psycopg.Connection[Any]) -> Emptying:
-    """Takes back what a test that had its turn has left."""
+    """Removes what a test marked ``in_turns`` has left."""
     return Emptying(kept_connection)
 
 
 @pytest.fixture(scope="module")
 def kept_memory(shared_url: str) -> Iterator[Memory]:
-    """The ``memory`` of tests that take turns."""
+    """The ``memory`` of tests marked ``in_turns``."""
     with Memory(settings=_of_acme(shared_url), embedder=HashEmbedder(DIMENSIONS)) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def shared_memory(shared_url: str) -> Iterator[Memory]:
-    """A client of tenant ``shared``, for all tests of a file that do not mind what the others left there."""
+    """A client of tenant ``shared``, shared by tests of a file that do not depend on an empty tenant."""
     settings = Settings(database_url=shared_url, tenant="shared", embedder="hash")
     with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as client:
         yield client
@@ -258,7 +258,7 @@ def shared_memory(shared_url: str) -> Iterator[Memory]:
 
 @pytest.fixture
 def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
-    """Runs statements in the file's shared database; what a test did there is rolled back."""
+    """Runs statements in the file's shared database; they are rolled back after the test."""
     with shared_connection.transaction(force_rollback=True):
         yield _runner(shared_connection)
 

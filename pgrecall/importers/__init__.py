@@ -1,5 +1,4 @@
-"""Readers of other people's memory: files in, a stream of drafts and problems out.
+"""Importers: they read files and yield drafts and problems.
 
-Nothing here touches a database, a clock or the environment. Texts are streamed; only the names and
-keys of a source are held.
+They use no database, clock or environment. Texts are streamed; only names and keys are kept in memory.
 """

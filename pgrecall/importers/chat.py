@@ -1,4 +1,4 @@
-"""Chat transcripts, as LoCoMo's JSON or a list of role and content: one draft for each turn."""
+"""Chat transcripts in LoCoMo's JSON format or as a list of role and content: one draft for each turn."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pgrecall.importers.json_records import load_json
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft, DraftLink, Role
 
-_HINT = "A transcript is one JSON value; for one record a line name the file .jsonl."
+_HINT = "A transcript is one JSON value. For one record per line, name the file .jsonl."
 _SESSION = re.compile(r"session_([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One utterance. ``index`` counts the turns of its session from 0, ``place`` names it in a Problem."""
+    """One turn. ``index`` is its position in the session, from 0; ``place`` locates it in a Problem."""
 
     id: str
     speaker: str
@@ -34,7 +34,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Turns spoken in one go. ``number`` is None for a conversation that has no sessions."""
+    """The turns of one session. ``number`` is None for a conversation without sessions."""
 
     sample: str
     number: int | None
@@ -49,15 +49,18 @@ class Session:
 def read_transcript(
     path: Path, *, source: str, prefix: str = "", layer: str = "episodic"
 ) -> Iterator[Draft | Problem]:
-    """Read each turn as a draft; the file is one JSON value, read whole, ``.gz`` unpacked.
+    """Reads each turn as a draft. The file, possibly ``.gz``, contains one JSON value and is read as a whole.
 
-    LoCoMo's form: one sample or a list of them, ``{"sample_id": …, "conversation": {"session_1":
+    LoCoMo's format: one sample or a list of them, ``{"sample_id": …, "conversation": {"session_1":
     [{"speaker", "dia_id", "text", "blip_caption"?}, …], "session_1_date_time": "1:56 pm on 8 May,
-    2023"}}``. A turn's key is ``sample_id/dia_id``, its time the session's plus a second a turn, UTC.
+    2023"}}``. The key of a turn is ``sample_id/dia_id``; its time is that of the
+    session plus one second for each turn, in UTC.
 
-    Plain chat: a list of ``{"role", "content"}``, or that list as ``messages`` of an object; keys are
-    the file's name and the number of the message, from 1. Raises InvalidInput for a file that is
-    not JSON or holds neither form.
+    Plain chat: a list of ``{"role", "content"}``, or an object with that list as ``messages``. A key is the
+    file name and the number of the message, from 1.
+
+    Raises:
+        InvalidInput: the file is not JSON or has neither format.
     """
     require_file(path)
     value = load_json(path, "a transcript", _HINT)
@@ -75,7 +78,7 @@ def _read(
             continue
         for place, draft in _drafts(session, source=source, prefix=prefix, layer=layer):
             if draft.key in seen:
-                yield Problem(show(path), f"{place}: key {draft.key!r} was already given.")
+                yield Problem(show(path), f"{place}: key {draft.key!r} is already used.")
             else:
                 seen.add(draft.key)
                 yield checked(draft, show(path), place)
@@ -87,7 +90,7 @@ def _samples(value: Any, path: Path) -> Iterator[Session | Problem]:
         isinstance(s, dict) and "conversation" in s for s in samples
     ):
         raise InvalidInput(
-            f"{show(path)} holds no conversation.",
+            f"{show(path)} contains no conversation.",
             hint="Expected samples with sample_id and conversation, or a list of role and content.",
         )
     return (
@@ -99,9 +102,9 @@ def _sample(sample: Any, number: int, path: Path) -> Iterator[Session | Problem]
     name = sample.get("sample_id") if isinstance(sample, dict) else None
     conversation = sample.get("conversation") if isinstance(sample, dict) else None
     if not isinstance(name, str) or not name:
-        yield Problem(show(path), f"sample {number}: sample_id should be a text.")
+        yield Problem(show(path), f"sample {number}: sample_id must be a string.")
     elif not isinstance(conversation, dict):
-        yield Problem(show(path), f"sample {name}: conversation should be an object.")
+        yield Problem(show(path), f"sample {name}: conversation must be an object.")
     else:
         numbers = sorted({int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key))})
         for session in numbers:
@@ -114,7 +117,7 @@ def _session(
     place = f"sample {sample}, session {number}"
     found = conversation.get(f"session_{number}")
     if not isinstance(found, list):
-        yield Problem(show(path), f"{place}: should be a list of turns.")
+        yield Problem(show(path), f"{place}: must be a list of turns.")
         return
     began_at: datetime | None = None
     try:
@@ -132,9 +135,9 @@ def _session(
 
 def _turn(value: Any, index: int, place: str) -> Turn:
     if not isinstance(value, dict):
-        raise ValueError("should be an object")
-    said, caption = value.get("text"), value.get("blip_caption")
-    texts = [] if caption and said in (None, "") else [_text(said, "text")]
+        raise ValueError("must be an object")
+    text, caption = value.get("text"), value.get("blip_caption")
+    texts = [] if caption and text in (None, "") else [_text(text, "text")]
     if caption:
         texts.append(f"[image: {_text(caption, 'blip_caption')}]")
     return Turn(
@@ -150,7 +153,7 @@ def _text(value: Any, name: str) -> str:
     if value is None:
         raise ValueError(f"{name} is missing")
     if not isinstance(value, str):
-        raise ValueError(f"{name} should be a text")
+        raise ValueError(f"{name} must be a string")
     if not value.strip():
         raise ValueError(f"{name} is empty")
     if fault := bad_character(value):
@@ -177,9 +180,9 @@ def _plain(value: Any, path: Path) -> Iterator[Session | Problem]:
 
 
 def _message(value: Any) -> tuple[str, str]:
-    """The role and the text of a message, whose content is a text or a list of parts."""
+    """The role and text of a message. Its content is a string or a list of parts."""
     if not isinstance(value, dict):
-        raise ValueError("should be an object")
+        raise ValueError("must be an object")
     content = value.get("content")
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
@@ -188,10 +191,10 @@ def _message(value: Any) -> tuple[str, str]:
 
 
 def _drafts(session: Session, *, source: str, prefix: str, layer: str) -> Iterator[tuple[str, Draft]]:
-    """Each turn's place and draft. A turn's ``next`` link leads to the turn after it in the session.
+    """The place and draft of each turn, linked ``next`` to the following turn of the session.
 
-    Turns are one second apart, so that time keeps their order. The context holds the date in words
-    and the turn before.
+    Turns are one second apart, which preserves their order. The context is the date in words and the previous
+    turn.
     """
     keys = [f"{prefix}{session.sample}/{turn.id}" for turn in session.turns]
     for position, turn in enumerate(session.turns):
@@ -215,7 +218,7 @@ def _drafts(session: Session, *, source: str, prefix: str, layer: str) -> Iterat
 
 
 def role_of(speaker: str) -> Role | None:
-    """The role a speaker is named by, as in ``assistant`` or ``User``; None for a person's name."""
+    """The role if the speaker's name is one, such as ``assistant`` or ``User``; None for a person's name."""
     name = speaker.strip().casefold()
     return cast(Role, name) if name in get_args(Role) else None
 

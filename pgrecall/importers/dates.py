@@ -1,4 +1,4 @@
-"""Dates as people and programs write them, read into UTC and told in words; independent of the locale."""
+"""Parses dates written by people and programs to UTC, and writes dates in words, whatever the locale."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def parse_time(text: str) -> datetime:
-    """A date or moment in ISO 8601, in UTC; one without a zone is taken as UTC.
+    """Parses a date or time in ISO 8601 to UTC; without a zone it is UTC.
 
-    Also read: ``2026/9/3``, and a blank before the zone. Raises ValueError with a sentence.
+    Also accepts ``2026/9/3``, and a space before the zone.
+
+    Raises:
+        ValueError: the text is not a date.
     """
     iso = text.strip()
     if loose := _LOOSE.fullmatch(iso):
@@ -42,7 +45,7 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_since(text: str, now: datetime) -> datetime:
-    """A moment, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``. Raises ValueError."""
+    """A time, or a duration before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``. Raises ValueError."""
     found = _AGO.fullmatch(text.strip())
     if found is None:
         return parse_time(text)
@@ -53,13 +56,13 @@ def parse_since(text: str, now: datetime) -> datetime:
 
 
 def parse_until(text: str, now: datetime) -> datetime:
-    """Like ``parse_since``; a mere date means the end of that day."""
+    """Like ``parse_since``, but a date without a time means the end of that day."""
     moment, day = parse_since(text, now), timedelta(days=1)
     return moment + day if _DAY.fullmatch(text) and moment <= _LATEST - day else moment
 
 
 def parse_spoken(text: str) -> datetime:
-    """A moment as chat logs tell it, ``1:56 pm on 8 May, 2023``, or in ISO 8601. Raises ValueError."""
+    """Parses the time format of chat logs, ``1:56 pm on 8 May, 2023``, or ISO 8601. Raises ValueError."""
     spoken = _SPOKEN.fullmatch(text.strip())
     if spoken is None:
         return parse_time(text)
@@ -74,12 +77,12 @@ def parse_spoken(text: str) -> datetime:
 
 
 def in_words(moment: datetime) -> str:
-    """``8 May 2023, Monday``: the words by which people ask for a day."""
+    """The date in the words that people search for: ``8 May 2023, Monday``."""
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}, {_WEEKDAYS[moment.weekday()]}"
 
 
 def _month(name: str) -> int:
-    """1 to 12 for a month's English name or its first three letters or more. Raises ValueError."""
+    """1 to 12 for the English name of a month, or at least its first three letters. Raises ValueError."""
     if len(name) >= 3:
         for number, month in enumerate(_MONTHS, start=1):
             if month.casefold().startswith(name.casefold()):

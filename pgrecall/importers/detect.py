@@ -1,4 +1,4 @@
-"""Which importer reads a path, and what a source is called. Readers are imported when they are used."""
+"""Detects the importer for a path and names its source. Importers are loaded when they are used."""
 
 from __future__ import annotations
 
@@ -33,12 +33,17 @@ def open_source(
     prefix: str = "",
     layer: str | None = None,
 ) -> Iterator[Draft | Problem]:
-    """Read the drafts of a folder of notes, one note, JSON Lines, a transcript, or an export of mem0 or
-    Hindsight.
+    """Reads drafts from a folder of notes, a note, JSON Lines, a chat, or an export of mem0 or Hindsight.
 
-    Without ``source`` it is `source_name`; without ``layer`` each importer has its default. JSON Lines name
-    their own layers, so ``layer`` is refused there. Raises InvalidInput at once for a path that does not
-    exist or whose kind is unknown.
+    Args:
+        path: the folder or file.
+        kind: the format; ``auto`` detects it.
+        source: the name of the source; None is `source_name`.
+        prefix: put before every key.
+        layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
+
+    Raises:
+        InvalidInput: the path does not exist, its format is unknown, or ``layer`` is given for JSON Lines.
     """
     known = known_kind(path, kind)
     name = source or source_name(path, known)
@@ -50,7 +55,7 @@ def open_source(
             return read(path, source=name, prefix=prefix, layer=layer or "knowledge")
         case "jsonl":
             if layer:
-                raise InvalidInput("JSON Lines name their own layer.", hint='Write "layer" in each record.')
+                raise InvalidInput("JSON Lines set the layer in each record.", hint="Add it there.")
             from pgrecall.importers.jsonl import read_jsonl
 
             return read_jsonl(path, source=name, prefix=prefix)
@@ -70,7 +75,7 @@ def open_source(
 
 
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
-    """The given kind, or for ``auto`` the one found by the path's name and the content of a ``.json``.
+    """The given kind; ``auto`` detects it from the name and from the content of a ``.json`` file.
 
     Raises InvalidInput for a path that does not exist or whose kind is unknown.
     """
@@ -84,14 +89,14 @@ def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
         if name.endswith(ending) or (found != "markdown" and name.endswith(f"{ending}.gz")):
             return _kind_of_json(path) if found == "chat" else found
     raise InvalidInput(
-        f"{show(path)} is of no known kind.",
-        hint="Give a folder, a .md, .jsonl, .json or .zip file, or say which kind it is: "
+        f"{show(path)} has an unknown format.",
+        hint="Pass a folder or a .md, .jsonl, .json or .zip file, or set its kind: "
         "markdown, jsonl, chat, mem0 or hindsight.",
     )
 
 
 def _kind_of_json(path: Path) -> KnownKind:
-    """Chat unless it is clearly something else: the chat reader describes best what is wrong with a file."""
+    """The kind of a JSON file; chat if none matches, because that importer explains faults best."""
     from pgrecall.importers.hindsight.reader import is_hindsight
     from pgrecall.importers.json_records import load_json
     from pgrecall.importers.mem0 import is_mem0
@@ -106,14 +111,14 @@ def _kind_of_json(path: Path) -> KnownKind:
 
 
 def source_name(path: Path, kind: SourceKind = "auto") -> str:
-    """The name under which imports of this path are remembered: ``markdown:/home/ann/notes``."""
+    """The source of memories imported from this path: ``markdown:/home/ann/notes``."""
     return f"{known_kind(path, kind)}:{show(path.resolve())}"
 
 
 def count_items(path: Path, kind: SourceKind = "auto") -> int | None:
-    """The number of notes or lines to read, for a progress bar; None if only reading would show it.
+    """The number of notes or lines to read, for a progress bar; None if it is not known before reading.
 
-    A long note gives several drafts, so this counts what is read, not what is stored.
+    A long note yields several drafts, so this is not the number of memories.
     """
     known = known_kind(path, kind)
     if known in ("chat", "mem0", "hindsight"):

@@ -1,4 +1,4 @@
-"""What the database cannot store is found here, so that one bad record never spoils a batch."""
+"""Checks drafts before they are stored, so that one invalid record does not fail a batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INDEXED = ("key", "author", "source", "session_id", "layer")
 
 
 def checked(draft: Draft, where: str, place: str = "") -> Draft | Problem:
-    """The draft itself, or the Problem that keeps it out; ``place`` says where in the file it stands."""
+    """The draft, or a Problem if it cannot be stored; ``place`` is its position in the file."""
     fault = _fault(draft)
     if fault is None:
         return draft
@@ -32,11 +32,11 @@ def _bad_characters(draft: Draft) -> str | None:
     for name, text in _texts(draft):
         if fault := bad_character(text):
             return f"{name} {fault}"
-    return None if finite(draft.metadata) else "metadata holds NaN or Infinity, which are not JSON"
+    return None if finite(draft.metadata) else "metadata contains NaN or Infinity, which are not JSON"
 
 
 def finite(value: Any) -> bool:
-    """Whether a value is JSON through and through: NaN and Infinity, which Python reads, are not."""
+    """Whether a value contains no NaN or Infinity, which Python accepts as JSON and Postgres does not."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict):
@@ -45,13 +45,13 @@ def finite(value: Any) -> bool:
 
 
 def bad_character(text: str) -> str | None:
-    """What keeps Postgres from storing the text; None when nothing does."""
+    """The reason why Postgres cannot store the text; None if it can."""
     if "\0" in text:
-        return "holds a NUL character"
+        return "contains a NUL character"
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return "holds half of a character (a lone surrogate)"
+        return "contains half a character (a lone surrogate)"
     return None
 
 
@@ -68,7 +68,7 @@ def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
 
 
 def _texts_within(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, names of members included."""
+    """Every string in a JSON value, including names of fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -84,15 +84,15 @@ def _bad_sizes(draft: Draft) -> str | None:
     if not draft.body.strip() and not draft.title.strip():
         return "it has no text"
     if len(draft.title) > LONGEST_TITLE:
-        return f"the title has {len(draft.title):,} characters; {LONGEST_TITLE:,} is the most"
+        return f"the title has {len(draft.title):,} characters; the limit is {LONGEST_TITLE:,}"
     if len(draft.body) > LONGEST_BODY:
-        return f"the body has {len(draft.body):,} characters; {LONGEST_BODY:,} is the most"
+        return f"the body has {len(draft.body):,} characters; the limit is {LONGEST_BODY:,}"
     if draft.key == "":
         return "the key is empty"
     for name in _INDEXED:
         size = len((getattr(draft, name) or "").encode())
         if size > INDEXED_BYTES:
-            return f"{name} has {size:,} bytes; {INDEXED_BYTES:,} is the most"
+            return f"{name} has {size:,} bytes; the limit is {INDEXED_BYTES:,}"
     return None
 
 
@@ -104,7 +104,7 @@ def _bad_link(link: DraftLink) -> str | None:
     if not 1 <= len(link.target) <= LONGEST_TARGET:
         return f"a link's target has {len(link.target):,} characters; 1 to {LONGEST_TARGET:,} can be stored"
     if link.relation not in RELATIONS:
-        return f"relation {link.relation[:60]!r} is none of {', '.join(RELATIONS)}"
+        return f"relation {link.relation[:60]!r} is not one of {', '.join(RELATIONS)}"
     if not 0 < link.weight <= 100:
         return f"a link's weight is {link.weight}; it must be above 0 and at most 100"
     return None

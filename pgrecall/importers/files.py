@@ -1,4 +1,4 @@
-"""Bytes of source files: existence checked at once, lines streamed, text decoded with its faults located."""
+"""Reads source files: checks that they exist, streams lines, and decodes text with the position of errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def require_folder(path: Path) -> None:
         return
     if path.exists():
         raise InvalidInput(
-            f"{show(path)} is a file, not a folder.", hint="Give the folder that holds the notes."
+            f"{show(path)} is a file, not a folder.", hint="Pass the folder that contains the notes."
         )
     raise InvalidInput(
         f"There is no folder {show(path)}.", hint="Check the path; it must exist and be readable."
@@ -28,9 +28,9 @@ def require_folder(path: Path) -> None:
 
 
 def require_file(path: Path) -> None:
-    """Raise InvalidInput unless ``path`` is something that can be opened as a file."""
+    """Raise InvalidInput unless ``path`` exists and is not a folder."""
     if path.is_dir():
-        raise InvalidInput(f"{show(path)} is a folder, not a file.", hint="Give one file of it.")
+        raise InvalidInput(f"{show(path)} is a folder, not a file.", hint="Pass one file in it.")
     if not path.exists():
         raise InvalidInput(
             f"There is no file {show(path)}.", hint="Check the path; it must exist and be readable."
@@ -38,12 +38,12 @@ def require_file(path: Path) -> None:
 
 
 def show(path: Path) -> str:
-    """The path as text that can be printed and stored, whatever bytes its name holds."""
+    """The path as text that can be printed and stored, even if its name is not UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """The file's bytes, unpacked where its name ends in ``.gz``. Raises OSError."""
+    """Opens a file for reading bytes, decompressing ``.gz``. Raises OSError."""
     if path.suffix == ".gz":
         return cast(BinaryIO, gzip.open(path, "rb"))
     return path.open("rb")
@@ -52,8 +52,8 @@ def open_bytes(path: Path) -> BinaryIO:
 def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     """Line numbers from 1 with their bytes, without a byte order mark; None for a line over 10 MB.
 
-    A line that is too long is passed over in pieces, so memory stays bounded. Raises InvalidInput
-    when the file cannot be read.
+    A line that is too long is skipped in pieces, so memory is bounded. Raises InvalidInput if the file
+    cannot be read.
     """
     try:
         with open_bytes(path) as file:
@@ -71,7 +71,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole unpacked file. Raises InvalidInput when it cannot be read."""
+    """The whole decompressed file. Raises InvalidInput if it cannot be read."""
     try:
         with open_bytes(path) as file:
             return file.read()
@@ -80,15 +80,15 @@ def read_bytes(path: Path) -> bytes:
 
 
 def unreadable(path: Path, error: Exception) -> InvalidInput:
-    """The error for a file that exists and cannot be read to its end."""
+    """The error for a file that exists but cannot be read completely."""
     return InvalidInput(
         f"{show(path)} cannot be read: {reason(error)}.",
-        hint="Check its permissions, and that it is whole and not still being written.",
+        hint="Check its permissions, and that it is complete and no longer being written.",
     )
 
 
 def reason(error: Exception) -> str:
-    """What the system says of a failed read, without the path that the caller names anyway."""
+    """The reason of a failed read, without the path, which the caller adds."""
     words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return words or type(error).__name__
 
@@ -96,7 +96,7 @@ def reason(error: Exception) -> str:
 def decode(data: bytes) -> str:
     """UTF-8 text with ``\\n`` line ends and no byte order mark.
 
-    Raises ValueError, saying where, for bytes that are not UTF-8 and for NUL, which Postgres cannot store.
+    Raises ValueError with the position of bytes that are not UTF-8 or of a NUL, which Postgres cannot store.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -105,5 +105,5 @@ def decode(data: bytes) -> str:
             f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8; convert the file to UTF-8"
         ) from error
     if "\0" in text:
-        raise ValueError(f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} holds a NUL character")
+        raise ValueError(f"line {text.count(chr(10), 0, text.index(chr(0))) + 1} contains a NUL character")
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""JSON from files, checked against a shape: lines of JSON Lines, and records of other programs' exports."""
+"""JSON from files, validated against a model: JSON Lines, and records of other programs' exports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pgrecall.models.import_export import Problem
 
 def _moment(value: object) -> datetime:
     if not isinstance(value, str):
-        raise ValueError("should be a text in ISO 8601, such as 2026-09-30T08:12:00+00:00")
+        raise ValueError("must be a string in ISO 8601, such as 2026-09-30T08:12:00+00:00")
     return parse_time(value)
 
 
@@ -30,19 +30,19 @@ def _as_text(value: object) -> object:
 
 
 Name = Annotated[str, BeforeValidator(_as_text)]
-"""A name or an id, which some programs write as a number."""
+"""A name or an id; some programs write it as a number."""
 
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True)
-"""For a line of our own format: no unknown fields, no conversions."""
+"""For our own format: no unknown fields, no conversions."""
 
 OPEN = ConfigDict(extra="allow", strict=True, frozen=True)
-"""For a record of another program: fields that we do not know are kept."""
+"""For records of other programs: unknown fields are kept."""
 
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 
 
 def validated_lines(path: Path, shape: type[AnyShape]) -> Iterator[tuple[int, AnyShape] | Problem]:
-    """Each line that is not blank, with its number; a Problem for one that is not of the shape."""
+    """Each line that is not blank, with its number; a Problem for a line that does not match the model."""
     for number, data in read_lines(path):
         if data is None:
             yield Problem(show(path), f"line {number}: longer than {LARGEST_BYTES // 1_000_000} MB.")
@@ -63,20 +63,20 @@ def _utf8(line: bytes) -> str:
 
 
 def sentence(error: ValidationError) -> str:
-    """All faults of one line, each with the field it is in."""
+    """All faults of one record, each with its field."""
     faults = (_fault(fault["type"], fault["loc"], fault["msg"]) for fault in error.errors(include_url=False))
     return "; ".join(dict.fromkeys(faults))
 
 
 def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
-    # A variant of a union adds its type's name to the place; a field's name is all a writer knows.
+    # pydantic adds the type of a union's variant to the location; only names of fields are shown.
     name = ".".join(str(step) for step in place if isinstance(step, int) or step.isidentifier())[:80]
     if kind == "json_invalid":
         return (
             f"not JSON: {message.removeprefix('Invalid JSON: ').replace(' at line 1 column', ' at column')}"
         )
     if kind in ("model_type", "model_attributes_type") and not place:
-        return "should be a JSON object"
+        return "must be a JSON object"
     if kind == "missing":
         return f"{name} is required"
     if kind == "extra_forbidden":
@@ -86,7 +86,7 @@ def _fault(kind: str, place: tuple[int | str, ...], message: str) -> str:
 
 
 def load_json(path: Path, thing: str, hint: str) -> Any:
-    """The file's one JSON value; ``thing`` and ``hint`` say what it should be. Raises InvalidInput."""
+    """The one JSON value of a file; ``thing`` and ``hint`` name what is expected. Raises InvalidInput."""
     try:
         return parsed(decode(read_bytes(path)))
     except json.JSONDecodeError as error:
@@ -99,22 +99,22 @@ def load_json(path: Path, thing: str, hint: str) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """The JSON value in ``text``. Raises ValueError, and RecursionError when it is nested too deep."""
+    """The JSON value in ``text``. Raises ValueError, or RecursionError if it is nested too deeply."""
     return json.loads(text)
 
 
 def records(value: object, lists: Sequence[str]) -> Iterator[tuple[str, object]]:
-    """The records of an export with their places, ``record 1`` and on.
+    """The records of an export with their places: ``record 1``, ``record 2``, ...
 
-    An export is a record, a list of records, a page that holds the list under one of the names in
+    An export is a record, a list of records, a page that contains the list under one of the names in
     ``lists``, or a list of such pages.
     """
     pages = value if isinstance(value, list) else [value]
-    found = (record for page in pages for record in _held(page, lists))
+    found = (record for page in pages for record in _records_of(page, lists))
     return ((f"record {number}", record) for number, record in enumerate(found, start=1))
 
 
-def _held(page: object, lists: Sequence[str]) -> Sequence[object]:
+def _records_of(page: object, lists: Sequence[str]) -> Sequence[object]:
     if isinstance(page, dict):
         for name in lists:
             if isinstance(held := page.get(name), list):
@@ -123,20 +123,20 @@ def _held(page: object, lists: Sequence[str]) -> Sequence[object]:
 
 
 def first_record(value: object, lists: Sequence[str]) -> dict[str, Any]:
-    """The first record that is an object, by which an export is told; empty when there is none."""
+    """The first record that is an object, which identifies the format; empty if there is none."""
     return next((record for _, record in records(value, lists) if isinstance(record, dict)), {})
 
 
 def validated(record: object, shape: type[AnyShape]) -> AnyShape:
-    """The record in its shape. Raises ValueError with one sentence about all its faults."""
+    """The record as a model. Raises ValueError with one sentence about all its faults."""
     if not isinstance(record, dict):
-        raise ValueError("should be an object")
+        raise ValueError("must be an object")
     try:
         return shape.model_validate(record)
     except ValidationError as error:
         raise ValueError(sentence(error)) from error
 
 
-def without_nothing(**fields: object) -> dict[str, Any]:
-    """The fields that say something: neither None nor empty."""
+def without_empty(**fields: object) -> dict[str, Any]:
+    """The fields that are neither None nor empty."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}

@@ -1,4 +1,4 @@
-"""JSON Lines: one memory, or one access, a line."""
+"""JSON Lines: one memory or one access per line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Memory(_Line):
     @classmethod
     def _is_json(cls, value: dict[str, Any]) -> dict[str, Any]:
         if not finite(value):
-            raise ValueError("holds NaN or Infinity, which are not JSON")
+            raise ValueError("contains NaN or Infinity, which are not JSON")
         return value
 
     def draft(self, source: str, prefix: str) -> Draft:
@@ -68,7 +68,7 @@ class _Memory(_Line):
         return Draft(**values)
 
 
-class _Use(_Line):
+class _Access(_Line):
     """An Access as JSON: ``key`` or ``id`` names the memory."""
 
     key: Annotated[str, Field(min_length=1, max_length=INDEXED_BYTES)] | None = None
@@ -82,11 +82,11 @@ class _Use(_Line):
     @classmethod
     def _is_storable(cls, value: str | None) -> str | None:
         if value and "\0" in value:
-            raise ValueError("holds a NUL character")
+            raise ValueError("contains a NUL character")
         return value
 
     @model_validator(mode="after")
-    def _names_one_memory(self) -> _Use:
+    def _names_one_memory(self) -> _Access:
         if (self.key is None) == (self.id is None):
             raise ValueError("give either key or id")
         return self
@@ -98,26 +98,33 @@ class _Use(_Line):
 
 
 def read_jsonl(path: Path, *, source: str, prefix: str = "") -> Iterator[Draft | Problem]:
-    """Each line of the file as a draft; the fields are Draft's own, and ``body`` is the one required.
+    """Reads each line as a draft with the fields of ``Draft``; only ``body`` is required.
 
-    Times are ISO 8601, without a zone UTC. A link is a key, title or alias, or an object with
-    ``target``, ``relation`` and ``weight``. A record's own ``source`` goes before the argument.
-    ``prefix`` is put before every key, and before link targets that are keys of this file (which is
-    then read twice). A bad line gives a Problem. Raises InvalidInput at once when there is no such
-    file, and while reading when it breaks off.
+    Times are ISO 8601, in UTC if they have no zone. A link is a key, title or alias, or an object with
+    ``target``, ``relation`` and ``weight``. An invalid line yields a Problem.
+
+    Args:
+        path: the file.
+        source: the source of records that name none.
+        prefix: put before every key, and before link targets that are keys in this file, which is then read
+            twice.
+
+    Raises:
+        InvalidInput: the file does not exist, or reading it fails.
     """
     require_file(path)
     return _read_drafts(path, source, prefix)
 
 
 def read_accesses(path: Path) -> Iterator[Access | Problem]:
-    """Each line as an access: ``{"key": "x", "kind": "read", "at": "2026-09-30T08:12:00+00:00"}``.
+    """Reads each line as an access: ``{"key": "x", "kind": "read", "at": "2026-09-30T08:12:00+00:00"}``.
 
-    ``id`` may stand in place of ``key``; ``session_id`` and ``idempotency_key`` are optional. Raises
-    InvalidInput when there is no such file.
+    ``id`` can replace ``key``; ``session_id`` and ``idempotency_key`` are optional. Raises InvalidInput if
+    the file does not exist.
     """
     require_file(path)
-    return (line if isinstance(line, Problem) else line[1].access() for line in validated_lines(path, _Use))
+    lines = validated_lines(path, _Access)
+    return (line if isinstance(line, Problem) else line[1].access() for line in lines)
 
 
 def _read_drafts(path: Path, source: str, prefix: str) -> Iterator[Draft | Problem]:
@@ -132,7 +139,7 @@ def _read_drafts(path: Path, source: str, prefix: str) -> Iterator[Draft | Probl
         draft = replace(draft, links=tuple(_prefixed(link, prefix, own_keys) for link in draft.links))
         first = lines_of.setdefault(draft.key, number) if draft.key else number
         if first != number:
-            yield Problem(show(path), f"line {number}: key {record.key!r} was already given on line {first}.")
+            yield Problem(show(path), f"line {number}: key {record.key!r} is already used on line {first}.")
         else:
             yield checked(draft, show(path), f"line {number}")
 

@@ -1,4 +1,4 @@
-"""What mem0 holds, as ``get_all`` returns it and people save it: JSON."""
+"""Exports of mem0: the saved result of ``get_all``, as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pgrecall.importers.json_records import (
     load_json,
     records,
     validated,
-    without_nothing,
+    without_empty,
 )
 from pgrecall.importers.text import unique
 from pgrecall.models.import_export import Problem
@@ -32,7 +32,7 @@ _HINT = "Save what Memory.get_all() or MemoryClient.get_all() returns, with json
 
 
 class _Memory(BaseModel):
-    """A memory of mem0; what it has besides is kept as metadata."""
+    """A memory of mem0; unknown fields become metadata."""
 
     model_config = OPEN
 
@@ -66,7 +66,7 @@ class _Memory(BaseModel):
         )
 
     def _provenance(self) -> dict[str, Any]:
-        return without_nothing(
+        return without_empty(
             id=self.id,
             user_id=self.user_id,
             agent_id=self.agent_id,
@@ -79,7 +79,7 @@ class _Memory(BaseModel):
 
 
 def _end_of(day: datetime) -> datetime:
-    """When a memory of mem0 is gone that is good until this day, the day included."""
+    """The end of the day on which a memory of mem0 expires."""
     try:
         return day + timedelta(days=1)
     except OverflowError:
@@ -95,16 +95,19 @@ def is_mem0(value: object) -> bool:
 def read_mem0(
     path: Path, *, source: str, prefix: str = "", layer: str = "knowledge"
 ) -> Iterator[Draft | Problem]:
-    """Each memory as a draft; the file is JSON, ``.gz`` unpacked.
+    """Reads each memory as a draft from JSON, possibly ``.gz``.
 
-    A list of memories, or an object with the list as ``results``, or a list of such pages. Keys are
-    ``mem0/ID``, categories become tags, ``run_id`` the session, and who it is of the author; the rest is
-    in the metadata. Raises InvalidInput at once for a file that is not JSON or holds no memory.
+    The file contains a list of memories, an object with the list as ``results``, or a list of such pages.
+    Keys are ``mem0/ID``, categories become tags, ``run_id`` the session, and the actor, user or agent the
+    author; the rest goes to the metadata.
+
+    Raises:
+        InvalidInput: the file is not JSON or contains no memory.
     """
     require_file(path)
     value = load_json(path, "an export of mem0", _HINT)
     if not is_mem0(value) and any(True for _ in records(value, _LISTS)):
-        raise InvalidInput(f"{show(path)} holds no memories of mem0.", hint=_HINT)
+        raise InvalidInput(f"{show(path)} contains no memories of mem0.", hint=_HINT)
     return _read(value, path, source, prefix, layer)
 
 
@@ -118,6 +121,6 @@ def _read(value: object, path: Path, source: str, prefix: str, layer: str) -> It
             continue
         first = places.setdefault(memory.id, place)
         if first != place:
-            yield Problem(show(path), f"{place}: id {memory.id[:60]!r} was already given by {first}.")
+            yield Problem(show(path), f"{place}: id {memory.id[:60]!r} is already used by {first}.")
         else:
             yield checked(memory.draft(source, prefix, layer), show(path), place)

@@ -1,4 +1,4 @@
-"""Judged queries from JSON Lines: a question a line, and which memories answer it."""
+"""Judged queries from JSON Lines: one query per line, with the memories that answer it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Role
 from pgrecall.models.search import SearchRequest
 
-PROBLEMS_TOLD = 3
+MAX_REPORTED_PROBLEMS = 3
 
 
 def _end(value: object) -> datetime:
     if not isinstance(value, str):
-        raise ValueError("should be a date or time as text, such as 2026-09-30")
+        raise ValueError("must be a date or time as a string, such as 2026-09-30")
     return parse_until(value, now=parse_time(value))  # which refuses `7d`: a file has no now
 
 
@@ -38,14 +38,14 @@ _LISTS = ("queries", "roles", "authors", "layers", "tags", "hints", "cues")
 
 
 class _Judgement(BaseModel):
-    """One memory as judged by whoever saw it. A key goes before an id, which holds in one database alone."""
+    """A judgement of one memory. A key takes precedence over an id, which is valid in one database only."""
 
     model_config = STRICT
     key: Key | None = None
     id: Id | None = None
     relevant: bool
     propensity: Annotated[float, Field(gt=0, le=1)] = 1.0
-    # Told by `pgrecall feedback qrels`, and kept for whoever reads the file.
+    # Written by `pgrecall feedback qrels` for readers of the file; not used here.
     rank: int | None = None
     verdict: str | None = None
 
@@ -63,7 +63,7 @@ class _Judgement(BaseModel):
 
 
 class _Question(BaseModel):
-    """A line: ``relevant`` is everything that answers, ``judgements`` what is known of some candidates."""
+    """A line: ``relevant`` lists every memory that answers, ``judgements`` only the judged candidates."""
 
     model_config = STRICT
     query: Annotated[str, Field(max_length=100_000)]
@@ -80,7 +80,7 @@ class _Question(BaseModel):
     until: End | None = None
     as_of: Moment | None = None
     sample_id: Text | None = None
-    # Not used here, and kept for whoever reads the file.
+    # For readers of the file; not used here.
     id: str | int | None = None
     kind: str | None = None
     asked: str | None = None
@@ -125,32 +125,32 @@ class _Question(BaseModel):
 
 
 def read_qrels(path: Path) -> tuple[JudgedQuery, ...]:
-    """The judged queries of a file, in its order; times without a zone are UTC.
+    """Reads the judged queries of a file in order; times without a zone are UTC.
 
-    A line is ``{"query": ..., "relevant": [key or id, ...]}``: every other memory does not answer, and an
-    empty list says that nothing does. Or it is ``{"query": ..., "judgements": [{"key" or "id", "relevant":
-    true or false, "propensity": 0.2}]}``: nothing is known of others. The filters of a search may stand
-    beside it: ``queries``, ``roles``, ``authors``, ``layers``, ``tags``, ``hints``, ``cues``, ``as_of``,
-    ``since`` and ``until`` (a mere date includes that day). ``sample_id`` stands before each key, as in chats
-    that were imported. What `pgrecall feedback qrels` writes is read as it is.
+    A line is ``{"query": ..., "relevant": [key or id, ...]}``, where all other memories do not answer and an
+    empty list means that none does; or ``{"query": ..., "judgements": [{"key" or "id", "relevant": true or
+    false, "propensity": 0.2}]}``, where nothing is known about other memories. A line may have search
+    filters: ``queries``, ``roles``, ``authors``, ``layers``, ``tags``, ``hints``, ``cues``, ``as_of``,
+    ``since`` and ``until`` (a date includes that day). ``sample_id`` is put before each key, as in imported
+    chats. The output of `pgrecall feedback qrels` has this format.
 
     Raises:
-        InvalidInput: there is no such file, it has no judged query, or a line cannot be used; all that is
-            wrong is found before anything is searched.
+        InvalidInput: the file does not exist, has no judged query, or has an invalid line; the whole file is
+            checked first.
     """
     require_file(path)
     lines = list(validated_lines(path, _Question))
     problems = [line for line in lines if isinstance(line, Problem)]
     if problems:
         raise InvalidInput(
-            f"{show(path)} cannot be used: {_told(problems)}.", hint="Correct it; nothing was done."
+            f"{show(path)} cannot be used: {_listed(problems)}.", hint="Correct the file; nothing was done."
         )
     if not lines:
-        raise InvalidInput(f"{show(path)} has no judged queries.", hint="Give one a line, as JSON.")
+        raise InvalidInput(f"{show(path)} has no judged queries.", hint="Add one JSON object per line.")
     return tuple(line[1].judged() for line in lines if not isinstance(line, Problem))
 
 
-def _told(problems: Sequence[Problem]) -> str:
-    told = "; ".join(problem.reason.rstrip(".") for problem in problems[:PROBLEMS_TOLD])
-    more = len(problems) - PROBLEMS_TOLD
-    return f"{told}; and {more} more lines" if more > 1 else f"{told}; and 1 more line" if more == 1 else told
+def _listed(problems: Sequence[Problem]) -> str:
+    text = "; ".join(problem.reason.rstrip(".") for problem in problems[:MAX_REPORTED_PROBLEMS])
+    more = len(problems) - MAX_REPORTED_PROBLEMS
+    return f"{text}; and {more} more lines" if more > 1 else f"{text}; and 1 more line" if more == 1 else text

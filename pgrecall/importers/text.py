@@ -1,4 +1,4 @@
-"""Small changes of text that several importers need."""
+"""Text functions shared by importers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST_SLUG = 80
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space as one blank."""
+    """The text with every run of white space replaced by one space."""
     return " ".join(text.split())
 
 
@@ -21,7 +21,7 @@ def words(name: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """One line without Markdown's emphasis and code marks; the text itself if nothing else is left."""
+    """The text as one line without Markdown's emphasis and code marks, unless nothing else is left."""
     return one_line(_MARKS.sub("", text)) or one_line(text)
 
 
@@ -32,12 +32,12 @@ def slugify(text: str) -> str:
 
 
 def fold(name: str) -> str:
-    """The form in which names are compared: composed, without case, single blanks."""
+    """The form in which names are compared: NFC, case-folded, single spaces."""
     return one_line(unicodedata.normalize("NFC", name).casefold())
 
 
 def unique(texts: list[str]) -> tuple[str, ...]:
-    """The texts without blanks around them, empty ones and repeats; case does not tell two apart."""
+    """The texts, stripped, without empty ones and repeats; case is ignored."""
     first: dict[str, str] = {}
     for text in texts:
         if shown := one_line(text):

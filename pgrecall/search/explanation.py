@@ -1,7 +1,7 @@
-"""An explanation in words: one sentence that says why a memory is where it is, and the numbers behind it.
+"""The explanation of a hit in words: why a memory has its rank, and the numbers behind it.
 
-Pure: it reads what ``recall.search`` returns as ``explanation`` and knows nothing else. Every part may be
-absent; an arm or a term that is new is shown under its own name.
+Reads only what ``recall.search`` returns as ``explanation``. Every part may be absent. An unknown arm or
+term is shown under its own name.
 """
 
 from __future__ import annotations
@@ -16,46 +16,50 @@ _ARMS = {
     "semantic": "meaning",
     "lexical": "words",
     "name": "name",
-    "cue": "what was just used",
-    "graph": "its links",
+    "cue": "association",
+    "graph": "links",
 }
-_WORTH_TELLING = 0.1
-"""Log-odds that links must have lent to be named as a reason."""
+_MIN_GRAPH_LOG_ODDS = 0.1
+"""Least contribution of links, in log-odds, to be named as a reason."""
 
 _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
 _NO_RELEVANCE_TERM = ("logit", "probability")
 _STEPS = {
     "phrase": "as a phrase",
-    "prefix": "by how words begin",
-    "similar": "by words spelt like them",
+    "prefix": "as the beginning of words",
+    "similar": "in a similar spelling",
 }
 
 
 def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
-    """Why this memory has its place, for somebody who has never read a formula.
+    """Explains the rank of a memory in plain words.
 
-    ``words`` tells stems as the memory spells them (``machin``: machine); others stay stems.
+    Args:
+        explanation: the ``explanation`` of a hit.
+        words: the spelling of each stem in the memory (``machin``: machine); other stems are shown as such.
 
     >>> sentence({"arms": {"name": {"likeness": 1}}, "score": {"exempt": True}})
-    'Found by its name; asked for by name, so its vitality does not count.'
+    'Found by its name. The query names it exactly, so vitality does not count.'
     """
     relevance = explanation.get("relevance", {})
-    clauses = [_found(_telling(explanation.get("arms", {}), relevance), words or {}), _answers(relevance)]
-    clauses.append(_reread(explanation.get("rerank", {})))
-    clauses.append(_weighed(explanation.get("vitality", {}), explanation.get("score", {})))
-    told = "; ".join(clause for clause in clauses if clause)
-    return f"{told[:1].upper()}{told[1:]}." if told else ""
+    sentences = (
+        _found(_contributing_arms(explanation.get("arms", {}), relevance), words or {}),
+        _answers(relevance),
+        _reranked(explanation.get("rerank", {})),
+        _weighted(explanation.get("vitality", {}), explanation.get("score", {})),
+    )
+    return " ".join(f"{each}." for each in sentences if each)
 
 
 def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
-    """Every number of an explanation as (what it is of, what it is), in the order they are applied."""
+    """Every number of an explanation, as pairs of heading and text, in the order of computation."""
     rows = [
         (_ARMS.get(name, name), _arm_terms(name, arm)) for name, arm in explanation.get("arms", {}).items()
     ]
     if relevance := explanation.get("relevance"):
         rows.append(("relevance", _relevance_terms(relevance)))
-    if reread := explanation.get("rerank"):
-        rows.append(("reranker", _rerank_terms(reread)))
+    if rerank := explanation.get("rerank"):
+        rows.append(("reranker", _rerank_terms(rerank)))
     if vitality := explanation.get("vitality"):
         rows.append(("vitality", activation_terms(vitality)))
     if score := explanation.get("score"):
@@ -64,98 +68,106 @@ def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
 
 
 def activation_terms(vitality: Part) -> str:
-    """S, B and vitality, with the terms that S is the sum of."""
+    """S with its terms, B and vitality."""
     parts = [f"{name} {_number(vitality[name])}" for name in _VITALITY_TERMS if vitality.get(name)]
-    uses = _counted(vitality.get("accesses", 0), "access", "accesses")
+    accesses = _counted(vitality.get("accesses", 0), "access", "accesses")
     return (
         f"S {_number(vitality.get('activation', 0))} = {' + '.join(parts) or '0'}, from "
-        f"{uses}; B {_number(vitality.get('base', 0))}, "
+        f"{accesses}; B {_number(vitality.get('base', 0))}, "
         f"vitality {vitality.get('vitality', 0):.2f}, {vitality.get('zone', 'unknown')}"
     )
 
 
-def _telling(arms: Mapping[str, Part], relevance: Part) -> Mapping[str, Part]:
-    """The arms in the order people think of them, without links that lent hardly anything."""
+def _contributing_arms(arms: Mapping[str, Part], relevance: Part) -> Mapping[str, Part]:
+    """The arms in the order of ``_ARMS``, without links that contributed almost nothing."""
     order = (*_ARMS, *(name for name in arms if name not in _ARMS))
-    silent = "graph" if relevance.get("graph", _WORTH_TELLING) < _WORTH_TELLING else None
-    return {name: arms[name] for name in order if name in arms and name != silent}
+    omitted = "graph" if relevance.get("graph", _MIN_GRAPH_LOG_ODDS) < _MIN_GRAPH_LOG_ODDS else None
+    return {name: arms[name] for name in order if name in arms and name != omitted}
 
 
-def _found(arms: Mapping[str, Part], spelt: Mapping[str, str]) -> str:
-    ranked = ("semantic", "lexical")  # without a rank another arm found it
-    ways = [_way(name, arm, spelt) for name, arm in arms.items() if name not in ranked or "rank" in arm]
-    return f"found by {_listed(ways)}" if ways else ""
+def _found(arms: Mapping[str, Part], spellings: Mapping[str, str]) -> str:
+    ranked = ("semantic", "lexical")  # without a rank, another arm found it
+    ways = [_way(name, arm, spellings) for name, arm in arms.items() if name not in ranked or "rank" in arm]
+    return f"Found by {_listed(ways)}" if ways else ""
 
 
-def _way(name: str, arm: Part, spelt: Mapping[str, str]) -> str:
-    rank = f" (no. {arm['rank']})" if "rank" in arm else ""
+def _way(name: str, arm: Part, spellings: Mapping[str, str]) -> str:
+    rank = f" (rank {arm['rank']})" if "rank" in arm else ""
     if name == "lexical":
         words = sorted(arm.get("words", {}).items(), key=lambda item: (-item[1], item[0]))
-        told = _listed([f"“{spelt.get(word, word)}”" for word, _ in words[:4]])
+        quoted = _listed([f"“{spellings.get(word, word)}”" for word, _ in words[:4]])
         step = f" {_STEPS[arm['step']]}" if arm.get("step") in _STEPS else ""
-        return f"{'its word' if len(words) == 1 else 'its words'} {told}".strip() + step + rank
+        return f"the {'word' if len(words) == 1 else 'words'} {quoted}".strip() + step + rank
     if name == "name":
-        return "its name" if arm.get("likeness") == 1 else "a name like it"
+        return "its name" if arm.get("likeness") == 1 else "a similar name"
+    if name == "cue" and "cue" in arm:
+        return f"its association with memory {arm['cue']}"
+    if name == "graph" and "from" in arm:
+        return f"its links to memory {arm['from']}"
     return f"{_ARMS.get(name, name)}{rank}"
 
 
 def _answers(relevance: Part) -> str:
     if "probability" not in relevance:
         return ""
-    return f"it answers the question with a probability of {relevance['probability']:.0%}"
+    return f"It answers the question with a probability of {relevance['probability']:.0%}"
 
 
-def _reread(rerank: Part) -> str:
+def _reranked(rerank: Part) -> str:
     if "probability" not in rerank:
         return ""
-    moved = f"from no. {rerank['original_rank']} to no. {rerank['new_rank']}"
-    return f"read beside the question it moved {moved}, with a probability of {rerank['probability']:.0%}"
+    moved = f"from rank {rerank['original_rank']} to rank {rerank['new_rank']}"
+    return f"The reranker moved it {moved}, with a probability of {rerank['probability']:.0%}"
 
 
 def _rerank_terms(rerank: Part) -> str:
     return (
-        f"{rerank.get('reranker', 'reranker')} gave {_number(rerank.get('score', 0))}; no. "
-        f"{rerank.get('original_rank')} became no. {rerank.get('new_rank')}; with the fused relevance "
+        f"{rerank.get('reranker', 'reranker')} score {_number(rerank.get('score', 0))}; rank "
+        f"{rerank.get('original_rank')} became rank {rerank.get('new_rank')}; with the fused relevance "
         f"log-odds {_number(rerank.get('logit', 0))}, p = {rerank.get('probability', 0):.3f}"
     )
 
 
-def _weighed(vitality: Part, score: Part) -> str:
+def _weighted(vitality: Part, score: Part) -> str:
     if score.get("exempt"):
-        return "asked for by name, so its vitality does not count"
+        return "The query names it exactly, so vitality does not count"
     if score.get("mode") == "off":
-        return "its vitality was left out"
+        return "Vitality does not count in this search"
     change = score.get("vitality")
     if change is None or not vitality:
         return ""
-    used = f"{_counted(vitality.get('accesses', 0), 'use', 'uses')} left it {_state(vitality)}"
+    state = f"After {_counted(vitality.get('accesses', 0), 'access', 'accesses')} {_state(vitality)}"
     if abs(change) < 0.05:
-        return f"{used}, which hardly changes its odds"
-    return f"{used}, which multiplies its odds by {_number(math.exp(min(change, 50.0)))}"
+        return f"{state}; vitality hardly changes its odds"
+    return f"{state}; vitality multiplies its odds by {_number(math.exp(min(change, 50.0)))}"
 
 
 def _state(vitality: Part) -> str:
     zone, value = vitality.get("zone", "unrated"), vitality.get("vitality", 0.0)
     if vitality.get("retention", value) > value:  # the floor holds the zone up; ranking ignores it
-        return f"at a vitality of {value:.2f} ({zone}, since it is protected)"
-    return str(zone)
+        return f"its vitality is {value:.2f} ({zone}, because it is protected)"
+    return f"it is {zone}"
 
 
 def _arm_terms(name: str, arm: Part) -> str:
-    told = [f"rank {arm['rank']}" if "rank" in arm else ""]
+    rank = f"rank {arm['rank']}" if "rank" in arm else ""
     if name == "lexical":
-        told = [
+        texts = [
             f"strength {_number(arm.get('strength', 0))}",
             f"coverage {_number(arm.get('coverage') or 0)}",
-            *told,
+            rank,
             ", ".join(f"{word} {_number(idf)}" for word, idf in arm.get("words", {}).items()),
         ]
+    elif name == "graph" and "from" in arm:
+        texts = [f"receives {_number(arm.get('share', 0))} of the relevance of memory {arm['from']}"]
+    elif name == "cue" and "cue" in arm:
+        texts = [f"associated with memory {arm['cue']}; strength {_number(arm.get('strength', 0))}"]
     else:
         raw = [(term, value) for term, value in arm.items() if term != "rank" and _is_number(value)]
-        if name == "semantic" and not told[0]:
-            told = ["beyond the nearest"]
-        told = [*(f"{term} {_number(value)}" for term, value in raw), *told]
-    return "; ".join(part for part in told if part)
+        if name == "semantic" and not rank:
+            rank = "not among the nearest"
+        texts = [*(f"{term} {_number(value)}" for term, value in raw), rank]
+    return "; ".join(text for text in texts if text)
 
 
 def _relevance_terms(relevance: Part) -> str:
@@ -173,26 +185,26 @@ def _relevance_terms(relevance: Part) -> str:
 
 def _score_terms(score: Part) -> str:
     log_odds, change = score.get("log_odds", 0.0), score.get("vitality", 0.0)
-    manner = "exempt: named exactly" if score.get("exempt") else f"mode {score.get('mode', 'unknown')}"
+    mode = "exempt: named exactly" if score.get("exempt") else f"mode {score.get('mode', 'unknown')}"
     if "weight" in score and not score.get("exempt") and score.get("mode") in ("odds", "bounded"):
-        manner += f", weight {_number(score['weight'])}"
+        mode += f", weight {_number(score['weight'])}"
     held = score.get("held_back") or 0.0
     total = _sum([("relevance", log_odds - change - held), ("vitality", change)])
     if held:
-        total += f" − {_number(-held)} behind what supersedes it"
-    return f"log-odds {_number(log_odds)} = {total} ({manner}); score = {_logistic(log_odds):.3f}"
+        total += f" − {_number(-held)} to rank behind the memory that supersedes it"
+    return f"log-odds {_number(log_odds)} = {total} ({mode}); score = {_logistic(log_odds):.3f}"
 
 
 def _sum(parts: Sequence[tuple[str, float]]) -> str:
-    told = ""
+    text = ""
     for name, value in parts:
-        sign = (" − " if value < 0 else " + ") if told else ("−" if value < 0 else "")
-        told += f"{sign}{_number(abs(value))} {name}"
-    return told or "0"
+        sign = (" − " if value < 0 else " + ") if text else ("−" if value < 0 else "")
+        text += f"{sign}{_number(abs(value))} {name}"
+    return text or "0"
 
 
 def _number(value: float) -> str:
-    """Three digits, a true minus, no exponent for what people meet."""
+    """Three significant digits with a true minus sign; an exponent only for extreme values."""
     size = abs(value)
     if size >= 1_000_000 or 0 < size < 0.0001:
         text = f"{size:.2g}"

@@ -1,4 +1,4 @@
-"""Hindsight's transfer archive: a ZIP with a manifest, a file for each document, and the observations."""
+"""Hindsight's transfer archive: a ZIP with a manifest, one file for each document, and the observations."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LARGEST_ENTRY = 256_000_000
 _VERSION = 1
 _DOCUMENT = re.compile(r"documents/[0-9]+\.json")
 _FAULTS = (BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error)
-_HINT = "Export the bank again, and give the file as it came, unpacked by nobody."
+_HINT = "Export the bank again, and pass the file without unpacking it."
 
 
 class _Document(BaseModel):
-    """One document of the archive with what was learnt from it."""
+    """One document of the archive with its facts."""
 
     model_config = OPEN
 
@@ -35,7 +35,7 @@ class _Document(BaseModel):
 
 
 def read_archive(path: Path) -> Iterator[Placed | Problem]:
-    """The facts and the observations of the archive. Raises InvalidInput at once for another file."""
+    """The facts and the observations of the archive. Raises InvalidInput for any other file."""
     try:
         with ZipFile(path) as archive:
             manifest = _entry(archive, "manifest.json")
@@ -43,12 +43,12 @@ def read_archive(path: Path) -> Iterator[Placed | Problem]:
         raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_HINT) from error
     except (KeyError, ValueError) as error:
         raise InvalidInput(
-            f"{show(path)} is no archive of Hindsight: {_words(error)}.", hint=_HINT
+            f"{show(path)} is not a Hindsight archive: {_words(error)}.", hint=_HINT
         ) from error
     if not isinstance(manifest, dict) or manifest.get("schema_version") != _VERSION:
         raise InvalidInput(
-            f"{show(path)} is no archive of Hindsight whose form is known.",
-            hint=f"Its manifest.json should say schema_version {_VERSION}.",
+            f"{show(path)} is a Hindsight archive of an unknown version.",
+            hint=f"The schema_version in its manifest.json must be {_VERSION}.",
         )
     bank = manifest.get("source_bank_id")
     return _read(path, bank if isinstance(bank, str) else None)
@@ -79,7 +79,7 @@ def _facts(
     except ValueError as error:
         yield Problem(show(path), f"{entry}: {error}.")
         return
-    called = [_called(fact, document.id, index) for index, fact in enumerate(document.facts)]
+    fact_names = [_name_of(fact, document.id, index) for index, fact in enumerate(document.facts)]
     for index, value in enumerate(document.facts):
         place = f"{entry}, fact {index + 1}"
         try:
@@ -88,17 +88,17 @@ def _facts(
             yield Problem(show(path), f"{place}: {error}.")
             continue
         supports = (DraftLink(name, "supports") for name in names.get((document.id, index), ()))
-        causes = (DraftLink(called[cause]) for cause in _causes(value, len(called)) if cause != index)
-        yield Placed(fact, called[index], place, bank, (*supports, *causes))
+        causes = (DraftLink(fact_names[cause]) for cause in _causes(value, len(fact_names)) if cause != index)
+        yield Placed(fact, fact_names[index], place, bank, (*supports, *causes))
 
 
-def _called(fact: object, document: str, index: int) -> str:
+def _name_of(fact: object, document: str, index: int) -> str:
     own = fact.get("source_id") if isinstance(fact, dict) else None
     return own if isinstance(own, str) and own else f"{document}/{index + 1}"
 
 
 def _causes(fact: dict[str, Any], count: int) -> list[int]:
-    """The positions of the facts that this one was caused by, as far as there are such facts."""
+    """The positions of the facts that caused this one; positions without a fact are left out."""
     relations = fact.get("causal_relations")
     found = set()
     for relation in relations if isinstance(relations, list) else ():
@@ -111,13 +111,13 @@ def _causes(fact: dict[str, Any], count: int) -> list[int]:
 def _observations(
     archive: ZipFile, path: Path
 ) -> tuple[list[tuple[Fact, list[tuple[str, int]]]], list[Problem]]:
-    """The observations, each with the document and position of every fact it rests on."""
+    """The observations, each with the document and position of every fact it is derived from."""
     if "observations.json" not in archive.namelist():
         return [], []
     try:
         value = _entry(archive, "observations.json")
         if not isinstance(value, list):
-            raise ValueError("should be a list")
+            raise ValueError("must be a list")
     except ValueError as error:
         return [], [Problem(show(path), f"observations.json: {error}.")]
     found, problems = [], []
@@ -142,7 +142,7 @@ def _sources(record: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def _entry(archive: ZipFile, name: str) -> Any:
-    """The JSON value of an entry. Raises KeyError when there is none, ValueError when it cannot be used."""
+    """The JSON value of an entry. Raises KeyError if there is none, ValueError if it cannot be used."""
     if archive.getinfo(name).file_size > LARGEST_ENTRY:
         raise ValueError(f"{name} is larger than {LARGEST_ENTRY // 1_000_000} MB")
     try:

@@ -1,4 +1,4 @@
-"""A fact of Hindsight, whichever of its exports it comes from, and the draft that it becomes."""
+"""A fact from any of Hindsight's exports, and its draft."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
 
-from pgrecall.importers.json_records import OPEN, Moment, Name, without_nothing
+from pgrecall.importers.json_records import OPEN, Moment, Name, without_empty
 from pgrecall.importers.text import unique
 from pgrecall.models.memories import Draft, DraftLink
 
@@ -20,7 +20,7 @@ _KIND_OF_ENTITY = re.compile(r"\s*\((?:[A-Z_]+)\)$")
 
 
 def _names(value: object) -> object:
-    """Entities are a list, or a text with commas, each with its kind behind it in older versions."""
+    """Entities as a list; a string is split at commas, and older versions append the kind to each."""
     if isinstance(value, str):
         return [_KIND_OF_ENTITY.sub("", name.strip()) for name in value.split(",")]
     return value
@@ -31,7 +31,7 @@ def _nothing_if_empty(value: object) -> object:
 
 
 def _known(moment: datetime | None) -> datetime | None:
-    """Hindsight writes an end that is open as the first or the last year there is."""
+    """None for the first and last year, which Hindsight writes for an open end."""
     return None if moment is None or moment.year in (MINYEAR, MAXYEAR) else moment
 
 
@@ -39,7 +39,7 @@ _Time = Annotated[Moment | None, BeforeValidator(_nothing_if_empty), AfterValida
 
 
 class Fact(BaseModel):
-    """A memory unit of Hindsight; what it has besides is kept as metadata."""
+    """A memory unit of Hindsight; unknown fields become metadata."""
 
     model_config = OPEN
 
@@ -63,7 +63,7 @@ class Fact(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A fact with its name and place in the export. ``links`` lead to names, and so need a prefix."""
+    """A fact with its name and place in the export. Targets of ``links`` are names without prefix."""
 
     fact: Fact
     name: str
@@ -72,7 +72,7 @@ class Placed:
     links: tuple[DraftLink, ...] = ()
 
     def draft(self, key: str, source: str, layer: str | None, links: tuple[DraftLink, ...]) -> Draft:
-        """Raises ValueError for a fact that was invalidated nobody knows when."""
+        """The draft. Raises ValueError for an invalidated fact without a time of invalidation."""
         fact = self.fact
         return Draft(
             body=fact.text.strip(),
@@ -90,23 +90,23 @@ class Placed:
 
     def _provenance(self) -> dict[str, Any]:
         fact = self.fact
-        return without_nothing(
+        return without_empty(
             bank=self.bank,
             id=fact.id,
             fact_type=fact.fact_type,
             document_id=fact.document_id,
             entities=fact.entities,
-            occurred_end=_told(fact.occurred_end),
-            mentioned_at=_told(fact.mentioned_at),
+            occurred_end=_iso(fact.occurred_end),
+            mentioned_at=_iso(fact.mentioned_at),
             **{name: value for name, value in (fact.model_extra or {}).items() if name not in _LINKING},
         )
 
 
 _LINKING = frozenset({"bank", "causal_relations", "source_memory_ids", "sources"})
-"""What the links say, or we say ourselves."""
+"""Fields that become links, or that the provenance sets itself."""
 
 
-def _told(moment: datetime | None) -> str | None:
+def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
@@ -114,5 +114,5 @@ def _valid_until(fact: Fact) -> datetime | None:
     if fact.state != "invalidated":
         return None
     if (ended := fact.invalidated_at or fact.updated_at) is None:
-        raise ValueError("it was invalidated, and neither invalidated_at nor updated_at says when")
+        raise ValueError("it was invalidated, but has neither invalidated_at nor updated_at")
     return ended

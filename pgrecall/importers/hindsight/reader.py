@@ -1,4 +1,4 @@
-"""What a bank of Hindsight holds: its list of memories as JSON, and its transfer archive."""
+"""Exports of a Hindsight bank: its list of memories as JSON, or its transfer archive."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ def is_hindsight(value: object) -> bool:
 def read_hindsight(
     path: Path, *, source: str, prefix: str = "", layer: str | None = None
 ) -> Iterator[Draft | Problem]:
-    """Each fact as a draft. The file is a page of the memory list, a list of pages or facts, or a ``.zip``.
+    """Reads each fact as a draft from a page of the memory list, a list of pages or facts, or a ``.zip``.
 
-    World facts, opinions and observations go to ``knowledge``, experiences to ``episodic``, all to
-    ``layer`` when it is given. Keys are ``hindsight/ID``; facts of an archive that has no ids are
-    called ``hindsight/DOCUMENT/NUMBER``. Causes become links, and facts support their observations.
-    Raises InvalidInput at once for a file that is neither form.
+    World facts, opinions and observations go to ``knowledge``, experiences to ``episodic``; ``layer``
+    overrides both. Keys are ``hindsight/ID``, or ``hindsight/DOCUMENT/NUMBER`` for facts without ids in an
+    archive. Causes become links, and facts are linked ``supports`` to their observations.
+
+    Raises:
+        InvalidInput: the file has neither format.
     """
     require_file(path)
     if path.suffix.lower() == ".zip":
@@ -43,7 +45,7 @@ def read_hindsight(
     else:
         value = load_json(path, "an export of Hindsight", _HINT)
         if not is_hindsight(value) and any(True for _ in records(value, _LISTS)):
-            raise InvalidInput(f"{show(path)} holds no memories of Hindsight.", hint=_HINT)
+            raise InvalidInput(f"{show(path)} contains no memories of Hindsight.", hint=_HINT)
         facts = _listed(value, path)
     return _drafts(facts, path, source, prefix, layer)
 
@@ -63,7 +65,7 @@ def _listed(value: object, path: Path) -> Iterator[Placed | Problem]:
 
 
 def _observations_of(value: object) -> dict[str, list[str]]:
-    """The ids of the observations that rest on each fact, by the fact's id."""
+    """The ids of the observations derived from each fact, by the id of the fact."""
     supports: dict[str, list[str]] = {}
     for _, record in records(value, _LISTS):
         if isinstance(record, dict) and isinstance(name := record.get("id"), str) and name:
@@ -86,7 +88,7 @@ def _drafts(
         first = places.setdefault(placed.name, placed.place)
         if first != placed.place:
             yield Problem(
-                show(path), f"{placed.place}: id {placed.name[:60]!r} was already given by {first}."
+                show(path), f"{placed.place}: id {placed.name[:60]!r} is already used by {first}."
             )
             continue
         links = tuple(replace(link, target=before + link.target) for link in placed.links)

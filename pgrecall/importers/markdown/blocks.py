@@ -1,4 +1,4 @@
-"""A note's text as blocks of lines: what is a heading, what is code, what is hidden, where it may be cut."""
+"""Parses the text of a note into blocks of lines: headings, code, comments, and where it can be split."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pgrecall.importers.markdown.inline import COMMENT_ENDS, Line, References, r
 from pgrecall.importers.text import without_marks
 
 MOST_TOKENS = 1_000_000
-"""About 400 bytes each: the most memory that a note can take while it is read."""
+"""At about 400 bytes each, this limits the memory that parsing one note takes."""
 
 _LONGEST_HEADING = 200
 _DEEPEST = 60
@@ -30,10 +30,10 @@ _RAW_HTML = re.compile(r"\s*<(script|style|pre|textarea)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, a paragraph, a list or the like, with the blank lines below it.
+    """A heading, paragraph, list or other block, with the blank lines below it.
 
-    ``children`` are the blocks inside a list or a quote, where it may be cut; ``heading`` holds the words
-    of a heading and ``level`` its level from 1 to 6, 0 for all other blocks.
+    ``children`` are the blocks inside a list or quote, between which it can be split. ``heading`` is the text
+    of a heading and ``level`` its level from 1 to 6, or 0 for all other blocks.
     """
 
     lines: Sequence[Line]
@@ -43,10 +43,10 @@ class Block:
 
 
 def read_blocks(text: str) -> list[Block]:
-    """The blocks of a note in order; together they hold every line.
+    """The blocks of a note in order; together they contain every line.
 
-    Only headings outside of lists and quotes count, with words and at most 200 characters of them.
-    Raises ValueError for a text with too many blocks.
+    Headings count only outside lists and quotes, with 1 to 200 characters of text. Raises ValueError for a
+    text with too many blocks.
     """
     rows = text.split("\n")
     references: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def read_blocks(text: str) -> list[Block]:
 
 
 class _State(StateBlock):
-    """The state of markdown-it's block parser, with an end to the memory it takes."""
+    """The state of markdown-it's block parser, with a limit on its memory."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         if len(self.tokens) >= MOST_TOKENS:
@@ -84,7 +84,7 @@ def _parse(text: str, environment: dict[str, Any]) -> list[Token]:
 def _read_comment(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     """A rule of markdown-it for a comment that begins on one line and ends on a later one.
 
-    The token's map holds all lines that the comment touches, also text before and after it.
+    The token's map covers all lines of the comment, with the text before and after it.
     """
     if state.is_code_block(start_line):
         return False
@@ -102,7 +102,7 @@ def _read_comment(state: StateBlock, start_line: int, end_line: int, silent: boo
 
 
 def _comment_end(state: StateBlock, position: int, line_end: int) -> int:
-    """Where the comment ends that begins on this line and does not end on it; -1 if there is none."""
+    """The end of a comment that begins on this line and ends on a later one; -1 if there is none."""
     row = state.src[position:line_end]
     for start, end, kind in scan(row) if "%%" in row or "<!--" in row else ():
         if kind == "opening":
@@ -126,7 +126,7 @@ def _read_math(state: StateBlock, start_line: int, end_line: int, silent: bool) 
 
 
 def _find(state: StateBlock, mark: str, position: int) -> int:
-    """Where the next mark begins, -1 if there is none. The last answer is kept, so all calls are linear."""
+    """The position of the next mark, or -1. Caches the last result, so that all calls together are linear."""
     asked, found = state.env.setdefault("marks", {}).get(mark, (len(state.src) + 1, -1))
     if not (asked <= position and (position <= found or found < 0)):
         found = state.src.find(mark, position)
@@ -141,7 +141,7 @@ def _push(state: StateBlock, kind: str, start_line: int, end_line: int) -> None:
 
 
 def _read_lines(rows: Sequence[str], tokens: Sequence[Token], references: References) -> list[Line]:
-    """A line for each row: code as it is, other text with its links and tags, headings without tags."""
+    """One line for each row: code unchanged, other text with its links and tags, headings without tags."""
     lines: list[Line | None] = [None] * len(rows)
     for token in tokens:
         if token.map is None or token.type not in _VERBATIM | _TEXTS:
@@ -194,7 +194,7 @@ def _name_heading(node: _Node, content: str) -> None:
 
 
 def _build_blocks(nodes: Sequence[_Node], lines: Sequence[Line], start: int, end: int) -> list[Block]:
-    """The blocks of the nodes: each ends where the next begins, and the first begins at ``start``."""
+    """The blocks of the nodes. Each ends where the next begins; the first begins at ``start``."""
     starts = [start, *(node.start for node in nodes[1:]), end]
     return [
         Block(lines[first:last], _build_blocks(node.children, lines, first, last), node.level, node.heading)

@@ -1,4 +1,4 @@
-"""The notes of a folder: which files they are, in which order, and the key of each."""
+"""Lists the notes of a folder in order, with their keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUFFIXES = (".md", ".markdown")
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A note's file. ``relative`` is its path in the folder without suffix, composed, posix slashes."""
+    """The file of a note. ``relative`` is its path in the folder: NFC, forward slashes, no suffix."""
 
     path: Path
     relative: str
@@ -26,7 +26,7 @@ class NoteFile:
 def walk(folder: Path) -> Iterator[Path | Problem]:
     """The Markdown files below ``folder``, sorted by name within each folder.
 
-    Hidden files and folders are passed over. Linked folders are entered once each, so a loop ends.
+    Skips hidden files and folders. Enters each linked folder once, so that loops end.
     """
     return _walk(folder, set())
 
@@ -53,15 +53,15 @@ def _walk(folder: Path, entered: set[tuple[int, int]]) -> Iterator[Path | Proble
 
 
 def is_note(path: Path) -> bool:
-    """Whether the name is that of a Markdown file."""
+    """Whether the name has a Markdown suffix."""
     return path.suffix.lower() in SUFFIXES
 
 
 def note_file(path: Path, folder: Path, prefix: str) -> NoteFile:
     """The file with its key: prefix and path without suffix.
 
-    ``#`` becomes ``-`` in a key, since there it parts a note from its section. Raises ValueError
-    for a name that is not UTF-8.
+    ``#`` becomes ``-``, because it separates note and section in a key. Raises ValueError for a name that is
+    not UTF-8.
     """
     relative = path.relative_to(folder).with_suffix("").as_posix()
     try:

@@ -1,4 +1,4 @@
-"""The block between ``---`` lines that opens a note: known fields checked, the rest kept as metadata."""
+"""Front matter: the block between ``---`` lines at the start of a note. Unknown fields become metadata."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Found = Mapping[str, Node]
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What a note says of itself; times in UTC, ``metadata`` holds JSON values only."""
+    """The fields of a note's front matter. Times are in UTC; ``metadata`` contains only JSON values."""
 
     title: str | None = None
     layer: str | None = None
@@ -51,9 +51,8 @@ class FrontMatter:
 def read_front_matter(text: str) -> tuple[FrontMatter, str]:
     """The front matter and the text below it.
 
-    A note may also open with a thematic break: ``---`` around a plain paragraph, or never closed and
-    not followed by a field, stays text. Raises ValueError, naming the line, for front matter that is
-    broken or holds a value that cannot be used.
+    A note may also start with a thematic break: ``---`` is text if it encloses a plain paragraph, or if it is
+    never closed and no field follows. Raises ValueError with the line of invalid front matter.
     """
     block, body = _split(text)
     if block is None:
@@ -64,7 +63,7 @@ def read_front_matter(text: str) -> tuple[FrontMatter, str]:
     if isinstance(found, Scalar):
         return FrontMatter(), text
     if isinstance(found, Items):
-        raise ValueError(f"line {found.line}: should be fields such as 'title: …', not a list")
+        raise ValueError(f"line {found.line}: must be fields such as 'title: …', not a list")
     return _front_matter({name.strip().casefold(): node for name, node in found.fields.items()}, found), body
 
 
@@ -111,19 +110,19 @@ def _text(found: Found, name: str) -> str | None:
     if node is None or (isinstance(node, Scalar) and node.value() is None):
         return None
     if not isinstance(node, Scalar):
-        raise ValueError(f"line {node.line}: {name} should be one text")
+        raise ValueError(f"line {node.line}: {name} must be a single string")
     return one_line(node.text) or None
 
 
 def _texts(found: Found, name: str) -> list[str]:
-    """A list's texts, or those between the commas of one text."""
+    """The strings of a list, or of one string split at commas."""
     node = found.get(name)
     if not isinstance(node, Items):
         return (_text(found, name) or "").split(",")
     texts = []
     for item in node.items:
         if not isinstance(item, Scalar):
-            raise ValueError(f"line {item.line}: {name} should be a list of texts")
+            raise ValueError(f"line {item.line}: {name} must be a list of strings")
         if item.value() is not None:
             texts.append(item.text)
     return texts
@@ -143,7 +142,7 @@ def _role(found: Found) -> Role | None:
     role = _text(found, "role")
     if role is not None and role not in get_args(Role):
         raise ValueError(
-            f"line {found['role'].line}: role {role[:60]!r} is none of {', '.join(get_args(Role))}"
+            f"line {found['role'].line}: role {role[:60]!r} is not one of {', '.join(get_args(Role))}"
         )
     return cast(Role | None, role)
 
@@ -151,5 +150,5 @@ def _role(found: Found) -> Role | None:
 def _flag(found: Found, name: str) -> bool:
     word = (_text(found, name) or "").casefold()
     if word not in _TRUE + _FALSE:
-        raise ValueError(f"line {found[name].line}: {name} should be true or false, not {word[:60]!r}")
+        raise ValueError(f"line {found[name].line}: {name} must be true or false, not {word[:60]!r}")
     return word in _TRUE

@@ -1,4 +1,4 @@
-"""The text of one block: wikilinks become the words they show, links and tags are collected, code stays."""
+"""Parses the text of a block: replaces wikilinks by the words they show, and collects links and tags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from markdown_it.common.utils import normalizeReference
 
-# Every repetition is bounded, so that no text, however long or broken, costs more than linear time.
+# Every repetition is bounded, so that any text takes linear time.
 _OPAQUE = re.compile(
     r"""
       (?P<comment><!--|%%)
@@ -52,9 +52,9 @@ References = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RawLink:
-    """A link as written: a note's name or path without suffix ("" is this note), and a heading or "".
+    """A link as written: the name or path of a note without suffix ("" is this note), and a heading or "".
 
-    ``relative`` holds for Markdown links, whose target is a path from the note's own folder.
+    ``relative`` is true for Markdown links, with a target relative to the folder of the note.
     """
 
     target: str
@@ -64,7 +64,7 @@ class RawLink:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line as it is stored, with the links and tags found in it."""
+    """One line as it is stored, with its links and tags."""
 
     text: str
     links: tuple[RawLink, ...] = ()
@@ -88,7 +88,7 @@ def read_inline(text: str, references: References | None = None) -> list[Line]:
         row += text.count("\n", position, start)
         if link is not None:
             links.setdefault(row, []).append(link)
-        # A link that stays as written keeps its line breaks; one that goes leaves them.
+        # A link that stays keeps its line breaks; a removed one leaves them in the text.
         breaks = "\n" * text.count("\n", start, end)
         row += len(breaks)
         shown += (text[position:start], words if words == text[start:end] else words + breaks)
@@ -103,7 +103,7 @@ def read_inline(text: str, references: References | None = None) -> list[Line]:
 
 
 def _without_comments(text: str) -> tuple[str, str]:
-    """The text without its comments, line breaks kept; and the same with code and escapes as backticks."""
+    """The text without comments, line breaks kept; and the same with code and escapes as backticks."""
     if not any(mark in text for mark in "`\\$<%"):
         return text, text
     kept, masked = [""], [""]
@@ -120,10 +120,10 @@ def _without_comments(text: str) -> tuple[str, str]:
 
 
 def scan(text: str) -> Iterator[tuple[int, int, str]]:
-    """Start, end and kind of what is no plain text, from left to right.
+    """Start, end and kind of each part that is not plain text, from left to right.
 
-    The kinds are ``code`` (also math, a URL and an escaped character), ``comment``, and ``opening``: the
-    mark of a comment that does not end in this text.
+    The kinds are ``code`` (also math, URLs and escaped characters), ``comment``, and ``opening``: the start
+    of a comment that does not end in this text.
     """
     last = {opening: text.rfind(ending) for opening, ending in COMMENT_ENDS.items()}
     position = 0
@@ -141,12 +141,12 @@ def scan(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def note_name(name: str) -> str:
-    """A note's name without the suffix of Markdown files."""
+    """The name of a note without a Markdown suffix."""
     return _NOTE_SUFFIX.sub("", name.strip())
 
 
 def _read_link(match: re.Match[str], text: str, references: References) -> tuple[str, RawLink | None] | None:
-    """The words that stay in the text, and the link if it leads to a note; None for what is no link."""
+    """The words that stay in the text, and the link if its target is a note; None if it is not a link."""
 
     def written(group: str | int) -> str:
         return text[slice(*match.span(group))]

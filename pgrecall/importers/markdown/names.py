@@ -1,4 +1,4 @@
-"""The names of a folder's notes, so that links can carry keys: paths, file stems, titles and aliases."""
+"""Resolves links to keys by the names of a folder's notes: paths, file stems, titles and aliases."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LONGEST_TARGET = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One note as links see it. ``relative`` is its path in the folder without suffix, posix slashes.
+    """The names of one note. ``relative`` is its path in the folder, with forward slashes and without suffix.
 
-    ``parts`` gives, for the slug of a heading, the slug of the part it became; empty for a whole note.
+    ``parts`` maps the slug of each heading to the slug of its part; empty for a note that is not split.
     """
 
     relative: str
@@ -31,7 +31,7 @@ class Named:
 
 
 class NameIndex:
-    """Finds a note by what a link calls it, without regard to case; a few hundred bytes a note."""
+    """Finds notes by the names in links, ignoring case. Takes a few hundred bytes a note."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
@@ -41,7 +41,7 @@ class NameIndex:
         self._by_alias: dict[str, list[Named]] = {}
 
     def add(self, note: Named) -> None:
-        """Make the note known by all its names."""
+        """Adds a note under all its names."""
         path = fold(note.relative)
         self._by_path.setdefault(path, note)
         self._by_stem.setdefault(posixpath.basename(path), []).append(note)
@@ -51,9 +51,9 @@ class NameIndex:
             self._by_alias.setdefault(fold(alias), []).append(note)
 
     def target(self, link: RawLink, origin: Named) -> str | None:
-        """The key the link leads to, or its text when no note has that name; None if it leads nowhere.
+        """The key of the link's target, or its text if no note has that name; None if it has no target.
 
-        A heading that became a part gives the part's key, any other heading its note's.
+        A heading that became a part resolves to the key of the part, any other heading to that of its note.
         """
         note = origin if not link.target else self._find(link, origin.folder)
         if note is not None:
@@ -63,7 +63,7 @@ class NameIndex:
         return text if 0 < len(text) <= LONGEST_TARGET and "\0" not in text else None
 
     def _absent(self, link: RawLink, folder: str) -> str:
-        """A path leads to the key its note would have; a name stays a name."""
+        """The target of a link to a missing note: for a path the key that note would have, else the name."""
         if link.relative and not (path := _from(folder, link.target)).startswith(".."):
             return self._prefix + path
         return link.target
@@ -88,13 +88,13 @@ class NameIndex:
 
 
 def _nearest(notes: list[Named], folder: str) -> Named | None:
-    """The one in the same folder, else the one with the shortest path, else the first by name."""
+    """A note in the same folder, else the one with the shortest path, else the first by name."""
     return min(
         notes, key=lambda note: (note.folder != folder, len(note.relative), note.relative), default=None
     )
 
 
 def _from(folder: str, path: str) -> str:
-    """The path from the top for one given from ``folder``, or from the top when it begins with a slash."""
+    """The path from the top for a path relative to ``folder``, or from the top if it begins with a slash."""
     joined = path.lstrip("/") if path.startswith("/") else posixpath.join(folder, path)
     return posixpath.normpath(joined)

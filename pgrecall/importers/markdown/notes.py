@@ -1,4 +1,4 @@
-"""One Markdown note: its bytes read, checked and taken apart; not yet a draft."""
+"""Reads and parses one Markdown note."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pgrecall.importers.text import slugify, unique, words
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note read whole. ``sections`` is empty for a note short enough to stay in one piece."""
+    """A parsed note. ``sections`` is empty for a note that is not split."""
 
     file: NoteFile
     front: FrontMatter
@@ -35,7 +35,7 @@ class Note:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Those of the front matter, then those in the text."""
+        """The tags of the front matter, then those in the text."""
         return unique([*self.front.tags, *(tag for line in self.lines for tag in line.tags)])
 
     @property
@@ -43,7 +43,7 @@ class Note:
         return (link for line in self.lines for link in line.links)
 
     def named(self) -> Named:
-        """The note as links see it; of two headings with the same words the first is meant."""
+        """The names of the note. Of two headings with the same text, the first counts."""
         parts: dict[str, str] = {}
         for section in self.sections:
             for heading in section.headings:
@@ -52,7 +52,7 @@ class Note:
 
 
 def read_note(file: NoteFile, split_at: int) -> Note:
-    """Read and take apart one note. Raises ValueError, with a sentence, when it cannot be used."""
+    """Reads and parses one note. Raises ValueError if it cannot be used."""
     data, changed_at = _read(file.path)
     text = decode(data)
     if not text.strip():
@@ -65,7 +65,7 @@ def read_note(file: NoteFile, split_at: int) -> Note:
     title = front.title or _first_heading(blocks) or words(PurePosixPath(file.relative).name)
     shown = "\n".join(line.text for block in blocks for line in block.lines).strip("\n").rstrip()
     if not shown and front == FrontMatter():
-        raise ValueError("the file holds no text")
+        raise ValueError("the file contains no text")
     sections = tuple(split_sections(blocks, title, split_at)) if len(shown) > split_at else ()
     return Note(file, front, title, shown or title, blocks, sections, changed_at)
 

@@ -1,4 +1,4 @@
-"""A folder of Markdown notes, Obsidian style: front matter, [[wikilinks]], tags, long notes in parts."""
+"""A folder of Markdown notes in Obsidian style: front matter, [[wikilinks]], tags; long notes are split."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ _LONGEST_PATH = 500
 def read_markdown(
     folder: Path, *, source: str, prefix: str = "", layer: str = "knowledge", split_at: int = SPLIT_AT
 ) -> Iterator[Draft | Problem]:
-    """Every ``*.md`` and ``*.markdown`` file below ``folder`` as drafts, in sorted order.
+    """Reads every ``*.md`` and ``*.markdown`` file below ``folder`` as drafts, in sorted order.
 
-    A note's key is ``prefix`` and its path without suffix. A note of more than ``split_at``
-    characters also becomes one draft for each heading, ``key#heading``, ``part_of`` the note.
-    Files are read twice, first for their names, so memory holds names but never all texts. A file
-    that cannot be used gives one Problem and nothing else. Raises InvalidInput at once when
-    ``folder`` is not a folder.
+    The key of a note is ``prefix`` and its path without suffix. A note of more than ``split_at`` characters
+    also yields one draft for each heading, ``key#heading``, linked ``part_of`` to the note. Files are read
+    twice, first for their names, so that only names are kept in memory. A file that cannot be used yields one
+    Problem and nothing else.
+
+    Raises:
+        InvalidInput: ``folder`` is not a folder, or ``split_at`` is out of bounds.
     """
     require_folder(folder)
     _require_limit(split_at)
@@ -43,15 +45,15 @@ def read_markdown(
 def read_note_file(
     path: Path, *, source: str, prefix: str = "", layer: str = "knowledge", split_at: int = SPLIT_AT
 ) -> Iterator[Draft | Problem]:
-    """One Markdown file as drafts; its links find the notes beside it, which are not imported."""
+    """Reads one Markdown file as drafts. Its links resolve to other notes in the folder, not imported."""
     require_file(path)
     _require_limit(split_at)
     if not is_note(path):
         raise InvalidInput(
             f"{show(path)} is not a Markdown file.", hint="Its name should end in .md or .markdown."
         )
-    beside = sorted(other for other in path.parent.iterdir() if is_note(other) and other.is_file())
-    return _Vault(path.parent, source, prefix, layer, split_at).read(beside, path)
+    siblings = sorted(other for other in path.parent.iterdir() if is_note(other) and other.is_file())
+    return _Vault(path.parent, source, prefix, layer, split_at).read(siblings, path)
 
 
 def _require_limit(split_at: int) -> None:
@@ -60,7 +62,7 @@ def _require_limit(split_at: int) -> None:
 
 
 class _Vault:
-    """One reading of a folder: the options, and the names found in the first pass."""
+    """Reads one folder: the options, and the names from the first pass."""
 
     def __init__(self, folder: Path, source: str, prefix: str, layer: str, split_at: int) -> None:
         self._folder = folder
@@ -71,7 +73,7 @@ class _Vault:
         self._names = NameIndex(prefix)
 
     def read(self, paths: Iterable[Path | Problem], only: Path | None) -> Iterator[Draft | Problem]:
-        """Drafts and problems of all paths, or of ``only`` one of them."""
+        """The drafts and problems of all paths, or of the path ``only``."""
         files: list[NoteFile] = []
         keys: dict[str, Path] = {}
         for path in paths:
@@ -99,7 +101,7 @@ class _Vault:
         try:
             return read_note(file, self._split_at).named()
         except ValueError:
-            # The second pass reports it; links to it by path still find the key it will have once mended.
+            # The second pass reports the problem; links by path still resolve to the key of the note.
             return Named(file.relative, file.key)
 
     def _drafts(self, file: NoteFile) -> list[Draft] | list[Problem]:
@@ -167,7 +169,7 @@ class _Vault:
                     )
 
     def _with_outline(self, note: Note, own: Section, pieces: list[Piece]) -> list[Piece]:
-        """The pieces of the note's own text; the outline of the note stands below it when it is short."""
+        """The pieces of the text before the first heading, with the note's outline if that text is short."""
         if not own.is_short:
             return pieces
         headings = outline(note.blocks, self._split_at - own.length)
@@ -176,13 +178,13 @@ class _Vault:
         return [Piece(text.strip("\n") or note.title, tuple(links))]
 
     def _links(self, links: Iterable[RawLink], origin: Named, key: str) -> tuple[DraftLink, ...]:
-        """Each target once, without the draft itself and the note it is part of."""
+        """Each target once, except the draft itself and the note it is part of."""
         targets = dict.fromkeys(self._names.target(link, origin) for link in links)
         return tuple(DraftLink(target) for target in targets if target and target not in (key, origin.key))
 
 
 def _section_title(title: str, trail: tuple[str, ...]) -> str:
-    """``Note > Heading > Sub``; of a path that is too long the middle goes."""
+    """``Note > Heading > Sub``; a path that is too long loses its middle."""
     names = [title, *(trail[1:] if trail[:1] == (title,) else trail)]
     whole = _BETWEEN.join(names)
     if len(whole) <= _LONGEST_PATH:

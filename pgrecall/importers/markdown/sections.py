@@ -1,4 +1,4 @@
-"""The sections of a note: the text below each heading, short ones merged, and where a long one is cut."""
+"""Splits a note into sections at its headings, merges short ones, and cuts long ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pgrecall.importers.markdown.inline import Line, RawLink
 from pgrecall.importers.text import Slugs, slugify
 
 SHORTEST = 60
-"""A section of fewer characters says too little by itself, and is merged."""
+"""A section of fewer characters is merged with another."""
 
 
 @dataclass(slots=True)
 class Section:
     """The text below one heading, up to the next, and the sections that were merged into it.
 
-    ``trail`` holds the headings above it and its own; ``slug`` is unique within the note. The first section
-    of a note has neither. ``opening`` are the lines of its heading, and of those above it that have no text
-    of their own: they are shown only where the section is merged into another. ``headings`` are the words of
-    all headings that lead here. ``size`` counts the characters of its body but for blanks around lines,
-    ``length`` those with line breaks.
+    ``trail`` has the headings above it and its own; ``slug`` is unique within the note. The first section of
+    a note has neither. ``opening`` has the lines of its heading, and of the headings above it without text of
+    their own; they are shown only if the section is merged into another. ``headings`` has the text of all
+    headings that link here. ``size`` counts the characters of its body without blanks around lines,
+    ``length`` with line breaks.
     """
 
     trail: tuple[str, ...] = ()
@@ -42,24 +42,24 @@ class Section:
 
     @property
     def is_short(self) -> bool:
-        """Whether it says too little by itself."""
+        """Whether it should be merged."""
         return self.size < SHORTEST
 
     @property
     def blocks(self) -> list[Block]:
-        """What is stored: the body with the links of its heading, whose words are in the title."""
+        """The blocks to store: the body with the links of its heading, whose text is in the title."""
         links = tuple(link for block in self.opening for line in block.lines for link in line.links)
         return [Block([Line("" if self.size or not self.trail else self.trail[-1], links)]), *self.body]
 
     def append(self, short: Section) -> None:
-        """Put another section below this one."""
+        """Appends another section."""
         self.body += (*short.opening, *short.body)
         self.size += _size(short.opening) + short.size
         self.length += _length(short.opening) + short.length
         self.headings += short.headings
 
     def prepend(self, short: Section) -> None:
-        """Put another section above this one, whose heading now stands between the two."""
+        """Puts another section before this one; the heading of this one stays between the two."""
         inside = self.trail[: len(short.trail)] == short.trail
         self.body[:0] = (*(() if inside else short.opening), *short.body, *self.opening)
         self.opening = short.opening if inside else []
@@ -77,7 +77,7 @@ class Piece:
 
 @dataclass(slots=True)
 class _Node:
-    """A heading with the sections below it; ``kept`` when it has a section of its own."""
+    """A heading with the sections below it; ``kept`` if it has its own section."""
 
     level: int
     section: Section
@@ -88,10 +88,10 @@ class _Node:
 def split_sections(blocks: Sequence[Block], title: str, limit: int) -> list[Section]:
     """The note's own section, then one for each heading, in order.
 
-    A first heading of level 1 with nothing above it is the note's title: the text below it is the note's own,
-    and its line is dropped when it says no more than ``title``. A heading without text that deeper headings
-    follow gives no section. One of fewer than `SHORTEST` characters is merged where both fit into ``limit``:
-    an introduction into the first section below it, any other into the one before it, else after it.
+    A heading of level 1 with nothing above it is the title of the note: the text below it is the note's own,
+    and the heading is dropped if it equals ``title``. A heading without text but with deeper headings yields
+    no section. A section of fewer than `SHORTEST` characters is merged if both fit into ``limit``: an
+    introduction into the first section below it, any other into the section before it, or else after it.
     """
     own, *groups = _grouped(blocks)
     if not _has_text(own) and groups and groups[0][0].level == 1:
@@ -130,7 +130,7 @@ def _lines_length(lines: Sequence[Line]) -> int:
 
 
 def _grow(root: _Node, groups: Sequence[list[Block]], slugs: Slugs) -> None:
-    """Put a node for each heading below the heading it belongs to."""
+    """Adds a node for each heading below its parent heading."""
     above = [root]
     for number, (head, *below) in enumerate(groups):
         while above[-1].level >= head.level:
@@ -149,7 +149,7 @@ def _merge_short(node: _Node, limit: int, slugs: Slugs) -> list[Section]:
     own = node.section if node.kept else None
     found = [own] if own else []
     depth = len(node.section.trail) + 1
-    joins = True  # whether the last section found is the node's own or a child's, with nothing below it
+    joins = True  # whether the last section is the node's own, or that of a child without children
     for child in node.children:
         below = _merge_short(child, limit, slugs)
         last = found[-1] if found else None
@@ -172,7 +172,7 @@ def _merge_short(node: _Node, limit: int, slugs: Slugs) -> list[Section]:
 
 
 def _parent_of(section: Section, node: _Node, slugs: Slugs) -> Section:
-    """The section of a heading without text of its own, with a short one below it as its text."""
+    """The section of a heading without text of its own, with a short section below it as its text."""
     parent = Section(node.section.trail, slugs.take(slugify(node.section.trail[-1])))
     parent.append(section)
     return parent
@@ -195,8 +195,8 @@ def outline(blocks: Sequence[Block], limit: int) -> str:
 def cut(blocks: Sequence[Block], limit: int) -> Iterator[Piece]:
     """The blocks in pieces of at most ``limit`` characters.
 
-    Only a block that is longer itself is cut: a list or quote between its items and paragraphs, any other
-    between its lines, a longer line between sentences or words. Nothing but blanks at the cuts is lost.
+    Only a block that is longer than ``limit`` is cut: a list or quote between its items and paragraphs, any
+    other block between its lines, a longer line between sentences or words. Only blanks at the cuts are lost.
     """
     current: list[Line] = []
     size, filled = 0, False

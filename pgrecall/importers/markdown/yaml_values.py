@@ -1,7 +1,7 @@
-"""YAML front matter as values that know their line; YAML 1.2's reading, with no object ever constructed.
+"""Parses YAML front matter to values with line numbers, by the rules of YAML 1.2; no objects are constructed.
 
-PyYAML's own constructors follow YAML 1.1 (``12:30`` is 750, ``no`` is false), raise ValueError without a
-line for an impossible date, and its composer overflows the C stack on deep nesting; events do not.
+Reads PyYAML's events, because its constructors follow YAML 1.1 (``12:30`` is 750, ``no`` is false) and raise
+ValueError without a line for an impossible date, and its composer overflows the C stack on deep nesting.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One YAML scalar as written; ``plain`` when it had no quotes, so that it may mean a number."""
+    """One YAML scalar as written; ``plain`` if it has no quotes and so may be a number."""
 
     text: str
     plain: bool
@@ -60,7 +60,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A YAML mapping with text for names."""
+    """A YAML mapping with strings as keys."""
 
     fields: dict[str, Node]
     line: int
@@ -74,9 +74,9 @@ Node: TypeAlias = Scalar | Items | Fields
 
 
 def read_yaml(text: str, first_line: int) -> Node | None:
-    """The one document in ``text``, None when it is empty; lines count from ``first_line``.
+    """The single document in ``text``, or None if it is empty. Raises ValueError with the line of the fault.
 
-    Raises ValueError with a sentence that names the line.
+    ``first_line`` is the number of the first line.
     """
     if found := _UNREADABLE.search(text):
         line = first_line + text.count("\n", 0, found.start())
@@ -117,7 +117,7 @@ class _Builder:
         if depth > _DEEPEST:
             raise ValueError(f"line {line}: nested more than {_DEEPEST} deep")
         if isinstance(event, yaml.AliasEvent):
-            raise ValueError(f"line {line}: YAML aliases (*{event.anchor}) are not read; write the value out")
+            raise ValueError(f"line {line}: YAML aliases (*{event.anchor}) are not supported; repeat it")
         if isinstance(event, yaml.SequenceStartEvent):
             return Items(
                 tuple(self._node(item, depth + 1) for item in self._until(yaml.SequenceEndEvent)), line

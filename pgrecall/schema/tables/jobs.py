@@ -77,7 +77,7 @@ def _prune_plan(metadata: MetaData) -> Table:
 
 
 def _prune_item(metadata: MetaData) -> Table:
-    """One memory a plan would archive: why, how lively it was, which links end, and what became of it."""
+    """One memory a plan would archive: the reason, its vitality, the links that end, and the outcome."""
     return Table(
         "prune_item",
         metadata,

@@ -118,7 +118,7 @@ _STEP = re.compile(r'class="(base|up|down|none|sum)".*?class="number">([−+])([
 def test_an_answer_says_why_it_stands_where_it_does(served: Served) -> None:
     answer = served.client.get("/", params={"q": "when does the ferry leave"})
     page = Page(answer)
-    assert "it answers the question with a probability of" in page.said
+    assert "It answers the question with a probability of" in page.said
     assert (
         page.all("a", **{"class": "name"})[0].attributes["href"] == f"/memories/{number_of(served, 'ferry')}"
     )

@@ -1,4 +1,4 @@
-"""Health: what is counted, and the alarms that a dead signal raises."""
+"""Health: its figures and alarms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def use(sql: Query, memories: Iterable[int], at: datetime) -> None:
     record(sql, [{"memory_id": memory, "at": at} for memory in memories], at)
 
 
-def lively(sql: Query, many: int = 20) -> list[int]:
+def accessed(sql: Query, many: int = 20) -> list[int]:
     """Memories of all ages, each used at a time of its own, the last an hour ago."""
     ages = [60 * (place + 1) / many for place in range(many)]
     memories = [note(sql, f"k{place}", at=NOW - age * DAY) for place, age in enumerate(ages)]
@@ -64,7 +64,7 @@ def test_an_empty_memory_is_well(sql: Query) -> None:
 
 
 def test_a_memory_in_use_raises_no_alarm(sql: Query) -> None:
-    lively(sql)
+    accessed(sql)
     found = report(sql)
     assert found["alarms"] == []
     assert (found["memories"], found["never_used"]) == (20, 0)
@@ -143,10 +143,12 @@ def test_the_view_is_the_report_for_now(sql: Query) -> None:
 def test_silence_is_told_once_memories_have_been_here_long_enough(sql: Query) -> None:
     memory = note(sql, "k", at=NOW - 7.5 * DAY)
     assert alarms(sql, NOW - DAY) == []
-    assert alarms(sql) == ["No use of a memory has ever been recorded; without uses, vitality is mere age."]
+    [alarm] = alarms(sql)
+    assert alarm == "No access has ever been recorded; without accesses, vitality depends on age alone."
     use(sql, [memory], NOW - 7.2 * DAY)
     assert alarms(sql) == [
-        "No use of a memory has been recorded since 2026-05-25 07:12 UTC; without uses, vitality is mere age."
+        "No access has been recorded since 2026-05-25 07:12 UTC; "
+        "without accesses, vitality depends on age alone."
     ]
     sql("SELECT recall.set_setting('health.silent_days', 7.3)")
     assert alarms(sql) == []
@@ -167,8 +169,8 @@ def test_sameness_is_told_of_twenty_memories(sql: Query) -> None:
     assert alarms(sql) == []
     use(sql, [note(sql, "one more", at=NOW - 2 * DAY)], NOW - DAY)
     assert alarms(sql) == [
-        "Nine tenths of the 20 live memories are equally lively, vitality 0.631: it orders nothing.",
-        "All 20 live memories are in the zone active: the thresholds tell nothing apart.",
+        "Nine tenths of the 20 live memories have the same vitality, 0.631: it does not affect their order.",
+        "All 20 live memories are in the zone active: the thresholds do not separate them.",
     ]
 
 
@@ -182,7 +184,7 @@ def test_a_few_that_differ_do_not_hide_that_nearly_all_are_the_same(sql: Query) 
     memories = notes(sql, 60, at=NOW - 2 * DAY)
     use(sql, memories[:1], NOW - DAY)
     [alarm] = alarms(sql)
-    assert alarm.startswith("Nine tenths of the 60 live memories are equally lively, vitality 0.414")
+    assert alarm.startswith("Nine tenths of the 60 live memories have the same vitality, 0.414")
 
 
 def test_small_vitalities_that_differ_are_not_the_same(sql: Query) -> None:
@@ -194,7 +196,7 @@ def test_small_vitalities_that_differ_are_not_the_same(sql: Query) -> None:
 
 
 def test_accesses_that_wait_for_more_than_an_hour_are_told(sql: Query) -> None:
-    memories = lively(sql)
+    memories = accessed(sql)
     for minutes in (61, 30):
         at = NOW - timedelta(minutes=minutes)
         sql(
@@ -209,7 +211,7 @@ def test_accesses_that_wait_for_more_than_an_hour_are_told(sql: Query) -> None:
 
 
 def test_what_an_upgrade_left_to_fold_is_told_without_a_moment(sql: Query) -> None:
-    memories = lively(sql)
+    memories = accessed(sql)
     sql(
         "INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES ('acme', %s, '-infinity')",
         (memories,),
@@ -223,7 +225,7 @@ def test_what_an_upgrade_left_to_fold_is_told_without_a_moment(sql: Query) -> No
 
 
 def test_embeddings_that_are_long_in_coming_are_told_where_there_is_an_embedder(sql: Query) -> None:
-    lively(sql)
+    accessed(sql)
     assert alarms(sql) == []
     sql("SELECT recall.require_embedder('model-x')")
     assert alarms(sql) == [
@@ -235,7 +237,7 @@ def test_embeddings_that_are_long_in_coming_are_told_where_there_is_an_embedder(
 
 
 def test_failed_jobs_are_told_until_they_run_again(sql: Query) -> None:
-    lively(sql)
+    accessed(sql)
     run_job(sql, "graph", "failed", NOW - 2 * DAY, error="deadlock detected\nsecond line")
     run_job(sql, "partitions", "failed", NOW - DAY, error="no room", tenant="*")
     run_job(sql, "fold", "failed", NOW - 2 * DAY, error="passing")
@@ -255,7 +257,7 @@ def test_a_run_whose_worker_is_gone_is_told_as_abandoned(sql: Query) -> None:
 
 @pytest.mark.parametrize(("problems", "many"), [(3, 1), (0, 0)])
 def test_what_verification_found_is_told(sql: Query, problems: int, many: int) -> None:
-    lively(sql)
+    accessed(sql)
     run_job(sql, "verify", "done", counts={"checks": 12, "problems": problems})
     sentence = "The job verify found 3 problems at 2026-06-01 12:00 UTC; run it by hand to see them."
     assert alarms(sql) == [sentence] * many

@@ -365,7 +365,7 @@ def test_explain_says_where_a_memory_is_and_why(sql: Query) -> None:
     ]
 
     assert (told["found"], told["rank"], told["candidates"]) == (True, 2, 2)
-    assert told["sentence"].startswith("Rank 2 of 2: relevant with a probability of 0.")
+    assert told["sentence"].startswith("Rank 2 of 2. Relevant with a probability of 0.")
     assert told["arms"]["lexical"]["step"] == "some words"
 
 
@@ -378,7 +378,7 @@ def test_explain_says_why_a_memory_is_not_there(sql: Query) -> None:
     hidden = sql("""SELECT recall.explain(%s, '{"query": "winch"}') AS told""", (winch,))[0]["told"]
 
     assert (unfound["found"], "no arm found it" in unfound["sentence"]) == (False, True)
-    assert hidden["sentence"].endswith("A default search hides it: it is archived.")
+    assert hidden["sentence"].endswith("A default search leaves it out: it is archived.")
     with pytest.raises(psycopg.errors.NoDataFound):
         sql("""SELECT recall.explain(987654, '{"query": "winch"}')""")
 

@@ -57,8 +57,8 @@ def test_arguments_reach_the_importer(folder: Path) -> None:
     assert isinstance(line, Draft)
 
 
-def test_what_cannot_be_told_is_refused_with_the_way_out(folder: Path) -> None:
-    with pytest.raises(InvalidInput, match="of no known kind") as refused:
+def test_an_unknown_source_is_refused(folder: Path) -> None:
+    with pytest.raises(InvalidInput, match="has an unknown format") as refused:
         open_source(folder / "m.txt")
     assert "markdown, jsonl, chat, mem0 or hindsight" in refused.value.hint
     with pytest.raises(InvalidInput, match="There is no file"):
@@ -69,7 +69,7 @@ def test_what_cannot_be_told_is_refused_with_the_way_out(folder: Path) -> None:
         open_source(folder / "m.txt", kind="markdown")
     with pytest.raises(InvalidInput, match="is a folder"):
         open_source(folder, kind="chat")
-    with pytest.raises(InvalidInput, match="name their own layer"):
+    with pytest.raises(InvalidInput, match="set the layer in each record"):
         open_source(folder / "m.jsonl", layer="entity")
     with pytest.raises(InvalidInput, match="There is no folder"):
         count_items(folder / "none", "markdown")

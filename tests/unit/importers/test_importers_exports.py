@@ -124,7 +124,7 @@ def test_retired_facts_and_observations(write: Write) -> None:
     assert retired.valid_until == datetime(2026, 2, 1, tzinfo=UTC)
     assert retired.links == (DraftLink("hindsight/c", "supports"),)
     assert isinstance(problem, Problem)
-    assert problem.reason.startswith("record 2: it was invalidated, and neither")
+    assert problem.reason.startswith("record 2: it was invalidated, but has neither")
     assert isinstance(observation, Draft)
     assert (observation.layer, observation.occurred_at) == ("knowledge", None)
 
@@ -179,14 +179,14 @@ def test_an_archive_of_hindsight(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (7, "record 2: should be an object."),
+        (7, "record 2: must be an object."),
         ({"id": "b"}, "record 2: memory is required."),
         ({"id": "", "memory": "x"}, "record 2: id: string should have at least 1 character."),
         ({"id": "b", "memory": " "}, "record 2: it has no text."),
-        ({"id": "m-1", "memory": "x"}, "record 2: id 'm-1' was already given by record 1."),
+        ({"id": "m-1", "memory": "x"}, "record 2: id 'm-1' is already used by record 1."),
         ({"id": "b", "memory": "x", "created_at": "soon"}, "record 2: created_at: 'soon' is not a date"),
         ({"id": "b", "memory": "x", "categories": "food"}, "record 2: categories: input should be a valid "),
-        ({"id": "b", "memory": "x\0"}, "record 2: body holds a NUL character."),
+        ({"id": "b", "memory": "x\0"}, "record 2: body contains a NUL character."),
     ],
 )
 def test_a_bad_memory_is_one_sentence(write: Write, record: object, reason: str) -> None:
@@ -199,7 +199,7 @@ def test_a_bad_memory_is_one_sentence(write: Write, record: object, reason: str)
 def test_nan_is_no_json(write: Write) -> None:
     path = write('[{"id": 7, "memory": "x", "metadata": {"a": [NaN]}}]')
     assert reasons(read_mem0(path, source="s")) == [
-        "record 1: metadata holds NaN or Infinity, which are not JSON."
+        "record 1: metadata contains NaN or Infinity, which are not JSON."
     ]
 
 
@@ -215,7 +215,7 @@ def test_another_file_is_refused_with_the_way_out(write: Write, text: str) -> No
     ("entries", "words"),
     [
         ({}, "There is no item named 'manifest.json'"),
-        ({"manifest.json": {"schema_version": 2}}, "whose form is known"),
+        ({"manifest.json": {"schema_version": 2}}, "of an unknown version"),
         ({"manifest.json": b"\xff"}, "not UTF-8"),
     ],
 )

@@ -103,8 +103,8 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
     [
         ("{", "line 1: not JSON: EOF while parsing an object at column 1."),
         ('{"body": "x",}', "line 1: not JSON: trailing comma at column 14."),
-        ("[1]", "line 1: should be a JSON object."),
-        ("7", "line 1: should be a JSON object."),
+        ("[1]", "line 1: must be a JSON object."),
+        ("7", "line 1: must be a JSON object."),
         ({}, "line 1: body is required."),
         ({"title": "x"}, "line 1: body is required."),
         ({"body": "  "}, "line 1: it has no text."),
@@ -112,7 +112,7 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
         ({"body": "x", "colour": 1}, 'line 1: there is no field "colour".'),
         ({"body": "x", "role": "boss"}, "line 1: role: input should be 'user', 'assistant', 'system'"),
         ({"body": "x", "occurred_at": "soon"}, "line 1: occurred_at: 'soon' is not a date"),
-        ({"body": "x", "occurred_at": 1700000000}, "line 1: occurred_at: should be a text in ISO 8601"),
+        ({"body": "x", "occurred_at": 1700000000}, "line 1: occurred_at: must be a string in ISO 8601"),
         ({"body": "x", "occurred_at": "10000-01-01"}, "line 1: occurred_at: '10000-01-01' is not a date"),
         ({"body": "x", "pinned": "yes"}, "line 1: pinned: input should be a valid boolean."),
         ({"body": "x", "tags": "a"}, "line 1: tags: input should be a valid array."),
@@ -121,9 +121,9 @@ def test_a_packed_file_is_read(tmp_path: Path) -> None:
         ({"body": "x", "links": [{"target": ""}]}, "line 1: a link's target has 0 characters"),
         ({"body": "x", "links": [{"target": "a", "weight": 0}]}, "line 1: a link's weight is 0.0"),
         ({"body": "x", "links": [{"to": "a"}]}, "line 1: links.0.target is required; there is no field"),
-        ({"body": "x\0"}, "line 1: body holds a NUL character."),
-        ({"body": "x", "metadata": {"a": ["\0"]}}, "line 1: metadata holds a NUL character."),
-        ('{"body": "x", "metadata": {"a": NaN}}', "line 1: metadata: holds NaN or Infinity"),
+        ({"body": "x\0"}, "line 1: body contains a NUL character."),
+        ({"body": "x", "metadata": {"a": ["\0"]}}, "line 1: metadata contains a NUL character."),
+        ('{"body": "x", "metadata": {"a": NaN}}', "line 1: metadata: contains NaN or Infinity"),
         ('{"body": "\\ud800"}', "line 1: not JSON: "),
         ({"body": "x", "valid_from": "2026-02-01", "valid_until": "2026-01-01"}, "line 1: valid_until is"),
         ({"body": "x", "key": ""}, "line 1: the key is empty."),
@@ -150,7 +150,7 @@ def test_lines_after_a_bad_one_are_read_and_numbered(write: Write) -> None:
 def test_a_key_given_twice_names_both_lines(write: Write) -> None:
     path = write({"key": "k", "body": "a"}, {"body": "b"}, {"key": "k", "body": "c"})
     *_, last = read_jsonl(path, source="s")
-    assert last == Problem(str(path), "line 3: key 'k' was already given on line 1.")
+    assert last == Problem(str(path), "line 3: key 'k' is already used on line 1.")
 
 
 def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_accesses(write: Write) -> None:
             "line 1: kind: input should be 'write', 'read', 'reference', 'used' or",
         ),
         ({"key": "k", "at": "never"}, "line 1: at: 'never' is not a date"),
-        ({"key": "k", "session_id": "\0"}, "line 1: session_id: holds a NUL character."),
+        ({"key": "k", "session_id": "\0"}, "line 1: session_id: contains a NUL character."),
         ({"key": "k", "when": 1}, 'line 1: there is no field "when".'),
     ],
 )

@@ -96,10 +96,10 @@ def test_the_examples_are_judged_queries(name: str) -> None:
     [
         (b"{", "not JSON"),
         (b"\xff", "byte 0 (0xff) is not UTF-8"),
-        ([], "should be a JSON object"),
+        ([], "must be a JSON object"),
         ({"relevant": []}, "query is required"),
         ({"query": " ", "relevant": []}, "query: is empty, and neither queries nor a time window is given"),
-        ({"query": "a\0b", "relevant": []}, "query: holds a NUL character"),
+        ({"query": "a\0b", "relevant": []}, "query: contains a NUL character"),
         ({"query": "a"}, "give either relevant or judgements"),
         ({"query": "a", "relevant": [], "judgements": []}, "give either relevant or judgements"),
         ({"query": "a", "relevant": "b"}, "relevant: input should be a valid array"),
@@ -127,7 +127,7 @@ def test_the_examples_are_judged_queries(name: str) -> None:
         ({"query": "a", "relevant": [], "queries": [""]}, "queries.0: string should have at least 1"),
         ({"query": "a", "relevant": [], "roles": ["boss"]}, "roles.0: input should be 'user'"),
         ({"query": "a", "relevant": [], "since": "soon"}, "since: 'soon' is not a date"),
-        ({"query": "a", "relevant": [], "until": 3}, "until: should be a date or time as text"),
+        ({"query": "a", "relevant": [], "until": 3}, "until: must be a date or time as a string"),
         (
             {"query": "a", "relevant": [], "since": "2026-01-02", "until": "2026-01-01"},
             "since is not before until",
@@ -135,12 +135,12 @@ def test_the_examples_are_judged_queries(name: str) -> None:
         ({"query": "a", "relevant": [], "relevance": 1}, 'there is no field "relevance"'),
     ],
 )
-def test_a_bad_line_is_told_with_its_number(tmp_path: Path, line: object, reason: str) -> None:
+def test_a_bad_line_is_reported_with_its_number(tmp_path: Path, line: object, reason: str) -> None:
     path = write(tmp_path, {"query": "good", "relevant": ["a"]}, b"", line)
     with pytest.raises(InvalidInput) as refused:
         read_qrels(path)
     assert str(refused.value).startswith(f"{path} cannot be used: line 3: {reason}")
-    assert str(refused.value).endswith("Correct it; nothing was done.")
+    assert str(refused.value).endswith("Correct the file; nothing was done.")
 
 
 def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_many_bad_lines_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_file_must_be_there_and_hold_something(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"has no judged queries\. Give one a line"):
+    with pytest.raises(InvalidInput, match=r"has no judged queries\. Add one JSON object per line"):
         read_qrels(write(tmp_path, b"", b"  "))
     with pytest.raises(InvalidInput, match="There is no file"):
         read_qrels(tmp_path / "nowhere.jsonl")

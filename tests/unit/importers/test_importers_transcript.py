@@ -118,17 +118,17 @@ def test_a_date_that_cannot_be_read_is_told_once_and_costs_only_the_time(write: 
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
-        ("words", "sample s-1, session 1, turn 2: should be an object."),
+        ("words", "sample s-1, session 1, turn 2: must be an object."),
         ({"dia_id": "D1:2", "text": "x"}, "sample s-1, session 1, turn 2: speaker is missing."),
         ({"speaker": "Ann", "text": "x"}, "sample s-1, session 1, turn 2: dia_id is missing."),
         (turn(2, ""), "sample s-1, session 1, turn 2: text is empty."),
-        (turn(2, text=7), "sample s-1, session 1, turn 2: text should be a text."),  # type: ignore[arg-type]
-        (turn(2, text=[1], blip_caption="x"), "sample s-1, session 1, turn 2: text should be a text."),  # type: ignore[arg-type]
-        (turn(1), "sample s-1, session 1, turn 2: key 's-1/D1:1' was already given."),
-        (turn(2, "\0"), "sample s-1, session 1, turn 2: text holds a NUL character."),
+        (turn(2, text=7), "sample s-1, session 1, turn 2: text must be a string."),  # type: ignore[arg-type]
+        (turn(2, text=[1], blip_caption="x"), "sample s-1, session 1, turn 2: text must be a string."),  # type: ignore[arg-type]
+        (turn(1), "sample s-1, session 1, turn 2: key 's-1/D1:1' is already used."),
+        (turn(2, "\0"), "sample s-1, session 1, turn 2: text contains a NUL character."),
         (
             turn(2, "\ud800"),
-            "sample s-1, session 1, turn 2: text holds half of a character (a lone surrogate).",
+            "sample s-1, session 1, turn 2: text contains half a character (a lone surrogate).",
         ),
     ],
 )  # fmt: skip
@@ -145,13 +145,13 @@ def test_a_turn_of_a_picture_alone(write: Write) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ([{"conversation": {}}], "sample 1: sample_id should be a text."),
-        ([{"sample_id": "a", "conversation": []}], "sample a: conversation should be an object."),
+        ([{"conversation": {}}], "sample 1: sample_id must be a string."),
+        ([{"sample_id": "a", "conversation": []}], "sample a: conversation must be an object."),
         (
             [{"sample_id": "a", "conversation": {"session_1": "x"}}],
-            "sample a, session 1: should be a list of turns.",
+            "sample a, session 1: must be a list of turns.",
         ),
-        ([sample(), 7], "sample 2: sample_id should be a text."),
+        ([sample(), 7], "sample 2: sample_id must be a string."),
     ],
 )
 def test_a_broken_structure_is_named(write: Write, value: object, reason: str) -> None:
@@ -163,9 +163,9 @@ def test_a_broken_structure_is_named(write: Write, value: object, reason: str) -
     [
         ("{\n  nope", r"not JSON: line 2, column 3"),
         ("", "line 1, column 1"),
-        ("7", "holds no conversation"),
-        ("[]", "holds no conversation"),
-        ('{"a": 1}', "holds no conversation"),
+        ("7", "contains no conversation"),
+        ("[]", "contains no conversation"),
+        ('{"a": 1}', "contains no conversation"),
         ("[" * 200_000, "nested too deep"),
         ('"\x00"', "NUL"),
     ],

@@ -22,14 +22,14 @@ FULL = {
 }  # fmt: skip
 
 
-def test_a_sentence_says_how_it_was_found_and_how_use_weighed() -> None:
+def test_a_sentence_names_the_arms_the_probability_and_the_effect_of_vitality() -> None:
     assert sentence(FULL, {"machin": "machine"}) == (
-        "Found by meaning (no. 2) and its words “machine” and “databas” (no. 1); it answers the question "
-        "with a probability of 75%; 10 uses left it active, which multiplies its odds by 1.51."
+        "Found by meaning (rank 2) and the words “machine” and “databas” (rank 1). It answers the question "
+        "with a probability of 75%. After 10 accesses it is active; vitality multiplies its odds by 1.51."
     )
 
 
-def test_the_numbers_stand_in_the_order_they_are_applied() -> None:
+def test_numbers_are_in_the_order_of_computation() -> None:
     rows = dict(terms(FULL))
     assert list(rows) == ["meaning", "words", "relevance", "vitality", "score"]
     assert rows["relevance"] == "log-odds 1.12 = −6.21 intercept + 7.33 similarity; p = 0.754"
@@ -50,19 +50,28 @@ def test_nothing_to_explain() -> None:
     assert (sentence({}), terms({})) == ("", ())
 
 
-def test_names_modes_and_protection_are_told() -> None:
+def test_exact_names_modes_and_protection() -> None:
     named = FULL | {"arms": {"name": {"likeness": 1}}, "score": FULL["score"] | {"exempt": True}}
-    assert sentence(named).startswith("Found by its name; ")
-    assert sentence(named).endswith("asked for by name, so its vitality does not count.")
+    assert sentence(named).startswith("Found by its name. ")
+    assert sentence(named).endswith("The query names it exactly, so vitality does not count.")
     off = FULL | {"score": FULL["score"] | {"mode": "off", "vitality": 0}}
-    assert sentence(off).endswith("its vitality was left out.")
+    assert sentence(off).endswith("Vitality does not count in this search.")
     kept = FULL | {"vitality": FULL["vitality"] | {"vitality": 0.05, "retention": 0.5, "zone": "stale"}}
-    assert "at a vitality of 0.05 (stale, since it is protected)" in sentence(kept)
+    assert "its vitality is 0.05 (stale, because it is protected)" in sentence(kept)
 
 
-def test_an_arm_that_is_new_is_shown_under_its_own_name() -> None:
+def test_links_and_associations_name_the_other_memory() -> None:
+    linked = {"arms": {"graph": {"from": 123, "share": 0.5}, "cue": {"cue": 5, "strength": 0.25}}}
+    assert sentence(linked) == "Found by its association with memory 5 and its links to memory 123."
+    assert terms(linked) == (
+        ("links", "receives 0.5 of the relevance of memory 123"),
+        ("association", "associated with memory 5; strength 0.25"),
+    )
+
+
+def test_an_unknown_arm_is_shown_under_its_own_name() -> None:
     new = {"arms": {"telepathy": {"strength": 0.5, "rank": 3}}}
-    assert sentence(new) == "Found by telepathy (no. 3)."
+    assert sentence(new) == "Found by telepathy (rank 3)."
     assert terms(new) == (("telepathy", "strength 0.5; rank 3"),)
 
 

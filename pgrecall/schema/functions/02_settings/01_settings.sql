@@ -1,6 +1,6 @@
--- Settings: every number that can be tuned, its default and its bounds; a tenant's own value wins over '*'.
+-- Settings: every number that can be tuned, with its default and bounds. A tenant's own value overrides that of '*'.
 
--- known_settings: the settings there are, by name, with default, bounds (inclusive) and meaning. Inlined.
+-- known_settings: all settings by name, with default, bounds (inclusive) and meaning. Inlined.
 CREATE OR REPLACE FUNCTION recall.known_settings()
 RETURNS TABLE (
     name text, default_value double precision, low double precision, high double precision, about text
@@ -9,52 +9,64 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     VALUES
     ('access.burst_minutes', 10::double precision, 0::double precision, 1440::double precision,
-     'Repeats of one memory, kind and session within so many minutes of each other count once.'),
-    ('access.weight_read', 1, 0, 100, 'How much a read counts.'),
-    ('access.weight_reference', 1, 0, 100, 'How much being referred to counts.'),
-    ('access.weight_retrieval', 0.1, 0, 100, 'How much being shown in results counts.'),
-    ('access.weight_used', 1, 0, 100, 'How much being used in an answer counts.'),
-    ('access.weight_write', 1, 0, 100, 'How much a write after the first counts.'),
-    ('association.fan_out', 32, 1, 1000, 'Co-access links a memory keeps at most.'),
-    ('association.half_life_days', 30, 0.01, 3650, 'Days in which a co-access count halves.'),
-    ('association.window_minutes', 60, 0.1, 10080, 'Uses of a session this close together are associated.'),
-    ('feedback.position_bias', 1, 0, 3, 'How steeply lower ranks are looked at less, where uses say little of it.'),
-    ('graph.min_cut', 3, 1, 1000000, 'Live memories that must be cut off for a memory to be protected.'),
-    ('health.silent_days', 7, 0.01, 3650, 'Days without any use before the alarm.'),
-    ('job.embed.minutes', 1, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.expire.minutes', 15, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.fold.minutes', 0.5, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.graph.minutes', 60, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.partitions.minutes', 1440, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.prune.minutes', 1440, 0, 525600, 'Minutes between dry runs; 0 switches the job off.'),
-    ('job.statistics.minutes', 60, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.vectors.minutes', 5, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.verify.minutes', 1440, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('job.vitality.minutes', 15, 0, 525600, 'Minutes between runs; 0 switches the job off.'),
-    ('prune.grace_days', 30, 0, 36500, 'Days a memory is safe after it was stored or used.'),
-    ('prune.max_count', 1000, 1, 1000000, 'Memories a plan archives at most.'),
-    ('prune.max_share', 0.1, 0.000001, 1, 'Share of the live memories a plan archives at most.'),
-    ('prune.plan_days', 7, 0.001, 3650, 'Days after which a plan is stale.'),
-    ('prune.revival_days', 14, 0, 3650, 'Days a memory is safe after it gained a link.'),
-    ('search.author_weight', 1, 0, 10, 'How far a question believes the author it names: times the coefficient.'),
-    ('search.hop_share', 0.5, 0, 1, 'Share of its relevance a memory lends along a link.'),
-    ('search.log_days', 90, 0, 36500, 'Days a search is kept, with its question, to be judged; 0 keeps none.'),
-    ('search.next_share', 0.2, 0, 1, 'Share of its relevance a turn lends the next one.'),
-    ('search.previous_share', 0.1, 0, 1, 'Share of its relevance a turn lends the one before.'),
-    ('spread.damping', 0.6, 0, 1, 'What is left of a spreading access after each link.'),
-    ('spread.fan_exponent', 0.5, 0, 2, 'Spreading is divided by the number of neighbours to this power.'),
-    ('spread.fan_out', 16, 1, 200, 'Neighbours an access spreads to from one memory at most.'),
-    ('spread.hops', 2, 0, 2, 'Links an access spreads over at most.'),
-    ('spread.limit', 32, 1, 1000, 'Memories one access spreads to at most.'),
-    ('vitality.protection_floor', 0.5, 0, 0.999, 'Least retention of a protected or pinned memory.'),
-    ('vitality.revival_days', 23.02585092994046, 0, 3650, 'Days after which a revival is dropped.'),
-    ('vitality.revival_rate', 0.2, 0.000001, 100, 'How fast a revival fades, a day.'),
-    ('vitality.revival_weight', 1, 0, 100, 'What a link gained this moment adds to S.'),
+     'Accesses of one memory with the same kind and session within this many minutes count once.'),
+    ('access.weight_read', 1, 0, 100, 'Weight of a read.'),
+    ('access.weight_reference', 1, 0, 100, 'Weight of a reference from another memory.'),
+    ('access.weight_retrieval', 0.1, 0, 100, 'Weight of being shown as a hit.'),
+    ('access.weight_used', 1, 0, 100, 'Weight of being used in an answer.'),
+    ('access.weight_write', 1, 0, 100, 'Weight of a write after the first.'),
+    ('association.fan_out', 32, 1, 1000, 'Most associations that a memory keeps.'),
+    ('association.half_life_days', 30, 0.01, 3650, 'Days in which the strength of an association halves.'),
+    ('association.window_minutes', 60, 0.1, 10080,
+     'Memories accessed within this many minutes in one session become associated.'),
+    ('feedback.position_bias', 1, 0, 3,
+     'How much less often lower ranks are looked at, where feedback is too scarce to measure it.'),
+    ('graph.min_cut', 3, 1, 1000000, 'Live memories that a memory must hold in the graph to be protected.'),
+    ('health.silent_days', 7, 0.01, 3650, 'Days without any access before the alarm.'),
+    ('job.embed.minutes', 1, 0, 525600,
+     'Minutes between runs of the job that embeds memories stored without a vector; 0 turns it off.'),
+    ('job.expire.minutes', 15, 0, 525600,
+     'Minutes between runs of the job that archives expired memories and deletes old searches; 0 turns it off.'),
+    ('job.fold.minutes', 0.5, 0, 525600,
+     'Minutes between runs of the job that folds accesses into activations; 0 turns it off.'),
+    ('job.graph.minutes', 60, 0, 525600,
+     'Minutes between runs of the job that updates the link graph and its protections; 0 turns it off.'),
+    ('job.partitions.minutes', 1440, 0, 525600,
+     'Minutes between runs of the job that creates partitions of the access log; 0 turns it off.'),
+    ('job.prune.minutes', 1440, 0, 525600,
+     'Minutes between runs of the job that plans a prune (a dry run); 0 turns it off.'),
+    ('job.statistics.minutes', 60, 0, 525600,
+     'Minutes between runs of the job that counts how rare each word is; 0 turns it off.'),
+    ('job.vectors.minutes', 5, 0, 525600,
+     'Minutes between runs of the job that gives large tenants a vector index of their own; 0 turns it off.'),
+    ('job.verify.minutes', 1440, 0, 525600,
+     'Minutes between runs of the job that checks the stored data; 0 turns it off.'),
+    ('job.vitality.minutes', 15, 0, 525600,
+     'Minutes between runs of the job that refreshes the vitality shown in reports; 0 turns it off.'),
+    ('prune.grace_days', 30, 0, 36500, 'Days for which a memory is safe from pruning after it was stored or accessed.'),
+    ('prune.max_count', 1000, 1, 1000000, 'Most memories that a plan archives.'),
+    ('prune.max_share', 0.1, 0.000001, 1, 'Largest share of the live memories that a plan archives.'),
+    ('prune.plan_days', 7, 0.001, 3650, 'Days after which a plan can no longer be applied.'),
+    ('prune.revival_days', 14, 0, 3650, 'Days for which a memory is safe from pruning after it gained a link.'),
+    ('search.author_weight', 1, 0, 10, 'Factor of the coefficient for an author named in the query.'),
+    ('search.hop_share', 0.5, 0, 1, 'Share of its relevance that a memory passes on along a link.'),
+    ('search.log_days', 90, 0, 36500, 'Days for which a search and its query are kept for feedback; 0 keeps none.'),
+    ('search.next_share', 0.2, 0, 1, 'Share of its relevance that a turn passes on to the next one.'),
+    ('search.previous_share', 0.1, 0, 1, 'Share of its relevance that a turn passes on to the previous one.'),
+    ('spread.damping', 0.6, 0, 1, 'Share of a spreading access that remains after each link.'),
+    ('spread.fan_exponent', 0.5, 0, 2, 'An access is divided by the number of neighbours to this power when it spreads.'),
+    ('spread.fan_out', 16, 1, 200, 'Most neighbours that an access spreads to from one memory.'),
+    ('spread.hops', 2, 0, 2, 'Most links that an access spreads across.'),
+    ('spread.limit', 32, 1, 1000, 'Most memories that one access spreads to.'),
+    ('vitality.protection_floor', 0.5, 0, 0.999, 'Lowest retention of a protected or pinned memory.'),
+    ('vitality.revival_days', 23.02585092994046, 0, 3650, 'Days after which a revival ends.'),
+    ('vitality.revival_rate', 0.2, 0.000001, 100, 'Rate at which a revival fades, per day.'),
+    ('vitality.revival_weight', 1, 0, 100, 'What a link gained just now adds to S.'),
     ('vitality.spread_half_life_days', 7, 0.01, 3650, 'Days in which a spreading boost halves.'),
     ('vitality.spread_weight', 0.1, 0, 10, 'What a full spreading boost adds to S.'),
-    ('vitality.stretch_links', 10, 0, 1000, 'References that slow ageing at most.'),
+    ('vitality.stretch_links', 10, 0, 1000, 'Most references that slow ageing.'),
     ('vitality.stretch_per_link', 0.1, 0, 1, 'How much each reference slows ageing.'),
-    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality beside relevance, in log-odds.');
+    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality relative to relevance, in log-odds.');
 END;
 
 -- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which keeps its
@@ -69,8 +81,7 @@ BEGIN
         ORDER BY s.tenant = '*' LIMIT 1);
 END $$;
 
--- default_settings: the default of every setting, by name. IMMUTABLE, so that a plan that asks for it holds the
--- answer.
+-- default_settings: the default of every setting, by name. IMMUTABLE, so that plans contain its result.
 CREATE OR REPLACE FUNCTION recall.default_settings() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -78,7 +89,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- setting_number: the number in force for this tenant: its own, else the database's, else the default. In
--- PL/pgSQL too: every use of a memory reads a dozen settings.
+-- PL/pgSQL too: every access reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -151,7 +162,7 @@ BEGIN
         ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
     END IF;
     IF p_name IN ('access.burst_minutes', 'vitality.spread_half_life_days') THEN
-        PERFORM recall.rebuild();  -- by these the log is read, and what is stored must be what it says
+        PERFORM recall.rebuild();  -- the summaries are computed from the log with these
     END IF;
 END $$;
 

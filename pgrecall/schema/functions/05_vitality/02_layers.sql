@@ -17,8 +17,8 @@ BEGIN ATOMIC
     ORDER BY l.name, l.tenant = '*';
 END;
 
--- refresh_medians: recomputes the median of B for each layer over this tenant's live memories. Search measures the
--- liveliness of a memory against it, so that layers of different pace compare.
+-- refresh_medians: recomputes the median of B for each layer over this tenant's live memories. Search compares
+-- the B of a memory with it, so that layers with different rates are comparable.
 CREATE OR REPLACE FUNCTION recall.refresh_medians(p_now timestamptz DEFAULT now()) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

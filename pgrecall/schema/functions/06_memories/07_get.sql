@@ -33,7 +33,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory with key %L in this tenant.', p_key),
             DETAIL = coalesce(p_key, ''), COLUMN = 'key',
-            HINT = 'Search for some of its words: hits name their id and key.';
+            HINT = 'Search for some of its words: hits show their id and key.';
     END IF;
     RETURN v_id;
 END $$;
@@ -48,7 +48,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory with id %s in this tenant.', coalesce(p_id::text, 'NULL')),
             DETAIL = coalesce(p_id::text, ''), COLUMN = 'id',
-            HINT = 'Search for some of its words: hits name their id and key.';
+            HINT = 'Search for some of its words: hits show their id and key.';
     END IF;
     RETURN p_id;
 END $$;

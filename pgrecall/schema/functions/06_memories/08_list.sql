@@ -1,10 +1,10 @@
 -- Lists of memories, a page at a time.
 
 -- list_memories: up to p_limit (1 to 1,000) memories of this tenant that pass p_filter, a JSON object with the
--- filters of recall.search, `as_of` excepted; the newest first or, with p_order `vitality`, the liveliest at p_now.
--- `cursor` of the last row, given as p_after, continues the list behind it; a list by vitality goes on at the moment
--- it began with. What is archived, superseded or not valid is left out unless the filter includes it. It does not
--- count as an access.
+-- filters of recall.search except `as_of`. The newest come first or, with p_order `vitality`, those with the highest
+-- vitality at p_now. The `cursor` of the last row, given as p_after, continues the list after that row; a list by
+-- vitality keeps the moment of its first page. Archived, superseded and invalid memories are left out unless the
+-- filter includes them. Listing does not count as an access.
 CREATE OR REPLACE FUNCTION recall.list_memories(
     p_filter jsonb DEFAULT '{}', p_order text DEFAULT 'newest', p_after text DEFAULT NULL, p_limit int DEFAULT 50,
     p_now timestamptz DEFAULT now()

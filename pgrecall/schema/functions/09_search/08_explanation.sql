@@ -1,6 +1,6 @@
 -- The explanation of a hit.
 
--- matched_words: which of the question's words a memory holds, with what they weigh.
+-- matched_words: the words of the query that a memory holds, each with its weight (idf).
 CREATE OR REPLACE FUNCTION recall.matched_words(
     p_text tsvector, p_words text[], p_queries tsquery[], p_idfs double precision[]
 ) RETURNS jsonb
@@ -11,8 +11,8 @@ SET search_path FROM CURRENT AS $$
     WHERE p_text @@ w.query
 $$;
 
--- relaxation_step: how far the words of the question had to be relaxed to find this memory: phrase, all words, some
--- words, prefix (words that begin like one nobody used) or similar (words spelt much like it).
+-- relaxation_step: how far the words of the query were relaxed to find this memory: phrase, all words, some words,
+-- prefix (words with the same beginning as a word that no memory holds) or similar (words with a similar spelling).
 CREATE OR REPLACE FUNCTION recall.relaxation_step(
     p_text tsvector, p_words text[], p_steps text[], p_queries tsquery[], p_phrase int
 ) RETURNS text
@@ -53,8 +53,8 @@ BEGIN
     CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w, p_now) t;
 END $$;
 
--- hit_explanation: why a hit is where it is, as JSON: what each arm says of it, the terms of its relevance and the
--- features they are made of, its vitality, and how both make its score.
+-- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance and their
+-- features, its vitality, and how relevance and vitality give its score.
 CREATE OR REPLACE FUNCTION recall.hit_explanation(
     p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
     p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
@@ -115,8 +115,8 @@ BEGIN ATOMIC
     ORDER BY k.id LIMIT 100;
 END;
 
--- rerank_blend: how a reranker's logit and the fused one make a relevance: {"intercept", "rerank", "fused"}; the
--- tenant's own numbers for this reranker first, then those shipped for it, then those for any.
+-- rerank_blend: how a reranker's logit and the fused one give a relevance: {"intercept", "rerank", "fused"}. The
+-- tenant's own coefficients for this reranker come first, then the default ones for it, then those for any.
 CREATE OR REPLACE FUNCTION recall.rerank_blend(p_tenant text, p_reranker text) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -133,24 +133,24 @@ CREATE OR REPLACE FUNCTION recall.rank_sentence(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT format(
-        'Rank %s of %s: relevant with a probability of %s, mostly by %s; vitality %s changes its log-odds by %s.',
+        'Rank %s of %s. Relevant with a probability of %s, mainly because of %s. Vitality %s changes its log-odds by %s.',
         p_rank, p_candidates_total, round(p_relevance::numeric, 3),
         coalesce((SELECT string_agg(t.term, ' and ' ORDER BY t.value DESC) FROM (
             SELECT e.term, (p_explanation #>> ARRAY['relevance', e.term])::double precision AS value
             FROM jsonb_object_keys(p_explanation #> '{relevance,features}') e(term)
             WHERE (p_explanation #>> ARRAY['relevance', e.term])::double precision > 0
-            ORDER BY 2 DESC LIMIT 2) t), 'nothing in particular'),
+            ORDER BY 2 DESC LIMIT 2) t), 'no single feature'),
         round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2))
 $$;
 
--- hidden_reason: why a default search does not show this memory, with a space before it; empty where it does.
+-- hidden_reason: why a default search leaves this memory out, after a space; empty if it does not.
 CREATE OR REPLACE FUNCTION recall.hidden_reason(m recall.memory, p_now timestamptz) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT coalesce(' A default search hides it: it is ' || nullif(concat_ws(' and ',
+    SELECT coalesce(' A default search leaves it out: it is ' || nullif(concat_ws(' and ',
         CASE WHEN m.archived_at IS NOT NULL THEN 'archived' END,
         CASE WHEN m.superseded_by IS NOT NULL THEN format('superseded by memory %s', m.superseded_by) END,
         CASE WHEN m.valid_from > p_now THEN 'not valid yet' END,
-        CASE WHEN m.valid_until <= p_now THEN 'valid no more' END,
+        CASE WHEN m.valid_until <= p_now THEN 'no longer valid' END,
         CASE WHEN m.expires_at <= p_now THEN 'expired' END), '') || '.', '')
 $$;

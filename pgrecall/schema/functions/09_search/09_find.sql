@@ -1,11 +1,11 @@
--- A search: candidates of every arm, each with a calibrated relevance, weighed by vitality and explained.
+-- A search: the candidates of every arm with their calibrated relevance, weighted by vitality and explained.
 
--- find: the memories of this tenant that answer a search request (see read_search_request), best first, as
--- recall.search returns them, and what a program needs to go on with them: `logit` of the relevance, `liveliness` (B
--- less the median B of the layer), whether vitality is `exempt`, and in the first row the `summary` (what each arm
--- found; a row without id when nothing was found). p_embedding is the vector of the query, p_embeddings those of the
--- sub-queries. p_pool adds the that many most relevant memories to the best k, for the reranker p_reranker, whose
--- blend is in the summary.
+-- find: the memories of this tenant that answer a search request (see read_search_request), best first, with the
+-- columns of recall.search and those for reranking: the `logit` of the relevance, `liveliness` (B minus the median B of
+-- the layer), whether the memory is `exempt` from vitality, and in the first row the `summary` (what each arm found; a
+-- row without id if nothing was found). p_embedding is the vector of the query, p_embeddings those of the sub-queries.
+-- p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose blend is in
+-- the summary.
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL

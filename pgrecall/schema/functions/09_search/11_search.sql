@@ -79,9 +79,9 @@ BEGIN
     FROM hit f CROSS JOIN logged l ORDER BY f.rank;
 END $$;
 
--- explain: why a memory is where it is among the answers to a search request, as JSON: its rank, of how many
--- candidates, its explanation as search returns it, and `sentence`, the same in words; or why it is not among them.
--- What a search hides by itself is explained too, unless an include_... of the request is false; `k` is ignored.
+-- explain: why a memory has its rank for a search request, as JSON: the rank, the number of candidates, the explanation
+-- as search returns it, and the same in words as `sentence`; or why it is not a candidate. Archived, superseded and
+-- invalid memories are explained too, unless an include_... of the request is false; `k` is ignored.
 CREATE OR REPLACE FUNCTION recall.explain(
     p_memory_id bigint, p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now()
@@ -103,7 +103,7 @@ BEGIN
     v_filter := (recall.read_search_request(v_request)).filter;
     IF v_hit.id IS DISTINCT FROM p_memory_id THEN
         RETURN jsonb_build_object('memory', p_memory_id, 'found', false, 'sentence', format(
-            'Memory %s is no candidate for this query: no arm found it%s.', p_memory_id,
+            'Memory %s is not a candidate for this query: no arm found it%s.', p_memory_id,
             CASE WHEN recall.narrows(v_filter) OR v_filter.until IS NOT NULL
                       OR (v_request -> 'min_relevance')::double precision > 0
                       OR NOT (v_filter.include_archived AND v_filter.include_superseded AND v_filter.include_invalid)

@@ -83,9 +83,9 @@ BEGIN
     RETURN v_roots;
 END $$;
 
--- removal_order: takes candidates (worth below 1) off the forest as long as one is a leaf, which cuts nothing off.
--- Returns for each node its place in an order in which they may go, up to any place, the least lively first where the
--- forest lets it; NULL for what stays.
+-- removal_order: removes candidates (worth below 1) from the forest as long as one of them is a leaf, which disconnects
+-- nothing. Returns the place of each node in a removal order of which every prefix is safe, lowest vitality first where
+-- the forest allows it; NULL for a node that stays.
 CREATE OR REPLACE FUNCTION recall.removal_order(p_worth double precision[], p_degree int[], p_neighbour_xor int[])
 RETURNS int[]
 LANGUAGE plpgsql STABLE
@@ -93,7 +93,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_degree int[] := p_degree;
     v_neighbour_xor int[] := p_neighbour_xor;
-    -- The liveliest of a node and of all that has to go before it.
+    -- The highest worth of a node and of all nodes that must be removed before it.
     v_turn double precision[] := p_worth;
     v_gone int[] := array_fill(0, ARRAY[cardinality(p_worth)]);
     v_count int := 0;

@@ -68,9 +68,9 @@ BEGIN
         'layers', p_layers);
 END $$;
 
--- prune_candidates: live memories in the archived zone of their layer at p_now that nothing speaks for: neither
--- pinned nor protected, no link gained within prune.revival_days, stored and last used longer ago than the
--- grace period (NULL: the setting); the least lively first. What removing them would cut off is not judged here.
+-- prune_candidates: live memories in the archived zone of their layer at p_now that are neither pinned nor protected,
+-- gained no link within prune.revival_days, and were stored and last accessed before the grace period (NULL: the
+-- setting); lowest vitality first. This function does not check whether removing them disconnects others.
 CREATE OR REPLACE FUNCTION recall.prune_candidates(
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, vitality double precision)
@@ -97,11 +97,11 @@ BEGIN
     ORDER BY v.vitality, v.memory_id;
 END $$;
 
--- plan_prune: stores a plan of what would be archived at p_now and returns its id; nothing else changes. NULLs
--- take the settings. Candidates are judged together: p_kept_back names those that stay (from another trimming),
--- and whatever else has to stay so that nothing is cut off stays too. Of the others at most p_max_count, and
--- at most p_max_share of the live memories, are planned: the least lively first, where the graph lets it. Of
--- plans that were never applied and are stale the newest 100 are kept.
+-- plan_prune: stores a plan of what would be archived at p_now and returns its id; nothing else changes. NULL stands
+-- for the setting. Candidates are judged together: those in p_kept_back stay, and so do all others without which a
+-- remaining memory would be disconnected. Of the rest, at most p_max_count, and at most p_max_share of the live
+-- memories, are planned, lowest vitality first where the graph allows it. Of stale plans that were never applied,
+-- the newest 100 are kept.
 CREATE OR REPLACE FUNCTION recall.plan_prune(
     p_max_count int DEFAULT NULL, p_max_share double precision DEFAULT NULL,
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL,
@@ -214,7 +214,7 @@ SET jit = off AS $$
     FROM wanted w LEFT JOIN placed p ON p.id = w.id GROUP BY w.id
 $$;
 
--- add_prune_items: writes the items of a plan, the least lively first.
+-- add_prune_items: writes the items of a plan, lowest vitality first.
 CREATE OR REPLACE FUNCTION recall.add_prune_items(
     p_tenant text, p_plan_id bigint, p_planned bigint[], p_now timestamptz
 ) RETURNS void

@@ -1,10 +1,10 @@
--- Health: whether the signal that vitality lives on is alive, and whether upkeep keeps up.
--- Vitality is computed exactly, in one pass over the activations: some four microseconds a memory with all that is
--- counted, a second for 200,000. A cached column would spare little of it and be out of date.
+-- Health: whether accesses arrive and vitality distinguishes memories, and whether maintenance keeps up.
+-- Vitality is computed exactly, in one pass over the activations: about four microseconds a memory, all counts
+-- included, or a second for 200,000. A cached column would save little of this and would be out of date.
 
--- health_figures: what one pass over this tenant's memories shows at p_now. `never_used` counts live memories without
--- a whole access but their birth; `grown` those born a day ago or earlier, which have had time to differ; `low` and
--- `high` are the activations S that a twentieth of the live memories lies below and above.
+-- health_figures: counts from one pass over this tenant's memories at p_now. `never_used` counts live memories without
+-- a whole access since they were stored; `grown` those at least a day old, whose vitality has had time to differ;
+-- `low` and `high` are the activations S at the 5th and 95th percentile of the live memories.
 CREATE OR REPLACE FUNCTION recall.health_figures(
     p_tenant text, p_now timestamptz,
     OUT memories bigint, OUT archived bigint, OUT never_used bigint, OUT grown bigint,
@@ -22,7 +22,7 @@ BEGIN
     WITH known AS MATERIALIZED (
         SELECT m.layer, s.activation, m.archived_at IS NULL AS live, a.t1 <= a.first_at AS unused,
                a.first_at <= v_now - 86400 AS grown,
-               -- Showings too move folded_until, and so does what makes no whole access yet.
+               -- Showings also move folded_until, even before they add up to a whole access.
                CASE WHEN recall.epoch(a.folded_until) > a.first_at THEN a.folded_until END AS accessed_at,
                recall.zone_of(recall.retention_of(
                    s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights), l) AS zone
@@ -52,7 +52,7 @@ BEGIN
     high := v_bounds[2];
 END $$;
 
--- last_runs: the newest run of each job for this tenant and for the whole database, as it stands now; by job.
+-- last_runs: the newest run of each job for this tenant and for the whole database, with its current state; by job.
 CREATE OR REPLACE FUNCTION recall.last_runs(p_tenant text) RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -64,22 +64,22 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN LATERAL recall.last_run(j.tenant, j.job) r
 $$;
 
--- moment_text: a moment to the minute, in words that do not depend on the session.
+-- moment_text: a moment to the minute, in a form that does not depend on the session.
 CREATE OR REPLACE FUNCTION recall.moment_text(p_at timestamptz) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
 RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"');
 
--- silence_alarm: a sentence when nothing has been used for health.silent_days, though the oldest live memory has
--- been here longer; else NULL.
+-- silence_alarm: a sentence if no access has been recorded for health.silent_days and the oldest live memory is
+-- older than that; else NULL.
 CREATE OR REPLACE FUNCTION recall.silence_alarm(
     p_tenant text, p_last_access_at timestamptz, p_now timestamptz
 ) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN p_last_access_at IS NULL THEN 'No use of a memory has ever been recorded'
-                ELSE 'No use of a memory has been recorded since ' || recall.moment_text(p_last_access_at) END
-           || '; without uses, vitality is mere age.'
+    SELECT CASE WHEN p_last_access_at IS NULL THEN 'No access has ever been recorded'
+                ELSE 'No access has been recorded since ' || recall.moment_text(p_last_access_at) END
+           || '; without accesses, vitality depends on age alone.'
     FROM (SELECT p_now - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'health.silent_days'))
                  AS since OFFSET 0) s
     WHERE coalesce(p_last_access_at < s.since, true)
@@ -87,23 +87,23 @@ SET search_path FROM CURRENT AS $$
            WHERE m.tenant = p_tenant AND m.archived_at IS NULL ORDER BY m.id LIMIT 1) < s.since
 $$;
 
--- sameness_alarms: sentences when at least 20 live memories have had a day to differ in vitality and do not.
+-- sameness_alarms: sentences if at least 20 live memories are a day old or more and do not differ in vitality.
 CREATE OR REPLACE FUNCTION recall.sameness_alarms(
     p_memories bigint, p_grown bigint, p_low double precision, p_high double precision, p_zones text[]
 ) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    -- Of S and not of vitalities, which lie close together wherever they are small.
-    SELECT format('Nine tenths of the %s live memories are equally lively, vitality %s: it orders nothing.',
+    -- Compares S, because small vitalities are always close together.
+    SELECT format('Nine tenths of the %s live memories have the same vitality, %s: it does not affect their order.',
                   p_memories, round((p_low / (1 + p_low))::numeric, 3))
     WHERE p_grown >= 20 AND p_high < 1.02 * p_low
     UNION ALL
-    SELECT format('All %s live memories are in the zone %s: the thresholds tell nothing apart.',
+    SELECT format('All %s live memories are in the zone %s: the thresholds do not separate them.',
                   p_memories, p_zones[1])
     WHERE p_grown >= 20 AND cardinality(p_zones) = 1
 $$;
 
--- queue_alarm: a sentence when accesses have waited to be folded for more than an hour; else NULL.
+-- queue_alarm: a sentence if accesses have waited for folding for more than an hour; else NULL.
 CREATE OR REPLACE FUNCTION recall.queue_alarm(p_waiting bigint, p_oldest timestamptz, p_now timestamptz)
 RETURNS text
 LANGUAGE sql STABLE
@@ -112,8 +112,8 @@ RETURN CASE WHEN p_oldest < p_now - interval '1 hour' THEN
     format('The job fold does not keep up: %s accesses wait, the oldest since %s.', p_waiting,
            CASE WHEN isfinite(p_oldest) THEN recall.moment_text(p_oldest) ELSE 'the last upgrade' END) END;
 
--- embedding_alarm: a sentence when memories have waited for an embedding for more than a day, though this database
--- has an embedder; else NULL.
+-- embedding_alarm: a sentence if memories have waited for an embedding for more than a day and this database has an
+-- embedder; else NULL.
 CREATE OR REPLACE FUNCTION recall.embedding_alarm(p_waiting bigint, p_oldest timestamptz, p_now timestamptz)
 RETURNS text
 LANGUAGE sql STABLE
@@ -122,7 +122,7 @@ RETURN CASE WHEN p_oldest < p_now - interval '1 day' AND recall.setting_value('*
     format('The job embed does not keep up: %s memories wait for an embedding, the oldest since %s.',
            p_waiting, recall.moment_text(p_oldest)) END;
 
--- job_alarms: sentences about jobs whose last run failed, and about what the last verification found.
+-- job_alarms: sentences about jobs whose last run failed, and about the problems that the last verification found.
 CREATE OR REPLACE FUNCTION recall.job_alarms(p_runs jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -137,10 +137,10 @@ SET search_path FROM CURRENT AS $$
     WHERE r.job = 'verify' AND r.state = 'done' AND jsonb_path_exists(r.counts, '$.problems ? (@ > 0)')
 $$;
 
--- health_report: how this tenant's memory fares at p_now, in one row. `layers` has live memories by layer and zone,
--- `never_used` the share of live memories without a whole access but their birth, `accesses_waiting` those not
--- folded yet, `vitality_low` and `vitality_high` bound nine tenths of the live memories, `jobs` has the newest run
--- of each job, and `alarms` what needs somebody's eye, a sentence each.
+-- health_report: the health of this tenant's memories at p_now, in one row. `layers` has live memories by layer and
+-- zone, `never_used` the share of live memories without a whole access since they were stored, `accesses_waiting`
+-- the accesses not folded yet, `vitality_low` and `vitality_high` the bounds of nine tenths of the live memories,
+-- `jobs` the newest run of each job, and `alarms` one sentence for each problem.
 CREATE OR REPLACE FUNCTION recall.health_report(p_now timestamptz DEFAULT now())
 RETURNS TABLE (
     tenant text, reported_at timestamptz, memories bigint, archived bigint, layers jsonb,
@@ -170,7 +170,7 @@ BEGIN
         v_tenant, p_now, v_pulse.memories, v_pulse.archived, v_pulse.layers,
         coalesce(v_pulse.never_used / nullif(v_pulse.memories, 0)::double precision, 0),
         v_pulse.low / (1 + v_pulse.low), v_pulse.high / (1 + v_pulse.high), v_last, v_queue.waiting,
-        -- An upgrade has all of the log looked at again, whatever its times.
+        -- An upgrade queues the whole log again, whatever its times.
         CASE WHEN isfinite(v_queue.oldest) THEN v_queue.oldest END,
         v_unembedded.waiting, v_runs,
         array_remove(ARRAY[recall.silence_alarm(v_tenant, v_last, p_now)], NULL)
@@ -182,5 +182,5 @@ BEGIN
         || ARRAY(SELECT recall.job_alarms(v_runs));
 END $$;
 
--- The same for now, as a view: what a monitor reads once it has said whose memories it means.
+-- The same for now, as a view, for monitors that set recall.tenant.
 CREATE OR REPLACE VIEW recall.health AS SELECT h.* FROM recall.health_report() h;

@@ -1,8 +1,7 @@
--- What the page shows of a whole tenant: its overview of vitality, in one pass over the narrow rows; titles are read
--- of those memories alone that are listed.
+-- The overview of a tenant's vitality, in one pass over narrow rows; only the titles of listed memories are read.
 
--- leaves_zone_at: when an activation left alone falls below p_threshold, to a thousandth of the time until then; NULL
--- where a hundred years do not suffice.
+-- leaves_zone_at: when an activation without further accesses falls below p_threshold, to a thousandth of the time
+-- until then; NULL if it takes more than a hundred years.
 CREATE OR REPLACE FUNCTION recall.leaves_zone_at(
     a recall.activation, w recall.weights, p_threshold double precision, p_now timestamptz
 ) RETURNS timestamptz
@@ -28,9 +27,9 @@ BEGIN
     RETURN p_now + make_interval(secs => exp(v_high));
 END $$;
 
--- overview_place: the value by which a list of the overview is ordered, least first; NULL where it does
--- not list the memory. `alive`: the liveliest; `leaving`: nearest to the lower bound of their zone, in log-odds;
--- `unused`: never used, the oldest first.
+-- overview_place: the value by which a list of the overview is ordered, ascending; NULL if the list does not contain
+-- the memory. `alive`: highest vitality first; `leaving`: nearest to the lower bound of their zone, in log-odds;
+-- `unused`: never accessed, the oldest first.
 CREATE OR REPLACE FUNCTION recall.overview_place(
     p_list text, p_activation double precision, p_leaving double precision, p_unused boolean, p_born double precision
 ) RETURNS double precision
@@ -41,7 +40,7 @@ RETURN CASE p_list
     WHEN 'unused' THEN CASE WHEN p_unused THEN p_born END
 END;
 
--- check_overview: an error for a list that a overview does not know, or a layer that the tenant has not.
+-- check_overview: raises for a list or a layer that does not exist.
 CREATE OR REPLACE FUNCTION recall.check_overview(p_tenant text, p_lists text[], p_layer text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -57,11 +56,11 @@ BEGIN
     END IF;
 END $$;
 
--- overview: how lively this tenant's live memories (those of p_layer alone, where it is given) are at p_now, as one
--- document. `layers`, by name: `memories`, how many are `unused`, how many in each of `zones`, and `counts` of those
--- with a vitality in each of p_bins (2 to 200) equal parts of 0 to 1. `lists` has each of p_lists (see
--- overview_place): how many `memories` it lists, and `items`: p_limit of them (1 to 200) after the first p_offset (at
--- most 100,000). `leaves_at` is when an item leaves its zone if it is not used: NULL for one that does not.
+-- overview: the vitality of this tenant's live memories (only those of p_layer, if given) at p_now, as one document.
+-- `layers`, by name: the number of `memories`, how many are `unused`, how many are in each of `zones`, and `counts` by
+-- vitality in p_bins (2 to 200) equal parts of 0 to 1. `lists` has each of p_lists (see overview_place): the number of
+-- `memories` in the list, and `items`: p_limit of them (1 to 200) after the first p_offset (at most 100,000).
+-- `leaves_at` is when an item leaves its zone without further accesses; NULL if it does not.
 CREATE OR REPLACE FUNCTION recall.overview(
     p_lists text[] DEFAULT ARRAY['alive', 'leaving', 'unused'], p_layer text DEFAULT NULL, p_limit int DEFAULT 10,
     p_offset int DEFAULT 0, p_bins int DEFAULT 20, p_now timestamptz DEFAULT now()

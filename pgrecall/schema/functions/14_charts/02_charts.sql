@@ -1,5 +1,5 @@
--- What pictures are drawn from: the uses of a memory, how lively it was and will be, how vitality is distributed, and
--- what lies around a memory in the link graph. All of it is bounded, whatever is stored.
+-- The data of charts: the accesses of a memory, its vitality in the past and future, the distribution of vitality, and
+-- the neighbourhood of a memory in the link graph. Every result has a bounded size.
 
 -- accesses_of: the newest p_limit (at most 10,000) logged accesses of a memory, newest first, repeats and
 -- retrievals included, with the weight each was logged with.
@@ -123,10 +123,10 @@ BEGIN
     END LOOP;
 END $$;
 
--- neighbourhood: what lies around a memory, as one document; NULL when there is no such memory. `nodes` are at most
--- p_limit (2 to 500) memories up to p_hops (1 to 3) references away, nearest first and then the liveliest, each with
--- zone and vitality at p_now, `cut_size` (how many it alone keeps connected, when last counted) and whether it is
--- protected or pinned; `links` all references between them; `left_out` counts those found beyond p_limit.
+-- neighbourhood: the neighbourhood of a memory as one document; NULL if there is no such memory. `nodes` are at most
+-- p_limit (2 to 500) memories up to p_hops (1 to 3) references away, nearest first, then by falling vitality, each with
+-- zone and vitality at p_now, `cut_size` (how many memories it alone keeps connected, as last counted) and whether it
+-- is protected or pinned; `links` are all references between them; `left_out` counts memories beyond p_limit.
 CREATE OR REPLACE FUNCTION recall.neighbourhood(
     p_memory_id bigint, p_hops int DEFAULT 2, p_limit int DEFAULT 60, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb
