@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.schema.migrate import Upgrade
 
+_ZONES = ("active", "stale", "fading", "archived")
+
 
 @click.command("init")
 @click.option("--dimensions", type=int, help="Dimensions of the embeddings; by default the embedder's.")
@@ -111,9 +113,6 @@ def _report(done: Upgrade, server: EmbeddedServer | None) -> None:
         console.print(f"{server.describe()}.")
     for left in done.left:
         notes().print(f"Note: {left.problem}. An administrator runs: {left.fix}")
-
-
-_ZONES = ("active", "stale", "fading", "archived")
 
 
 def show_status(console: SafeConsole, state: Status, where: str) -> None:

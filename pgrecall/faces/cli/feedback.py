@@ -27,6 +27,8 @@ from pgrecall.faces.cli.options import (
 )
 from pgrecall.models.feedback import Feedback, JudgedSearch, MemoryFeedback, RankFeedback
 
+SHOWN_RANKS = 20
+
 search_argument = click.argument(
     "search", type=int, metavar="SEARCH_ID", help="Id of the search, as printed by search and context."
 )
@@ -132,9 +134,6 @@ def _write(lines: Iterable[str], file: Path) -> None:
         raise InvalidInput(
             f"{file} cannot be written: {error.strerror}.", hint="Name another file with --out."
         ) from error
-
-
-SHOWN_RANKS = 20
 
 
 def show_feedback(console: SafeConsole, found: Feedback, *, unused: bool) -> None:

@@ -21,6 +21,12 @@ from pgrecall.models.maintenance import Check
 if TYPE_CHECKING:
     from pgrecall import Memory
 
+_STYLES = {
+    "done": "green", "waiting": "green", "running": "cyan", "due": "cyan", "never": "yellow",
+    "overdue": "red", "failed": "red", "stopped": "yellow", "abandoned": "yellow", "skipped": "yellow",
+    "off": "bright_black", "manual": "bright_black",
+}  # fmt: skip
+
 
 @click.group("jobs", cls=CommandGroup)
 def jobs() -> None:
@@ -112,13 +118,6 @@ def _findings(
 
 def _findings_of(found: Mapping[str, tuple[Check, ...]], outcome: JobOutcome) -> dict[str, object]:
     return {"findings": plain(found.get(outcome.tenant, ()))} if outcome.job == "verify" else {}
-
-
-_STYLES = {
-    "done": "green", "waiting": "green", "running": "cyan", "due": "cyan", "never": "yellow",
-    "overdue": "red", "failed": "red", "stopped": "yellow", "abandoned": "yellow", "skipped": "yellow",
-    "off": "bright_black", "manual": "bright_black",
-}  # fmt: skip
 
 
 def show_jobs(console: SafeConsole, jobs: Sequence[JobStatus]) -> None:

@@ -16,6 +16,10 @@ from pgrecall.models.layers import Layer
 from pgrecall.vitality.parameters import Preset, Reading
 from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
 
+_HISTORIES = {"one_access": ONE_ACCESS, "ten_daily_accesses": TEN_DAILY}
+_ZONES = ("active", "stale", "fading")
+_UNITS = (("min", 1 / 1440), ("h", 1 / 24), ("d", 1.0), ("y", 365.25))
+
 layer_argument = click.argument("name", type=TEXT, metavar="NAME", help="Name of the layer.")
 
 
@@ -104,11 +108,6 @@ def drop(given: GlobalOptions, name: str) -> None:
 
 def _effect(changed: int) -> str:
     return "1 memory ages differently now." if changed == 1 else f"{changed:,} memories age differently now."
-
-
-_HISTORIES = {"one_access": ONE_ACCESS, "ten_daily_accesses": TEN_DAILY}
-_ZONES = ("active", "stale", "fading")
-_UNITS = (("min", 1 / 1440), ("h", 1 / 24), ("d", 1.0), ("y", 365.25))
 
 
 def show_layers(console: SafeConsole, layers: Sequence[Layer]) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from pgrecall import __version__
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.console import notes, output
+from pgrecall.faces.cli.invocation import CommandGroup
 from pgrecall.search.lending.service_client import (
     ModelOffer,
     ModelService,
@@ -26,14 +31,12 @@ if TYPE_CHECKING:
     from pgrecall.search.lending.service_models import Report
     from pgrecall.search.rerank.reranker import Reranker
 
-from pathlib import Path
-
-import click
-
-from pgrecall.faces.cli.console import notes, output
-from pgrecall.faces.cli.invocation import CommandGroup
-
 MEGABYTE = 1_000_000
+OFF = "off"
+FOUND_TIMEOUT = 0.5
+"""Seconds for a service that was found to describe its models: a busier one is no help."""
+
+NAMED_TIMEOUT = 3.0
 
 
 @click.group("models", cls=CommandGroup)
@@ -64,14 +67,6 @@ def export_onnx(folder: Path, out: Path, exact: bool) -> None:
         f"{done.bytes_before / MEGABYTE:.0f}; the logits of samples moved by {done.moved:.2f} at most."
     )
     notes().print(f"To use it: PGRECALL_RERANKER=onnx PGRECALL_RERANKER_MODEL={done.folder}")
-
-
-OFF = "off"
-
-FOUND_TIMEOUT = 0.5
-"""Seconds for a service that was found to describe its models: a busier one is no help."""
-
-NAMED_TIMEOUT = 3.0
 
 
 @dataclass(slots=True)

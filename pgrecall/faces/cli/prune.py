@@ -35,6 +35,12 @@ from pgrecall.models.prune import (
     PruneUndone,
 )
 
+SHOWN_ITEMS = 50
+SHOWN_KEPT = 10
+SHOWN_COMMUNITIES = 5
+_ZONES = ("active", "stale", "fading", "archived")
+_OUTCOME_STYLES = {"archived": "green", "skipped": "yellow"}
+
 plan_argument = click.argument(
     "number", type=int, metavar="ID", help="Id of the plan, as in `pgrecall prune list`."
 )
@@ -178,13 +184,6 @@ def _write_page(plan: PrunePlan, file: Path) -> None:
             f"{file} cannot be written: {error.strerror}.",
             hint=f"The plan is stored; write it elsewhere: pgrecall prune show {plan.id} --html FILE",
         ) from error
-
-
-SHOWN_ITEMS = 50
-SHOWN_KEPT = 10
-SHOWN_COMMUNITIES = 5
-_ZONES = ("active", "stale", "fading", "archived")
-_OUTCOME_STYLES = {"archived": "green", "skipped": "yellow"}
 
 
 def show_plan(console: SafeConsole, plan: PrunePlan) -> None:

@@ -41,6 +41,10 @@ from pgrecall.faces.wording import name_of
 from pgrecall.models.search import Hit, SearchResult, VitalityMode
 from pgrecall.search.explanation import terms
 
+NARROW = 72
+_WIDTHS = {"#": 3, "score": 5, "relevance": 9, "vitality": 13, "layer": 9}
+_NUMBERS = ("#", "score", "relevance")
+
 
 @click.command("search")
 @click.argument("query", default="", help="Question; - reads it from standard input. Optional with --since.")
@@ -151,11 +155,6 @@ def _arm_weights(given: tuple[str, ...]) -> dict[str, float]:
                 f"--weight {one!r} is not an arm and a number.", hint="Write it as --weight lexical=0.5."
             ) from None
     return weights
-
-
-NARROW = 72
-_WIDTHS = {"#": 3, "score": 5, "relevance": 9, "vitality": 13, "layer": 9}
-_NUMBERS = ("#", "score", "relevance")
 
 
 def show_hits(console: SafeConsole, result: SearchResult, *, explain: bool) -> None:
