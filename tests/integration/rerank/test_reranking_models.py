@@ -372,7 +372,7 @@ def test_the_command_says_what_it_exported(
     exporting: subprocess.CompletedProcess[str], exported: Path
 ) -> None:
     assert str(exported) in exporting.stdout.replace("\n", "")
-    assert "logit moved by" in exporting.stdout
+    assert "logits of samples moved by" in exporting.stdout
     assert "PGRECALL_RERANKER=onnx" in exporting.stderr.replace("\n", "")
     assert "Warning" not in exporting.stderr, "what the libraries say is theirs"
 
