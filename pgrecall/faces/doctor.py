@@ -10,7 +10,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
-from pgrecall.faces.cli.model_lending import Lent
+from pgrecall.faces.cli.models import Lent
 from pgrecall.models.jobs import JobStatus
 from pgrecall.models.maintenance import Status
 from pgrecall.models.service import Caller

@@ -16,7 +16,7 @@ from textwrap import wrap
 
 from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.charts.svg import Chart, element, joined, number, text
-from pgrecall.faces.charts.wording import shortened
+from pgrecall.faces.wording import shortened
 
 FORMATS = ("png", "svg")
 _MARGIN, _TITLE, _LINE = 24.0, 52.0, 18.0

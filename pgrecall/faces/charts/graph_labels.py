@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from pgrecall.faces.charts.graph_layout import WIDTH, Node
 from pgrecall.faces.charts.svg import Point, text_width
-from pgrecall.faces.charts.wording import shortened
+from pgrecall.faces.wording import shortened
 
 Anchor = Literal["start", "middle", "end"]
 

@@ -10,7 +10,7 @@ from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.graph_chart import Entry, graph_chart, node_sample
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
-from pgrecall.faces.charts.wording import amount, counted, named, relation_words
+from pgrecall.faces.wording import amount, counted, named, relation_words
 from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 
 HOPS, MOST_NODES = 2, 60

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import Scale, Tick, date_ticks, names_below, zone_bands
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
-from pgrecall.faces.charts.wording import amount, counted, duration_words, moment, named
+from pgrecall.faces.wording import amount, counted, duration_words, moment, named
 from pgrecall.models.charts import AccessRecord, VitalityPoint
 from pgrecall.models.memories import StoredMemory
 from pgrecall.vitality.parameters import ZoneThresholds

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from pgrecall.faces.charts.graph_chart import graph_chart, node_sample, wire_sample
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
-from pgrecall.faces.charts.wording import amount, counted, held_words, named, relation_words
+from pgrecall.faces.wording import amount, counted, held_words, named, relation_words
 from pgrecall.models.prune import PlanItem, PlanNeighbour, PrunePlan
 
 Kind = Literal["planned", "skipped", "kept", "protected", "other"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pgrecall.faces.charts import wording as words
+from pgrecall.faces import wording as words
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_graph import known_nodes, plan_chart
 from pgrecall.faces.charts.vitality_histogram import plan_histogram, planned_counts

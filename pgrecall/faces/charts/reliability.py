@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import Scale, Tick, legend, names_below, power_ticks, rules, share_ticks
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
-from pgrecall.faces.charts.wording import shortened
+from pgrecall.faces.wording import shortened
 from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
 
 _LEFT, _RIGHT, _TOP, _FLOOR = 60.0, 560.0, 72.0, 472.0

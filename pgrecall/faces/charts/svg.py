@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from pgrecall.faces.cli.rendering.snippets import printable
+from pgrecall.faces.snippets import printable
 
 _LETTER, _WIDE_LETTER = 0.537, 1.046
 """Width of a letter and of a CJK sign, in font sizes."""

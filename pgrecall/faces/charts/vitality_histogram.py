@@ -23,7 +23,7 @@ from pgrecall.faces.charts.axes import (
     zone_bands,
 )
 from pgrecall.faces.charts.svg import Chart, element, joined, number, stacked, text, text_width
-from pgrecall.faces.charts.wording import counted
+from pgrecall.faces.wording import counted
 from pgrecall.models.charts import VitalityCounts
 from pgrecall.models.layers import Layer
 from pgrecall.models.prune import PrunePlan

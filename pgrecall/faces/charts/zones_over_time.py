@@ -24,7 +24,7 @@ from pgrecall.faces.charts.axes import (
     swatch,
 )
 from pgrecall.faces.charts.svg import Chart, element, joined, line, stacked, text
-from pgrecall.faces.charts.wording import counted, moment, shortened
+from pgrecall.faces.wording import counted, moment, shortened
 from pgrecall.models.charts import ZoneShare
 from pgrecall.models.maintenance import LayerStatus
 

@@ -8,12 +8,13 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.faces.charts.chart_files import require_drawable, write_chart
-from pgrecall.faces.cli.console import Progress, notes, output, plain, print_json
+from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output, plain, print_json, table
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
-from pgrecall.faces.cli.rendering.feedback import show_calibration
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.calibration import Calibration
+
+_FIGURES = (("log loss", "log_loss"), ("Brier score", "brier"), ("calibration error", "ece"), ("MRR", "mrr"))
 
 profile_option = click.option(
     "--profile", type=TEXT, default="balanced", help="Profile of the coefficients, as in `pgrecall search`."
@@ -101,3 +102,27 @@ def _draw(done: Calibration, file: Path, form: str) -> None:
 
     write_chart(reliability_chart(done), file, form)
     notes().print(f"The chart is in {file}.")
+
+
+def show_calibration(console: SafeConsole, done: Calibration) -> None:
+    """The number of judgements, the figures before and after, and the coefficients."""
+    missed = f"; {done.missed:,} more were not found by search" if done.missed else ""
+    console.print(
+        f"{done.queries:,} queries, {done.candidates:,} candidates, {done.relevant:,} relevant{missed}",
+    )
+    if done.left_out:
+        console.print(f"{done.left_out:,} queries without words were left out")
+    figures = table(done.name, "now", "held out")
+    for label, name in _FIGURES:
+        figures.add_row(label, f"{getattr(done.before, name):.4f}", f"{getattr(done.after, name):.4f}")
+    console.print(figures)
+    verdict = "falls" if done.better else "does not fall"
+    console.print(
+        f"The log loss {verdict}: by {done.gain:.4f} "
+        f"(95 % from {done.gain_low:.4f} to {done.gain_high:.4f}).\n"
+    )
+    coefficients = table("coefficient", "now", "fitted")
+    for name, value in done.coefficients.items():
+        held = "  held at 0" if name in done.held_at_zero else ""
+        coefficients.add_row(name, f"{done.current[name]:.2f}", f"{value:.2f}{held}")
+    console.print(coefficients)

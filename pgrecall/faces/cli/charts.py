@@ -13,8 +13,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.charts.chart_files import require_drawable, write_chart
 from pgrecall.faces.cli.console import notes
 from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
-from pgrecall.faces.cli.options import now_option, reference_argument
-from pgrecall.faces.cli.values import clock, parse_since
+from pgrecall.faces.cli.options import clock, now_option, parse_since, reference_argument
 
 if TYPE_CHECKING:
     from pgrecall import Memory

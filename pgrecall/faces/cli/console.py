@@ -19,7 +19,11 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from pgrecall.faces.cli.rendering.snippets import printable
+from pgrecall.faces.snippets import printable
+
+ZONE_STYLES = {"active": "green", "stale": "yellow", "fading": "dark_orange", "archived": "bright_black"}
+_BAR = 8
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -133,3 +137,20 @@ class Progress:
             self._printed_at = time.monotonic()
             of = "" if self._total is None else f" of {self._total:,}"
             self._console.print(f"{self._what}: {self.count:,}{of} {self._unit}")
+
+
+def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> Text:
+    """A bar of 8 cells in the zone's colour, and the number."""
+    filled = min(max(vitality, 0.0), 1.0) * _BAR
+    whole = int(filled)
+    if unicode:
+        part = _EIGHTHS[int((filled - whole) * 8)].strip() if whole < _BAR else ""
+        bar = f"{'█' * whole}{part}".ljust(_BAR, "·")
+    else:
+        bar = f"{'#' * whole}".ljust(_BAR, ".")
+    return styled((bar, ZONE_STYLES.get(zone, "")), f" {vitality:.2f}")
+
+
+def zone_text(zone: str) -> Text:
+    """The zone's name in its colour."""
+    return styled((zone, ZONE_STYLES.get(zone, "")))

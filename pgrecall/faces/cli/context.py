@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import datetime
 from typing import Any, get_args
 
 import click
@@ -12,11 +11,19 @@ from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import notes, plain, print_json
-from pgrecall.faces.cli.filters import filter_options, min_relevance_option, read_filters
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions, pass_globals
-from pgrecall.faces.cli.options import TEXT, json_option, no_log_option, now_option, session_option
-from pgrecall.faces.cli.rendering.snippets import printable
-from pgrecall.faces.cli.values import clock, read_query
+from pgrecall.faces.cli.options import (
+    TEXT,
+    filter_options,
+    json_option,
+    min_relevance_option,
+    no_log_option,
+    now_option,
+    read_query,
+    read_search_options,
+    session_option,
+)
+from pgrecall.faces.snippets import printable
 from pgrecall.models.context import ContextBlock, Order
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -63,31 +70,14 @@ def context(
     query: str,
     budget: int,
     quotas: tuple[str, ...],
-    order: Order,
-    k: int,
-    mmr_lambda: float,
     as_json: bool,
-    now: datetime | None,
-    session: str | None,
-    no_log: bool,
-    **filters: Any,
+    **options: Any,
 ) -> None:
     """Build one text for a prompt from the memories that answer a question, within a budget of tokens."""
     asked, per_layer = read_query(query), _layer_quotas(quotas)
-    narrowed = read_filters(filters, now or clock())
+    arguments = read_search_options(options)
     with given.opened(embeds=True) as memory:
-        block = memory.context(
-            asked,
-            budget_tokens=budget,
-            per_layer=per_layer,
-            order=order,
-            mmr_lambda=mmr_lambda,
-            k=k,
-            **narrowed,
-            now=now,
-            session_id=session,
-            log=not no_log,
-        )
+        block = memory.context(asked, budget_tokens=budget, per_layer=per_layer, **arguments)
     if as_json:
         print_json({"query": asked, "budget_tokens": budget, **plain(block)})
     else:

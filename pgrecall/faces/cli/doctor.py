@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,11 +11,10 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.errors import RecallError
-from pgrecall.faces.cli.console import output, plain, print_json, styled
+from pgrecall.faces.cli.console import SafeConsole, output, plain, print_json, styled, table
 from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, is_fresh, pass_globals
-from pgrecall.faces.cli.options import all_tenants_option, json_option, now_option
-from pgrecall.faces.cli.rendering.jobs import show_verified
-from pgrecall.faces.cli.values import clock
+from pgrecall.faces.cli.options import all_tenants_option, clock, json_option, now_option
+from pgrecall.models.maintenance import Check
 
 if TYPE_CHECKING:
     from pgrecall.faces.doctor import Finding
@@ -51,7 +50,7 @@ def doctor(given: GlobalOptions, only: tuple[str, ...], strict: bool, as_json: b
 def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]:
     """All findings, in the order in which one area depends on another."""
     from pgrecall.faces import doctor as checks
-    from pgrecall.faces.cli.model_lending import Lent, borrowed_models
+    from pgrecall.faces.cli.models import Lent, borrowed_models
     from pgrecall.schema import state as schema
     from pgrecall.schema.inspection import examine, rights
 
@@ -148,3 +147,19 @@ def verify(given: GlobalOptions, all_tenants: bool, as_json: bool, now: datetime
     else:
         show_verified(output(), verified)
     raise Exit(FAILED if problems else DONE)
+
+
+def show_verified(console: SafeConsole, verified: Mapping[str, Sequence[Check]]) -> None:
+    """A table of failed checks for each tenant; a line where none fails."""
+    for tenant, checks in verified.items():
+        if broken := [check for check in checks if check.problems]:
+            rows = table("check", "problems", "examples", "what should hold")
+            for check in broken:
+                some = ", ".join(check.examples)
+                rows.add_row(check.name, f"{check.problems:,}", some, check.about)
+            console.print(f"{tenant}: {len(broken)} of {len(checks)} checks fail.")
+            console.print(rows)
+        else:
+            console.print(f"{tenant}: {len(checks)} checks, no problem.")
+    if not verified:
+        console.print("There is no tenant to verify.")

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import click
 from click.exceptions import Exit
+from rich.table import Table
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.console import notes, output, plain, print_json
+from pgrecall.faces import wording as words
+from pgrecall.faces.cli.console import SafeConsole, notes, output, plain, print_json, table
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import (
     REFERENCE,
     REFERENCE_HELP,
+    clock,
     json_option,
     limit_option,
     now_option,
+    parse_since,
     since_option,
 )
-from pgrecall.faces.cli.rendering.feedback import show_feedback
-from pgrecall.faces.cli.values import clock, parse_since
-from pgrecall.models.feedback import JudgedSearch
+from pgrecall.models.feedback import Feedback, JudgedSearch, MemoryFeedback, RankFeedback
+
+SHOWN_RANKS = 20
 
 search_argument = click.argument(
     "search", type=int, metavar="SEARCH_ID", help="Id of the search, as printed by search and context."
@@ -130,3 +134,40 @@ def _write(lines: Iterable[str], file: Path) -> None:
         raise InvalidInput(
             f"{file} cannot be written: {error.strerror}.", hint="Name another file with --out."
         ) from error
+
+
+def show_feedback(console: SafeConsole, found: Feedback, *, unused: bool) -> None:
+    """A table of memories and one of ranks."""
+    if found.memories:
+        console.print(_memories(found.memories))
+    elif unused:
+        console.print("Every memory that was shown was used at least once.")
+    console.print()
+    console.print(_ranks(found.ranks[:SHOWN_RANKS]))
+    if len(found.ranks) > SHOWN_RANKS:
+        console.print(f"and {len(found.ranks) - SHOWN_RANKS:,} more ranks (pgrecall feedback report --json)")
+    if not any(rank.judged for rank in found.ranks):
+        console.print("No search has been judged yet: pgrecall feedback used SEARCH_ID ID_OR_KEY...")
+
+
+def _memories(memories: Sequence[MemoryFeedback]) -> Table:
+    rows = _table("id", "memory", "layer", "shown", "used", "rejected", "last shown")
+    for memory in memories:
+        counts = (f"{count:,}" for count in (memory.shown, memory.used, memory.rejected))
+        name = words.named(memory.title, memory.key, memory.id, 60)
+        last = words.moment(memory.last_shown_at)
+        rows.add_row(str(memory.id), name, memory.layer, *counts, last)
+    return rows
+
+
+def _ranks(ranks: Sequence[RankFeedback]) -> Table:
+    rows = _table("rank", "shown", "judged", "used", "rejected", "use rate", "propensity")
+    for rank in ranks:
+        counts = (f"{count:,}" for count in (rank.shown, rank.judged, rank.used, rank.rejected))
+        rate = "" if rank.use_rate is None else f"{rank.use_rate:.3f}"
+        rows.add_row(str(rank.rank), *counts, rate, f"{rank.propensity:.3f}")
+    return rows
+
+
+def _table(*columns: str) -> Table:
+    return table(*columns, right=set(columns) - {"memory", "layer", "last shown"})

@@ -17,7 +17,7 @@ from click.exceptions import Exit
 
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.console import Progress, notes, output
+from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output
 from pgrecall.faces.cli.export import STREAM, import_export
 from pgrecall.faces.cli.invocation import (
     BAD_INPUT,
@@ -28,7 +28,6 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
 )
 from pgrecall.faces.cli.options import TEXT
-from pgrecall.faces.cli.rendering.memory import show_import
 from pgrecall.importers.detect import KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.importers.jsonl import read_accesses
 from pgrecall.models.import_export import ImportReport, Problem
@@ -36,6 +35,9 @@ from pgrecall.models.memories import Access, Draft
 
 if TYPE_CHECKING:
     from pgrecall import Memory
+
+SHOWN_KEYS = 10
+SHOWN_PROBLEMS = 20
 
 Kind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight", "export"]
 
@@ -192,3 +194,33 @@ def _with_key(access: Access) -> Access:
     content = [access.memory, access.kind, access.at.isoformat(), access.session_id]
     digest = hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
     return replace(access, idempotency_key=f"history:{digest}")
+
+
+def show_import(console: SafeConsole, report: ImportReport) -> None:
+    """The outcome of an import: stored memories, keys gone from the source, and problems."""
+    console.print(
+        f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
+        f"{report.links_pending:,} links without a target yet.",
+    )
+    if report.removed:
+        more = len(report.removed) - SHOWN_KEYS
+        console.print(
+            f"{len(report.removed):,} memories of this source are no longer in it; they are kept, "
+            "`pgrecall forget` archives them:",
+        )
+        for key in report.removed[:SHOWN_KEYS]:
+            console.print(f"  {key}")
+        if more > 0:
+            console.print(f"  and {more:,} more")
+    show_problems(console, report.problems)
+
+
+def show_problems(console: SafeConsole, problems: Sequence[Problem]) -> None:
+    """Items that could not be used: where, and the reason."""
+    if not problems:
+        return
+    console.print(f"{len(problems):,} could not be used:" if len(problems) > 1 else "1 could not be used:")
+    for problem in problems[:SHOWN_PROBLEMS]:
+        console.print(f"  {problem.where}: {problem.reason}")
+    if len(problems) > SHOWN_PROBLEMS:
+        console.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")

@@ -51,7 +51,7 @@ class GlobalOptions:
                 service that has the same ones.
         """
         from pgrecall import Memory
-        from pgrecall.faces.cli.model_lending import Lent, borrowed_models
+        from pgrecall.faces.cli.models import Lent, borrowed_models
 
         settings = self.settings()
         fresh = is_fresh(settings)

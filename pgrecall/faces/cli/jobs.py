@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
+from rich.text import Text
 
-from pgrecall.faces.cli.console import Progress, notes, output, plain, print_json
+from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output, plain, print_json, styled, table
 from pgrecall.faces.cli.invocation import FAILED, INTERRUPTED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import all_tenants_option, json_option, limit_option, now_option
-from pgrecall.faces.cli.rendering.jobs import show_checks, show_jobs, show_outcomes, show_runs
 from pgrecall.faces.cli.worker import stop_on_signals
-from pgrecall.models.jobs import JobOutcome
+from pgrecall.faces.wording import counts_words, interval_words
+from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
 from pgrecall.models.maintenance import Check
 
 if TYPE_CHECKING:
     from pgrecall import Memory
+
+_STYLES = {
+    "done": "green", "waiting": "green", "running": "cyan", "due": "cyan", "never": "yellow",
+    "overdue": "red", "failed": "red", "stopped": "yellow", "abandoned": "yellow", "skipped": "yellow",
+    "off": "bright_black", "manual": "bright_black",
+}  # fmt: skip
 
 
 @click.group("jobs", cls=CommandGroup)
@@ -111,3 +118,72 @@ def _findings(
 
 def _findings_of(found: Mapping[str, tuple[Check, ...]], outcome: JobOutcome) -> dict[str, object]:
     return {"findings": plain(found.get(outcome.tenant, ()))} if outcome.job == "verify" else {}
+
+
+def show_jobs(console: SafeConsole, jobs: Sequence[JobStatus]) -> None:
+    """A table of jobs; beneath, the errors of those that failed."""
+    rows = table("job", "every", "last run", "next run", "state", "purpose")
+    for job in jobs:
+        last = _moment(job.last.started_at) if job.last else "never"
+        following = _moment(job.due_at) if job.due_at else ""
+        rows.add_row(job.name, interval_words(job.minutes), last, following, _state(job.state), job.about)
+    console.print(rows)
+    for job in jobs:
+        if job.state == "failed" and job.last is not None:
+            console.print(f"{job.name} failed: {job.last.error or ''}")
+
+
+def show_runs(console: SafeConsole, runs: Sequence[JobRun]) -> None:
+    """A table of runs, with the error of each that failed beneath it."""
+    if not runs:
+        console.print("Nothing has run yet.")
+        return
+    rows = table("id", "job", "tenant", "state", "started", "took", "result")
+    for run in runs:
+        took = (
+            "" if run.finished_at is None else f"{(run.finished_at - run.started_at).total_seconds():.2f} s"
+        )
+        attempt = f" (attempt {run.attempt})" if run.attempt > 1 else ""
+        state = _state(run.state) + styled((attempt, "dim"))
+        result = f"{counts_words(run.done, run.counts)} {run.error or ''}".strip()
+        rows.add_row(str(run.id), run.job, run.tenant, state, _moment(run.started_at), took, result)
+    console.print(rows)
+
+
+def show_outcomes(console: SafeConsole, outcomes: Sequence[JobOutcome]) -> None:
+    """The outcome of a job, a line for each tenant."""
+    if not outcomes:
+        console.print("There is no tenant to run it for.")
+    for outcome in outcomes:
+        target = "the database" if outcome.tenant == "*" else outcome.tenant
+        console.print(f"{outcome.job} for {target}: {_result(outcome)}")
+
+
+def show_checks(console: SafeConsole, tenant: str, checks: Sequence[Check]) -> None:
+    """Failed checks of a tenant: how many problems, with examples."""
+    for check in checks:
+        some = ", ".join(check.examples)
+        more = ", ..." if check.problems > len(check.examples) else ""
+        console.print(
+            f"  {check.name}: {check.problems:,} of {tenant} ({some}{more}). {check.about}",
+        )
+
+
+def _result(outcome: JobOutcome) -> str:
+    match outcome.state:
+        case "done":
+            return f"done, {counts_words(outcome.done, outcome.counts)}, {outcome.seconds:.2f} s."
+        case "stopped":
+            return f"stopped, {counts_words(outcome.done, outcome.counts)} so far."
+        case "skipped":
+            return "skipped, another worker is running it."
+        case "failed":
+            return f"failed at attempt {outcome.attempt}: {outcome.error}"
+
+
+def _moment(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+
+
+def _state(state: str) -> Text:
+    return styled((state, _STYLES.get(state, "")))

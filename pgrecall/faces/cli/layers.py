@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import math
+from collections.abc import Sequence
+from typing import Any, get_args
 
 import click
 from click.exceptions import Exit
 
-from pgrecall.faces.cli.console import notes, output, print_json
+from pgrecall.faces.cli.console import ZONE_STYLES, SafeConsole, notes, output, print_json, styled, table
 from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
-from pgrecall.faces.cli.rendering.layers import layer_documents, show_layers
+from pgrecall.models.layers import Layer
 from pgrecall.vitality.parameters import Preset, Reading
+from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, ZoneHorizon, days_in_zones
+
+_HISTORIES = {"one_access": ONE_ACCESS, "ten_daily_accesses": TEN_DAILY}
+_ZONES = ("active", "stale", "fading")
+_UNITS = (("min", 1 / 1440), ("h", 1 / 24), ("d", 1.0), ("y", 365.25))
 
 layer_argument = click.argument("name", type=TEXT, metavar="NAME", help="Name of the layer.")
 
@@ -101,3 +108,67 @@ def drop(given: GlobalOptions, name: str) -> None:
 
 def _effect(changed: int) -> str:
     return "1 memory ages differently now." if changed == 1 else f"{changed:,} memories age differently now."
+
+
+def show_layers(console: SafeConsole, layers: Sequence[Layer]) -> None:
+    """The rates of each layer, then how long they keep a memory in each zone."""
+    rates = table("layer", "rate", "reading", "decay", "birth", *_ZONES, "source")
+    for layer in layers:
+        zones = layer.rates.zones
+        numbers = (layer.rates.birth_weight, zones.active, zones.stale, zones.fading)
+        rates.add_row(
+            layer.name,
+            f"{layer.rates.metabolic_rate:g}",
+            layer.rates.reading,
+            f"{layer.rates.base_decay:g}",
+            *(f"{number:g}" for number in numbers),
+            layer.source,
+        )
+    console.print(rates)
+    console.print("\nTime after the last access until a memory leaves each zone:")
+    days = table("layer", "accesses", *(styled((zone, ZONE_STYLES[zone])) for zone in _ZONES))
+    for layer in layers:
+        for label, history in (("one", ONE_ACCESS), ("ten, daily", TEN_DAILY)):
+            horizon = days_in_zones(layer.rates, history)
+            days.add_row(layer.name, label, *(duration(getattr(horizon, zone)) for zone in _ZONES))
+    console.print(days)
+
+
+def layer_documents(layers: Sequence[Layer]) -> list[dict[str, Any]]:
+    """Layers as JSON; ``days`` are days after the last access until a zone ends, null if it never does."""
+    return [
+        {
+            "name": layer.name,
+            "source": layer.source,
+            "metabolic_rate": layer.rates.metabolic_rate,
+            "reading": layer.rates.reading,
+            "base_decay": layer.rates.base_decay,
+            "clock": layer.rates.clock,
+            "decay": layer.rates.effective_decay,
+            "birth_weight": layer.rates.birth_weight,
+            "zones": {zone: getattr(layer.rates.zones, zone) for zone in _ZONES},
+            "profile": layer.profile,
+            "median_base": layer.median_base,
+            "days": {
+                name: _days(days_in_zones(layer.rates, history)) for name, history in _HISTORIES.items()
+            },
+        }
+        for layer in layers
+    ]
+
+
+def duration(days: float) -> str:
+    """A number of days in a fitting unit: 10.7 h, 5.4 d, 1.5 y; ``never`` for 0, ``for ever`` for inf."""
+    if days == 0:
+        return "never"
+    if math.isinf(days):
+        return "for ever"
+    fitting = [(unit, length) for unit, length in _UNITS if days >= length]
+    unit, length = fitting[-1] if fitting else _UNITS[0]
+    number = days / length
+    return f"{number:,.0f} {unit}" if number >= 99.95 else f"{round(number, 1):g} {unit}"
+
+
+def _days(horizon: ZoneHorizon) -> dict[str, float | None]:
+    days = {zone: getattr(horizon, zone) for zone in _ZONES}
+    return {zone: None if math.isinf(value) else value for zone, value in days.items()}

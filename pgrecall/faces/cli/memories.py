@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 from click.exceptions import Exit
+from rich.table import Table
+from rich.text import Text
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.console import notes, output, print_json
-from pgrecall.faces.cli.filters import filter_options, read_filters
+from pgrecall.faces.cli.console import (
+    SafeConsole,
+    notes,
+    output,
+    print_json,
+    styled,
+    table,
+    vitality_bar,
+    zone_text,
+)
 from pgrecall.faces.cli.invocation import BAD_INPUT, DONE, NOTHING_FOUND, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import (
     MOMENT,
     REFERENCE,
     REFERENCE_HELP,
     TEXT,
+    filter_options,
     json_option,
     limit_option,
     now_option,
+    read_search_options,
     reference_argument,
 )
-from pgrecall.faces.cli.rendering.memory import show_list, show_memory
-from pgrecall.faces.cli.values import clock
-from pgrecall.models.memories import AccessKind, ListOrder
+from pgrecall.faces.snippets import snippet
+from pgrecall.faces.wording import name_of
+from pgrecall.models.memories import AccessKind, Link, ListedMemory, ListOrder, StoredMemory
+from pgrecall.search.explanation import activation_terms
 
 
 @click.command("list")
@@ -42,24 +57,15 @@ from pgrecall.models.memories import AccessKind, ListOrder
 @json_option
 @now_option
 @pass_globals
-def list_(
-    given: GlobalOptions,
-    /,
-    order: ListOrder,
-    after: str | None,
-    limit: int,
-    as_json: bool,
-    now: datetime | None,
-    **filters: Any,
-) -> None:
+def list_(given: GlobalOptions, /, limit: int, as_json: bool, **options: Any) -> None:
     """List memories page by page, without a query. This does not count as an access."""
-    narrowed = read_filters(filters, now or clock())
+    arguments = read_search_options(options)
     with given.opened() as client:
-        page = client.list(order=order, after=after, limit=limit, now=now, **narrowed)
+        page = client.list(limit=limit, **arguments)
     if as_json:
         print_json(page)
     elif page:
-        show_list(output(), page)
+        _show_list(output(), page)
         if len(page) == limit:
             notes().print(f"There may be more: continue with --after '{page[-1].cursor}'")
     else:
@@ -121,8 +127,7 @@ def access(
 
 
 def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> None:
-    from pgrecall.faces.cli.import_ import load_accesses
-    from pgrecall.faces.cli.rendering.memory import show_problems
+    from pgrecall.faces.cli.import_ import load_accesses, show_problems
 
     with given.opened() as client:
         loaded = load_accesses(client, file, now=now)
@@ -192,3 +197,57 @@ def forget(given: GlobalOptions, memory: int | str, hard: bool, yes: bool) -> No
 def _confirm(name: str) -> None:
     if not (sys.stderr.isatty() and click.confirm(f"Delete {name!r} for good?", err=True)):
         raise InvalidInput("Nothing was deleted.", hint="Confirm with --yes.")
+
+
+def _show_list(console: SafeConsole, page: Sequence[ListedMemory]) -> None:
+    """A table of memories."""
+    rows = table("id", "happened", "vitality", "layer", "memory", right=("id",))
+    for memory in page:
+        bar = vitality_bar(memory.vitality, memory.zone, unicode=console.unicode)
+        name = name_of(memory.title or snippet(memory.body, {}, 80)[0], memory.key, memory.id)
+        description = styled((name, "bold"), (f" {memory.key}" if memory.key else "", "cyan"))
+        vitality = Text(" ").join([bar, zone_text(memory.zone)])
+        rows.add_row(str(memory.id), f"{memory.happened_at:%Y-%m-%d}", vitality, memory.layer, description)
+    console.print(rows)
+
+
+def show_memory(console: SafeConsole, memory: StoredMemory) -> None:
+    """All fields of a memory, its vitality and links, then its text."""
+    console.print(styled((name_of(memory.title, memory.key, memory.id), "bold")))
+    console.print(_fields(memory, unicode=console.unicode))
+    if memory.body:
+        console.print()
+        console.print(memory.body, soft_wrap=False)
+
+
+def _fields(memory: StoredMemory, *, unicode: bool) -> Table:
+    fields = table("name", "value", header=False)
+    fields.columns[0].no_wrap = True
+    for name, value in _values(memory):
+        fields.add_row(styled((name, "cyan")), value)
+    zone = memory.vitality.zone
+    bar = vitality_bar(memory.vitality.vitality, zone, unicode=unicode)
+    fields.add_row(styled(("vitality", "cyan")), Text(" ").join([bar, zone_text(zone)]))
+    fields.add_row("", styled((activation_terms(asdict(memory.vitality)), "dim")))
+    for name, link in zip(["links"] + [""] * len(memory.links), memory.links, strict=False):
+        fields.add_row(styled((name, "cyan")), _link(link))
+    return fields
+
+
+def _values(memory: StoredMemory) -> Iterator[tuple[str, str]]:
+    skipped = ("title", "body", "vitality", "links")
+    for name in memory.__slots__:
+        value = getattr(memory, name)
+        if name in skipped or value in (None, (), "", False) or (name == "metadata" and not value):
+            continue
+        if isinstance(value, datetime):
+            value = f"{value:%Y-%m-%d %H:%M:%S %Z}"
+        elif isinstance(value, tuple):
+            value = ", ".join(value)
+        yield name.replace("_", " "), "yes" if value is True else str(value)
+
+
+def _link(link: Link) -> Text:
+    arrow = "→" if link.outgoing else "←"
+    name = name_of(link.other_title, link.other_key, link.other)
+    return styled(f"{arrow} {link.relation.replace('_', ' ')} ", (name, "bold"), f" ({link.other})")

@@ -1,14 +1,19 @@
-"""Types of values on the command line, and the options that several commands share."""
+"""Values that a user types, and options that several commands share, such as the filters of a search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
-from pgrecall.faces.cli.values import parse_moment, parse_reference, text
+from pgrecall.encoding import memory_reference, parse_metadata
+from pgrecall.errors import InvalidInput
+from pgrecall.importers import dates
+from pgrecall.importers.dates import parse_time
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -61,8 +66,17 @@ now_option = click.option(
 since_option = click.option(
     "--since", metavar="TIME", help="Only searches since this date, or since 7d, 2w, 6m, 1y ago."
 )
-session_option = click.option("--session", type=TEXT, metavar="ID", help="Session that sees the result.")
-no_log_option = click.option("--no-log", is_flag=True, help="Do not log the search or count accesses.")
+session_option = click.option(
+    "--session", "session_id", type=TEXT, metavar="ID", help="Session that sees the result."
+)
+no_log_option = click.option(
+    "--no-log",
+    "log",
+    flag_value=False,
+    default=True,
+    show_default=False,
+    help="Do not log the search or count accesses.",
+)
 all_tenants_option = click.option(
     "--all-tenants", is_flag=True, help="Cover every tenant, not only that of --tenant."
 )
@@ -85,3 +99,132 @@ def limit_option(default: int, most: int, things: str) -> Callable[[Command], Co
         metavar="N",
         help=f"Maximum number of {things}.",
     )
+
+
+def parse_reference(given: str) -> int | str:
+    """``42`` is an id, ``key:42`` and anything else a key."""
+    return memory_reference(text(given, "The memory's id or key"))
+
+
+def parse_moment(given: str | None, option: str) -> datetime | None:
+    """An ISO 8601 date or time; without a zone it is UTC."""
+    return _read(parse_time, given, option)
+
+
+def parse_since(given: str | None, now: datetime) -> datetime | None:
+    """A time, or how long before ``now``: ``36h``, ``7d``, ``2w``, ``6m``, ``1y``."""
+    return _read(partial(dates.parse_since, now=now), given, "--since")
+
+
+def parse_until(given: str | None, now: datetime) -> datetime | None:
+    """Like ``parse_since``; a date without a time means the end of that day."""
+    return _read(partial(dates.parse_until, now=now), given, "--until")
+
+
+def _read(parse: Callable[[str], datetime], given: str | None, option: str) -> datetime | None:
+    if given is None:
+        return None
+    try:
+        return parse(given)
+    except ValueError as error:
+        raise InvalidInput(f"{option}: {error}.") from error
+
+
+def clock() -> datetime:
+    """The current time, in UTC."""
+    return datetime.now(UTC)
+
+
+def text(given: str, what: str) -> str:
+    """The text itself.
+
+    Raises:
+        InvalidInput: it is blank or not valid Unicode; names ``what``.
+    """
+    if not given.strip():
+        raise InvalidInput(f"{what} is empty.")
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} is not valid UTF-8.", hint="Check the encoding of your terminal."
+        ) from error
+    return given
+
+
+def read_query(given: str) -> str:
+    """The query of a command; ``-`` reads it from standard input."""
+    if given != "-":
+        return given
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"Standard input is not UTF-8 (byte {error.start}).", hint="Convert it to UTF-8."
+        ) from error
+
+
+# Each option is named after the argument of Memory.search that it becomes.
+_FILTERS = (
+    click.option(
+        "--layer", "layers", type=TEXT, multiple=True, help="Only memories of this layer; may be repeated."
+    ),
+    click.option(
+        "--tag", "tags", type=TEXT, multiple=True,
+        help="Only memories with this tag; if repeated, with all of them.",
+    ),
+    click.option(
+        "--author", "authors", type=TEXT, multiple=True,
+        help="Only memories by this author; may be repeated.",
+    ),
+    click.option(
+        "--role", "roles", type=TEXT, multiple=True, help="Only memories of this role; may be repeated."
+    ),
+    click.option(
+        "--source", "sources", type=TEXT, multiple=True,
+        help="Only memories from this source; may be repeated.",
+    ),
+    click.option(
+        "--metadata", metavar="KEY=VALUE", type=TEXT, multiple=True,
+        help="Only memories whose metadata hold this: KEY=VALUE or a JSON object; may be repeated.",
+    ),
+    click.option(
+        "--hint", "hints", type=TEXT, multiple=True,
+        help="Only memories that contain this term; may be repeated.",
+    ),
+    click.option("--since", metavar="TIME", help="Only from this date on, or since 7d, 2w, 6m, 1y ago."),
+    click.option("--until", metavar="TIME", help="Only up to this date, which is included."),
+    click.option("--include-archived", is_flag=True, help="Include archived memories."),
+    click.option(
+        "--include-superseded", is_flag=True, help="Include memories that a newer one supersedes."
+    ),
+    click.option(
+        "--include-invalid", is_flag=True, help="Include memories that are not valid yet or no longer."
+    ),
+)  # fmt: skip
+
+min_relevance_option = click.option(
+    "--min-relevance", type=float, default=0.0, help="Leave out hits of lower relevance, 0 to 1."
+)
+
+
+def filter_options(command: Command) -> Command:
+    """Adds the filters to a command, which receives them as keyword arguments."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
+
+def read_search_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a search as arguments of ``Memory.search`` and ``Memory.context``.
+
+    Raises:
+        InvalidInput: a time or the metadata cannot be read.
+    """
+    found = {name: None if value == () else value for name, value in given.items()}
+    now = found["now"] or clock()
+    return found | {
+        "since": parse_since(found["since"], now),
+        "until": parse_until(found["until"], now),
+        "metadata": parse_metadata(given["metadata"]),
+    }

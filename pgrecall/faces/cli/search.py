@@ -1,29 +1,50 @@
-"""The command search."""
+"""The command search: its result as a table, or as blocks where the terminal is too narrow."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 import click
 from click.exceptions import Exit
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.console import notes, output, plain, print_json
-from pgrecall.faces.cli.filters import filter_options, min_relevance_option, read_filters
+from pgrecall.faces.cli.console import (
+    SafeConsole,
+    notes,
+    output,
+    plain,
+    print_json,
+    styled,
+    vitality_bar,
+    zone_text,
+)
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import (
     MOMENT,
     REFERENCE,
     TEXT,
+    filter_options,
     json_option,
+    min_relevance_option,
     no_log_option,
     now_option,
+    read_query,
+    read_search_options,
     session_option,
 )
-from pgrecall.faces.cli.rendering.search import show_hits
-from pgrecall.faces.cli.values import clock, read_query
-from pgrecall.models.search import SearchResult, VitalityMode
+from pgrecall.faces.snippets import explanation_sentence, matched_words, snippet
+from pgrecall.faces.wording import name_of
+from pgrecall.models.search import Hit, SearchResult, VitalityMode
+from pgrecall.search.explanation import terms
+
+NARROW = 72
+_WIDTHS = {"#": 3, "score": 5, "relevance": 9, "vitality": 13, "layer": 9}
+_NUMBERS = ("#", "score", "relevance")
 
 
 @click.command("search")
@@ -79,41 +100,13 @@ def search(
     weights: tuple[str, ...],
     explain: bool,
     as_json: bool,
-    now: datetime | None,
-    session: str | None,
-    no_log: bool,
-    queries: tuple[str, ...],
-    cues: tuple[int | str, ...],
-    k: int,
-    vitality_weight: float | None,
-    vitality_mode: VitalityMode | None,
-    profile: str | None,
-    rerank: bool,
-    deadline: float | None,
-    as_of: datetime | None,
-    **filters: Any,
+    **options: Any,
 ) -> None:
     """Search by meaning, words, names and links, weighted by the vitality of each memory."""
     asked, arms = read_query(query), _arm_weights(weights)
-    narrowed = read_filters(filters, now or clock())
+    arguments = read_search_options(options)
     with given.opened(embeds=True) as memory:
-        result = memory.search(
-            asked,
-            k=k,
-            **narrowed,
-            vitality_weight=vitality_weight,
-            vitality_mode=vitality_mode,
-            now=now,
-            queries=queries or None,
-            cues=cues or None,
-            as_of=as_of,
-            profile=profile,
-            weights=arms or None,
-            rerank=rerank,
-            deadline=deadline,
-            session_id=session,
-            log=not no_log,
-        )
+        result = memory.search(asked, weights=arms or None, **arguments)
     if as_json:
         print_json(search_document(asked, result))
     else:
@@ -163,3 +156,69 @@ def _arm_weights(given: tuple[str, ...]) -> dict[str, float]:
                 f"--weight {one!r} is not an arm and a number.", hint="Write it as --weight lexical=0.5."
             ) from None
     return weights
+
+
+def show_hits(console: SafeConsole, result: SearchResult, *, explain: bool) -> None:
+    """Hits, best first, as wide as the terminal is."""
+    if explain and result.names:
+        names = f"Names taken out of the question's meaning: {', '.join(result.names)}."
+        console.print(names, soft_wrap=False)
+    wide = console.width >= NARROW
+    # The columns of all hits have the same widths; explanations stand between them, as wide as the terminal.
+    rank = max([_WIDTHS["#"], *(len(str(hit.rank)) for hit in result.hits)])
+    for place, hit in enumerate(result.hits):
+        rows = [_row(console, hit, rank, header=not place)] if wide else _block(console, hit)
+        for row in rows:
+            console.print(row, soft_wrap=False)
+        if explain and hit.explanation:
+            console.print(Padding(_explanation(hit), (0, 0, 0, 4)), soft_wrap=False)
+        console.print()
+
+
+def _row(console: SafeConsole, hit: Hit, rank: int, *, header: bool) -> Table:
+    row = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_header=header)
+    for name, width in (_WIDTHS | {"#": rank}).items():
+        row.add_column(name, width=width, justify="right" if name in _NUMBERS else "left", overflow="fold")
+    room = console.width - rank - sum(_WIDTHS.values()) + _WIDTHS["#"] - 2 * len(_WIDTHS)
+    row.add_column("memory", width=room, overflow="fold")
+    bar = vitality_bar(hit.vitality, hit.zone, unicode=console.unicode)
+    row.add_row(
+        str(hit.rank),
+        f"{hit.score:.2f}",
+        f"{hit.relevance:.2f}",
+        Text("\n").join([bar, zone_text(hit.zone)]),
+        hit.layer,
+        Text("\n").join(_description(hit, (2 if room > 50 else 3) * room - 4)),
+    )
+    return row
+
+
+def _block(console: SafeConsole, hit: Hit) -> Iterator[RenderableType]:
+    title, *rest = _description(hit, 2 * console.width)
+    yield styled(f"{hit.rank}. ") + title
+    bar = vitality_bar(hit.vitality, hit.zone, unicode=console.unicode)
+    numbers = styled(f"score {hit.score:.2f}, relevance {hit.relevance:.2f}, {hit.layer}")
+    lines = [numbers, Text(" ").join([bar, zone_text(hit.zone)]), *rest]
+    yield Padding(Text("\n").join(lines), (0, 0, 0, 3))
+
+
+def _description(hit: Hit, room: int) -> list[Text]:
+    """The hit's name, its key or id, and the part of its text that shows why it was found."""
+    lines = [styled((name_of(hit.title, hit.key, hit.id), "bold"))]
+    if hit.title:
+        lines.append(styled((hit.key or f"id {hit.id}", "cyan")))
+    words, spans = snippet(hit.body, matched_words(hit), max(60, room))
+    return [*lines, _marked(words, spans)] if words else lines
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Text:
+    """The text with the spans in bold."""
+    marked = styled(text)
+    for begin, end in spans:
+        marked.stylize("bold", begin, end)
+    return marked
+
+
+def _explanation(hit: Hit) -> Text:
+    numbers = ((f"\n{name}: {value}", "dim") for name, value in terms(hit.explanation))
+    return styled((explanation_sentence(hit), "italic"), *numbers)

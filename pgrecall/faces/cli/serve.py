@@ -106,7 +106,7 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
 @contextmanager
 def _announced(settings: Settings, port: int, token: str | None, log: Log) -> Iterator[None]:
     """Lets the command line on this machine find the service and borrow its models for the duration."""
-    from pgrecall.faces.cli.model_lending import OFF
+    from pgrecall.faces.cli.models import OFF
     from pgrecall.faces.cli.service_announcement import Announcement, announced
     from pgrecall.search.lending.service_client import embedder_identity, reranker_identity
 

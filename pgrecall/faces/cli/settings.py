@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
-from pgrecall.faces.cli.console import output, print_json
+from pgrecall.faces.cli.console import SafeConsole, output, print_json, styled, table
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
-from pgrecall.faces.cli.rendering.layers import show_settings
+from pgrecall.models.layers import Setting
 
 name_argument = click.argument(
     "name", type=TEXT, metavar="NAME", help="Name of the setting, as in `pgrecall settings list`."
@@ -78,3 +80,22 @@ def language(given: GlobalOptions, name: str | None, as_json: bool) -> None:
         output().print(f"Available: {', '.join(known.available)}.")
     else:
         output().print(f"{changed:,} memories were indexed again.")
+
+
+def show_settings(console: SafeConsole, settings: Sequence[Setting]) -> None:
+    """A table of settings; values other than the default are highlighted."""
+    rows = table("setting", "value", "default", "bounds", "source", "meaning")
+    for setting in settings:
+        rows.add_row(
+            setting.name,
+            styled((_number(setting.value), "" if setting.source == "default" else "bold cyan")),
+            _number(setting.default),
+            f"{_number(setting.low)} to {_number(setting.high)}",
+            "" if setting.source == "default" else setting.source,
+            setting.about,
+        )
+    console.print(rows)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value.is_integer() else f"{value:g}"

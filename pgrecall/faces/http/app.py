@@ -17,7 +17,7 @@ from pgrecall import __version__
 from pgrecall.faces.http.authentication import authenticate
 from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
 from pgrecall.faces.http.problems import MEDIA_TYPE, PROBLEM_SCHEMA, add_error_handlers
-from pgrecall.faces.http.routes import memories, models, prune, search, settings, status
+from pgrecall.faces.http.routes import maintenance, memories, models, search, settings
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ API_PREFIX = "/v1"
 MCP_PATH = "/mcp"
 
 ROUTERS = (
-    *(module.router for module in (memories, search, prune, settings, status, models)),
-    status.probe_router,
+    *(module.router for module in (memories, search, settings, maintenance, models)),
+    maintenance.probe_router,
 )
 
 

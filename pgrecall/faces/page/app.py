@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.problems import RETRY_AFTER, problem_type
-from pgrecall.faces.page import links, maintenance, memory, overview, prune, search, sign_in
+from pgrecall.faces.page import memory, overview, prune, search, sign_in
 from pgrecall.faces.page.request_handling import base_values, get_route, post_route
 from pgrecall.faces.page.sessions import SessionStore, SignInRequired
 from pgrecall.faces.page.templating import render
@@ -58,14 +58,14 @@ def create_page(service: Service) -> ASGIApp:
         get("/overview", overview.overview),
         get("/overview/{listed}", overview.one_list),
         get("/memories/{memory:path}", memory.memory),
-        get("/links/{memory:path}", links.links),
+        get("/links/{memory:path}", memory.links),
         get("/prune", prune.list_plans),
         post("/prune", prune.create_plan),
         get("/prune/{plan}", prune.show_plan),
         post("/prune/{plan}/apply", prune.apply_plan),
         post("/prune/{plan}/undo", prune.undo_plan),
-        get("/maintenance", maintenance.maintenance),
-        post("/maintenance/verify", maintenance.verify),
+        get("/maintenance", overview.maintenance),
+        post("/maintenance/verify", overview.verify),
         *sign_in.routes(service, sessions),
         Mount(STATIC_PATH, _STATIC_FILES, name="static"),
     )

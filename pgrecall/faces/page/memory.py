@@ -1,17 +1,21 @@
-"""The view of a memory: its text, its fields, its accesses and the chart of its vitality."""
+"""The views of a memory: its text, fields, accesses and vitality; and the links around it."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
 from pgrecall.encoding import memory_reference
+from pgrecall.faces.charts.link_graph import HOPS, link_chart, node_name, relations
 from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
+from pgrecall.faces.page.form_fields import int_field
 from pgrecall.faces.page.request_handling import PageRequest
-from pgrecall.models.charts import AccessRecord
+from pgrecall.models.charts import AccessRecord, GraphNode, Neighbourhood
 from pgrecall.models.memories import StoredMemory
 from pgrecall.search.explanation import activation_terms
 
@@ -93,3 +97,32 @@ def _field(value: object) -> object:
     if isinstance(value, tuple):
         return ", ".join(str(each) for each in value)
     return "yes" if value is True else value if isinstance(value, datetime) else str(value)
+
+
+MAX_HOPS = 3
+NODES, MAX_NODES = 60, 120
+
+
+async def links(request: PageRequest) -> Response:
+    hops = int_field(request.query, "hops", HOPS, low=1, high=MAX_HOPS)
+    most = int_field(request.query, "most", NODES, low=2, high=MAX_NODES)
+    reference = memory_reference(request.request.path_params["memory"])
+    found = await request.memory.charts.neighbourhood(reference, hops=hops, limit=most, now=request.now)
+    return await request.render(
+        "links.html.j2",
+        center=found.nodes[0],
+        name=node_name(found.nodes[0]),
+        found=found,
+        chart=await asyncio.to_thread(partial(link_chart, found, hops, "/links/{}".format)),
+        hops=hops,
+        most_hops=MAX_HOPS,
+        links=_links(found),
+    )
+
+
+def _links(found: Neighbourhood) -> list[tuple[GraphNode, GraphNode, str]]:
+    """The links as text, for readers who do not see the chart."""
+    nodes = {node.id: node for node in found.nodes}
+    return [
+        (nodes[source], nodes[target], words) for (source, target), words in relations(found.links).items()
+    ]

@@ -1,10 +1,13 @@
-"""The overview: zones of each layer now and in the past, the distribution of vitality, and lists of memories
-worth a look. It reads narrow rows in one pass, whatever the size of the memories."""
+"""The views of a whole tenant: the overview of its memories by zone, layer and vitality, and its maintenance.
+
+The overview reads narrow rows in one pass, whatever the size of the memories.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -14,6 +17,7 @@ from pgrecall.faces.charts.vitality_histogram import vitality_histogram
 from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
 from pgrecall.faces.page.form_fields import int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest
+from pgrecall.faces.wording import counts_words, interval_words
 from pgrecall.models.charts import Overview, OverviewList
 from pgrecall.models.layers import Layer
 from pgrecall.operations.charts import OVERVIEW_LISTS
@@ -124,3 +128,28 @@ def _common_zones(found: Overview, known: Sequence[Layer]) -> ZoneThresholds | N
     shown = {layer.layer for layer in found.layers}
     bounds = {layer.rates.zones for layer in known if layer.name in shown}
     return bounds.pop() if len(bounds) == 1 else None
+
+
+MAX_RUNS = 20
+
+
+async def maintenance(request: PageRequest) -> Response:
+    return await request.render("maintenance.html.j2", **await _values(request), checks=None)
+
+
+async def verify(request: PageRequest) -> Response:
+    """The same view with the result of the checks, which change nothing."""
+    checks = await request.memory.maintenance.verify(now=request.now)
+    return await request.render("maintenance.html.j2", **await _values(request), checks=checks)
+
+
+async def _values(request: PageRequest) -> dict[str, Any]:
+    return {
+        "state": await request.memory.status(now=request.now),
+        "runs": await request.memory.jobs.runs(limit=MAX_RUNS),
+        "problems": await request.service.problems(),
+        "running": request.service.queue.running,
+        "waiting": request.service.queue.waiting,
+        "interval": interval_words,
+        "counts": counts_words,
+    }

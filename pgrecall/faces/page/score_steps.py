@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pgrecall.faces.cli.rendering.snippets import matches
+from pgrecall.faces.snippets import explanation_sentence
 from pgrecall.models.search import Hit
-from pgrecall.search.explanation import sentence
 
 Direction = Literal["base", "up", "down", "none", "sum"]
 
@@ -28,7 +27,6 @@ _MIN_SHOWN = 0.005
 _MIN_RANGE = 1.0
 """Least range of a chart in log-odds, so that small steps look small."""
 
-_MAX_TEXT = 200_000
 WIDTH = 240.0
 """Width of the chart."""
 
@@ -61,7 +59,7 @@ def score_steps(hits: Sequence[Hit]) -> tuple[ScoreSteps, ...]:
     low, high = min([0.0, *levels]), max([0.0, *levels])
     unit = WIDTH / max(high - low, _MIN_RANGE)
     return tuple(
-        ScoreSteps(_sentence(hit), tuple(_steps(each, low, unit)), round(-low * unit, 1))
+        ScoreSteps(explanation_sentence(hit), tuple(_steps(each, low, unit)), round(-low * unit, 1))
         for hit, each in zip(hits, parts, strict=True)
     )
 
@@ -114,11 +112,3 @@ def _step(
     left, right = sorted(((begin - low) * unit, (end - low) * unit))
     joint = round((end - low) * unit, 1)
     return Step(name, value, direction, round(left, 1), round(max(right - left, 1.0), 1), joint)
-
-
-def _sentence(hit: Hit) -> str:
-    """The explanation as a sentence, with stems spelt as in the memory."""
-    words: Mapping[str, float] = hit.explanation.get("arms", {}).get("lexical", {}).get("words", {})
-    text = f"{hit.title} {hit.author or ''} {hit.body}"[:_MAX_TEXT]
-    spellings = {lexeme: text[begin:end].lower() for begin, end, lexeme in reversed(matches(text, words))}
-    return sentence(hit.explanation, spellings)

@@ -11,13 +11,13 @@ from starlette.responses import JSONResponse, Response
 
 from pgrecall.encoding import parse_metadata
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.rendering.snippets import snippet
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import MAX_ID, Fields, checkbox, int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.score_steps import ScoreSteps, score_steps
 from pgrecall.faces.page.sessions import is_user_navigation
 from pgrecall.faces.page.templating import url
+from pgrecall.faces.snippets import matched_words, snippet
 from pgrecall.models.search import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
@@ -112,8 +112,7 @@ def _shown_hits(result: SearchResult, query: QueryParams) -> tuple[ShownHit, ...
 
 
 def _pieces(hit: Hit) -> tuple[tuple[str, bool], ...]:
-    words = hit.explanation.get("arms", {}).get("lexical", {}).get("words", {})
-    text, spans = snippet(hit.body, words, _SNIPPET_LENGTH)
+    text, spans = snippet(hit.body, matched_words(hit), _SNIPPET_LENGTH)
     pieces, reached = [], 0
     for begin, end in spans:
         pieces += [(text[reached:begin], False), (text[begin:end], True)]

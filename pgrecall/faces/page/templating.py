@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse
 
 from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_report import FILTERS
-from pgrecall.faces.charts.wording import duration_words
-from pgrecall.faces.cli.rendering.snippets import printable
+from pgrecall.faces.snippets import printable
+from pgrecall.faces.wording import duration_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment

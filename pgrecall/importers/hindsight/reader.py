@@ -87,9 +87,7 @@ def _drafts(
             continue
         first = places.setdefault(placed.name, placed.place)
         if first != placed.place:
-            yield Problem(
-                show(path), f"{placed.place}: id {placed.name[:60]!r} is already used by {first}."
-            )
+            yield Problem(show(path), f"{placed.place}: id {placed.name[:60]!r} is already used by {first}.")
             continue
         links = tuple(replace(link, target=before + link.target) for link in placed.links)
         try:

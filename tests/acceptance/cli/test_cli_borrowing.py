@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.faces.cli import model_lending
+from pgrecall.faces.cli import models
 from pgrecall.search.lending import service_models
 from tests.acceptance.cli.command_tools import Command
 from tests.acceptance.http.http_tools import Served, is_problem, member, serving
@@ -57,8 +57,8 @@ def town(server: EmbeddedServer, template: str, tmp_path_factory: pytest.TempPat
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy the machine is, a service is waited for: half a second is too little to rely on."""
     for module, name in (
-        (model_lending, "FOUND_PATIENCE"),
-        (model_lending, "NAMED_PATIENCE"),
+        (models, "FOUND_TIMEOUT"),
+        (models, "NAMED_TIMEOUT"),
         (service_models, "ANSWER_SECONDS"),
     ):
         monkeypatch.setattr(module, name, PATIENCE)

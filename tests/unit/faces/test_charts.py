@@ -20,10 +20,10 @@ from pgrecall.faces.charts.memory_chart import Life, days_until, future_instants
 from pgrecall.faces.charts.reliability import reliability_chart
 from pgrecall.faces.charts.svg import Chart, element, text_width
 from pgrecall.faces.charts.vitality_histogram import vitality_by_layer, vitality_histogram
-from pgrecall.faces.charts.wording import duration_words
 from pgrecall.faces.charts.zones_over_time import zone_bar, zones_by_layer, zones_over_time
 from pgrecall.faces.page.score_steps import WIDTH, score_steps
 from pgrecall.faces.page.templating import signed, url
+from pgrecall.faces.wording import duration_words
 from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
 from pgrecall.models.charts import (
     AccessRecord,

@@ -10,8 +10,8 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
-from pgrecall.faces.cli.console import SafeConsole, styled, table
-from pgrecall.faces.cli.rendering.search import show_hits, vitality_bar
+from pgrecall.faces.cli.console import SafeConsole, styled, table, vitality_bar
+from pgrecall.faces.cli.search import show_hits
 from pgrecall.models.search import Hit, SearchResult
 
 HIT = Hit(

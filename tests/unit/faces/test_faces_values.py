@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.cli.rendering.snippets import printable, snippet
-from pgrecall.faces.cli.values import parse_moment, parse_reference, parse_since, parse_until
+from pgrecall.faces.cli.options import parse_moment, parse_reference, parse_since, parse_until
+from pgrecall.faces.snippets import printable, snippet
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

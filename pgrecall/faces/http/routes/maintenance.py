@@ -1,23 +1,27 @@
-"""Routes for the state of a tenant and its jobs, and the probes of the service, which need no key."""
+"""Routes for maintenance: status, jobs and prune plans of a tenant; and the probes, which need no key."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.metrics import CONTENT_TYPE
 from pgrecall.faces.http.request_handling import ApiRoute
-from pgrecall.faces.http.schemas import OptionalTimestamp, response_list, response_model
+from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_list, response_model
 from pgrecall.faces.http.service import get_service
 from pgrecall.models.jobs import JobRun, JobStatus
 from pgrecall.models.maintenance import Check, Status
+from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+from pgrecall.operations.prune import PruneRequest
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 probe_router = APIRouter(tags=["probes"])
+
+PlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
 
 
 @router.get("/status", response_model=response_model(Status), tags=["status"])
@@ -46,6 +50,40 @@ async def job_runs(
 ) -> tuple[JobRun, ...]:
     """List job runs for this tenant and for the whole database, newest first."""
     return await memory.jobs.runs(name, limit=limit)
+
+
+@router.post("/prune/plans", response_model=response_model(PrunePlan), tags=["prune"])
+async def plan_prune(
+    memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(PruneRequest)]
+) -> PrunePlan:
+    """Plan what to archive, with the reasons and the effect on links. Nothing is archived yet."""
+    return await memory.prune.plan(**bounds)
+
+
+@router.get("/prune/plans", response_model=response_list(PlanSummary), tags=["prune"])
+async def prune_plans(
+    memory: TenantMemory, limit: Annotated[int, Query(ge=1, le=1000)] = 20
+) -> tuple[PlanSummary, ...]:
+    """List plans, newest first."""
+    return await memory.prune.list(limit=limit)
+
+
+@router.get("/prune/plans/{plan}", response_model=response_model(PrunePlan), tags=["prune"])
+async def prune_plan(memory: TenantMemory, plan: PlanId) -> PrunePlan:
+    """Return a plan with all its items."""
+    return await memory.prune.get(plan)
+
+
+@router.post("/prune/plans/{plan}/apply", response_model=response_model(PruneOutcome), tags=["prune"])
+async def apply_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PruneOutcome:
+    """Archive the memories of a plan, except those accessed, linked or pinned since."""
+    return await memory.prune.apply(plan, now=now)
+
+
+@router.post("/prune/plans/{plan}/undo", response_model=response_model(PruneUndone), tags=["prune"])
+async def undo_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PruneUndone:
+    """Restore the memories that a plan archived."""
+    return await memory.prune.undo(plan, now=now)
 
 
 @probe_router.get("/healthz", response_class=JSONResponse)

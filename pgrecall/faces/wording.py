@@ -1,13 +1,17 @@
-"""Words of charts and reports: short names, numbers and times, and the sentences of a prune plan."""
+"""Words that several faces use: names, numbers and times, and the sentences of a prune plan."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from pgrecall.faces.cli.rendering.snippets import printable
-from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
+from pgrecall.faces.snippets import printable
 from pgrecall.vitality.parameters import DEFAULT_ZONES
+
+if TYPE_CHECKING:
+    from pgrecall.models.prune import PlanKeptBack, PlanOptions, PlanReport, PrunePlan
 
 _SPANS = (
     ("year", 365.25 * 86400), ("month", 30.44 * 86400), ("week", 7 * 86400), ("day", 86400.0),
@@ -185,3 +189,22 @@ def _listed(names: list[str]) -> str:
     if len(names) < 2:
         return "".join(names) or "no layer"
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def name_of(title: str, key: str | None, number: int) -> str:
+    """What a memory is called: its title, else its key, else its id."""
+    return " ".join(printable(title or key or f"memory {number}").split())
+
+
+def counts_words(done: int, counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or f"{done:,} done"
+
+
+def interval_words(minutes: float | None) -> str:
+    if minutes is None:
+        return "by hand"
+    if minutes == 0:
+        return "off"
+    if minutes < 1:
+        return f"{minutes * 60:g} s"
+    return f"{minutes:g} min" if minutes < 120 else f"{minutes / 60:g} h"

@@ -1,12 +1,19 @@
-"""The part of a body that shows why it was found, and text made safe to print."""
+"""Text made safe to print, and the words and the part of a body that show why a hit was found."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pgrecall.search.explanation import sentence
+
+if TYPE_CHECKING:
+    from pgrecall.models.search import Hit
 
 _WORD = re.compile(r"\w+")
+_MAX_TEXT = 200_000
 _SHOWN_CONTROLS = "\n"
 _HIDDEN = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -39,10 +46,23 @@ def matches(text: str, lexemes: Mapping[str, float]) -> list[tuple[int, int, str
     return found
 
 
+def matched_words(hit: Hit) -> Mapping[str, float]:
+    """The lexemes of the query that a hit holds, with their weights."""
+    words: Mapping[str, float] = hit.explanation.get("arms", {}).get("lexical", {}).get("words", {})
+    return words
+
+
+def explanation_sentence(hit: Hit) -> str:
+    """The explanation as a sentence, with stems spelt as in the memory."""
+    text = f"{hit.title} {hit.author or ''} {hit.body}"[:_MAX_TEXT]
+    found = reversed(matches(text, matched_words(hit)))
+    return sentence(hit.explanation, {lexeme: text[begin:end].lower() for begin, end, lexeme in found})
+
+
 def snippet(body: str, lexemes: Mapping[str, float], width: int = 160) -> tuple[str, list[tuple[int, int]]]:
     """About ``width`` characters around the rarest matched words, on one line, and where matches stand."""
     flat = " ".join(printable(body).split())
-    found = matches(flat[:200_000], lexemes)
+    found = matches(flat[:_MAX_TEXT], lexemes)
     begin = _best_start(found, lexemes, width)
     begin, end = _at_words(flat, begin, begin + width)
     head, tail = ("… " if begin else ""), (" …" if end < len(flat) else "")
