@@ -195,7 +195,10 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
         connection.execute(f"ALTER FUNCTION recall.{name}_cached OWNER TO recall_owner")
     connection.execute("UPDATE recall.activation SET vitality = coalesce(vitality, 0.5)")
     connection.execute("VACUUM ANALYZE recall.activation")
-    asks = "SELECT id, score FROM recall.{}(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"
+    asks = (
+        "SELECT id, score FROM recall.{}(jsonb_build_object('query', %(text)s::text, 'explain', false), "
+        "%(vector)s::halfvec)"
+    )
     given = values_of(asked[:calls], tenant)
     fresh, stored = interleaved(
         asking_apart(connection, [(asks.format(name), given) for name in ("find", "find_cached")]), calls

@@ -40,10 +40,11 @@ _LINK = """
 INSERT INTO recall.link (tenant, src, dst, relation) SELECT %(tenant)s, i, %(id)s, 'links_to'
 FROM generate_series(1, %(links)s) i
 """
-BY_WORDS = "SELECT * FROM recall.{}(%(text)s, p_explain => false)"
-BY_MEANING_TOO = "SELECT * FROM recall.{}(%(text)s, p_embedding => %(vector)s::halfvec, p_explain => false)"
+_REQUEST = "jsonb_build_object('query', %(text)s::text, 'explain', false)"
+BY_WORDS = f"SELECT * FROM recall.{{}}({_REQUEST})"
+BY_MEANING_TOO = f"SELECT * FROM recall.{{}}({_REQUEST}, %(vector)s::halfvec)"
 """A search, with the function that does it left open."""
-_SEARCHES = ("search", "search_and_log")
+_SEARCHES = ("find", "search_and_log")
 
 
 def accesses(bench: Bench, calls: int) -> Iterator[Row]:

@@ -108,7 +108,7 @@ def functions_fingerprint() -> str:
     """A digest of every SQL file of the schema, so that a changed function is noticed."""
     digest = hashlib.sha256()
     for path in (roles_file(), text_search_file(), *function_files()):
-        digest.update(path.relative_to(_FOLDER).as_posix().encode() + b"\0" + path.read_bytes())
+        digest.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

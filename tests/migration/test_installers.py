@@ -149,7 +149,7 @@ def test_from_earlier_revisions_with_data(site: Site, revision: str) -> None:
     fetch(site.installer, "CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent; CREATE SCHEMA recall")
     with migrate._locked(site.installer) as connection:
         driver = migrate._driver(connection)
-        driver.execute(state.languages_file().read_bytes())
+        driver.execute(state.text_search_file().read_bytes())
         driver.execute("SET LOCAL search_path = recall, public, pg_temp")
         driver.execute("SELECT NULL::vector, show_limit()")
         command.upgrade(migrate._config(connection, 64), revision)

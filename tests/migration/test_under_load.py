@@ -58,7 +58,7 @@ def _none() -> Settings:
     return Settings(embedder="none", tenant="acme")
 
 
-RENAMED = {"remember_many": "take_drafts", "record_accesses": "take_in", "search_and_log": "log_search"}
+RENAMED = {"remember_many": "parse_drafts", "record_accesses": "check_accesses", "search_and_log": "log_search"}
 """Functions that clients call, and what each of them calls by another name in the release before."""
 
 
@@ -138,7 +138,7 @@ def test_calls_that_were_refused_are_told_in_one_sentence(database_url: str) -> 
     """What Postgres says where a function is gone that another, which runs, comes to call."""
     with Memory(database_url, settings=_none()) as memory:
         make_old(database_url)
-        fetch(database_url, "DROP FUNCTION recall.take_drafts_of_old")
+        fetch(database_url, "DROP FUNCTION recall.parse_drafts_of_old")
         with pytest.raises(SchemaMismatch) as caught:
             memory.remember("The contract")
         assert caught.value.message == REPLACED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -91,15 +92,24 @@ class Using(Ground):
         tags: list[str] | None, hidden: Mapping[str, bool], logged: bool,
     ) -> None:  # fmt: skip
         model = self.tenants[tenant]
-        function = "search_and_log" if logged else "search"
-        rows = self.sql(
-            tenant,
-            f"SELECT * FROM recall.{function}(%s, p_k => 100, p_layers => %s, p_roles => %s, p_tags => %s, "
-            "p_include_archived => %s, p_include_superseded => %s, p_include_invalid => %s, "
-            "p_explain => false, p_session_id => %s, p_now => %s)",
-            word, layers, roles, tags, *[hidden[name] for name in HIDDEN], session,
-            self.now,
-        )  # fmt: skip
+        if logged:
+            include = {f"include_{name}": hidden[name] for name in HIDDEN}
+            request = {
+                "query": word, "k": 100, "layers": layers, "roles": roles, "tags": tags, "explain": False,
+                "session_id": session, **include,
+            }  # fmt: skip
+            rows = self.sql(
+                tenant, "SELECT * FROM recall.search_and_log(%s, p_now => %s)", json.dumps(request), self.now
+            )
+        else:
+            rows = self.sql(
+                tenant,
+                "SELECT * FROM recall.search(%s, p_k => 100, p_layers => %s, p_roles => %s, p_tags => %s, "
+                "p_include_archived => %s, p_include_superseded => %s, p_include_invalid => %s, "
+                "p_explain => false, p_session_id => %s, p_now => %s)",
+                word, layers, roles, tags, *[hidden[name] for name in HIDDEN], session,
+                self.now,
+            )  # fmt: skip
         found = {row["id"]: row for row in rows if row["id"] is not None}
         fitting = {
             one.id for one in model.memories.values()

@@ -147,6 +147,7 @@ class _Vault:
         slugs = Slugs(section.slug for section in note.sections)
         for section in note.sections:
             title = _section_title(note.title, section.trail)
+            context = " / ".join((*_folders(note), note.title, *section.trail))
             pieces = list(cut(section.blocks, self._split_at))
             if not section.slug:
                 pieces = self._with_outline(note, section, pieces)
@@ -164,6 +165,7 @@ class _Vault:
                         key=key,
                         title=title if number == 1 else f"{title} (part {number})",
                         body=piece.text,
+                        context=context,
                         aliases=(),
                         links=(DraftLink(named.key, "part_of"), *links),
                     )

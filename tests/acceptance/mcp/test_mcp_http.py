@@ -102,7 +102,7 @@ def test_what_it_was_doing_ends_with_it(database_url: str) -> None:
 def test_it_serves_this_machine_only(pgrecall: Command) -> None:
     refused = pgrecall("mcp", "--http", "--host", "0.0.0.0")
     assert (refused.code, refused.out) == (2, "")
-    assert "Error: --host 0.0.0.0: it asks for no keys" in refused.err
+    assert "Error: --host 0.0.0.0: without keys, MCP is served to this machine only" in refused.err
 
 
 def test_a_port_that_is_taken(pgrecall: Command) -> None:

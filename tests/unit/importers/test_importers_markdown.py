@@ -258,7 +258,7 @@ def test_a_long_note_becomes_parts_at_its_headings(vault: Vault) -> None:
     assert targets(note) == ["b"]
     assert keys.title == "Ingest > Rotate the keys"
     assert found["know/a#details"].title == "Ingest > Rotate the keys > Details"
-    assert keys.context == "know"
+    assert keys.context == "know / Ingest / Rotate the keys"
     assert keys.links == (DraftLink("know/a", "part_of"), DraftLink("b"), DraftLink("know/a#again"))
     assert "# not a heading" in keys.body
     assert targets(found["know/a#details"]) == ["know/a", "know/a#rotate-the-keys"]
