@@ -58,7 +58,11 @@ def _none() -> Settings:
     return Settings(embedder="none", tenant="acme")
 
 
-RENAMED = {"remember_many": "parse_drafts", "record_accesses": "check_accesses", "search_and_log": "log_search"}
+RENAMED = {
+    "remember_many": "parse_drafts",
+    "record_accesses": "check_accesses",
+    "search_and_log": "log_search",
+}
 """Functions that clients call, and what each of them calls by another name in the release before."""
 
 
