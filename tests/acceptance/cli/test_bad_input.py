@@ -79,7 +79,7 @@ REFUSED: list[tuple[tuple[str | bytes, ...], str]] = [
     (("import", "odd.xyz", "--kind", "novel"), "'novel' is not one of 'auto'"),
     # Files
     (("import", "nowhere"), "There is no file nowhere"),
-    (("import", "odd.xyz"), "no known kind"),
+    (("import", "odd.xyz"), "has an unknown format"),
     (("calibration", "fit", "nowhere.jsonl"), "There is no file nowhere.jsonl."),
     (("calibration", "fit", "odd.xyz", "--chart", "p.bmp"), "'p.bmp' names no kind of chart file."),
     # One from each layer below: Python, SQL, what is not there
