@@ -40,7 +40,7 @@ TABLE = """\
                                                  The gauges are calibrated twice
                                                  a year, The gauges are
                                                  calibrated twice a year, The …
-    Found by its word “gauges” (no. 1); its vitality was left out.
+    Found by the word “gauges” (rank 1). Vitality does not count in this search.
     words: strength 0; coverage 0; rank 1; gaug 2
     score: log-odds 0 = 0 relevance + 0 vitality (mode off); score = 0.500
 
@@ -102,7 +102,7 @@ def test_hits_fit_the_terminal(width: int, explain: bool) -> None:
         "gauges",
     ):
         assert part in flat
-    assert ("Foundbyitsword“gauges”" in flat) is explain
+    assert ("Foundbytheword“gauges”" in flat) is explain
 
 
 @pytest.mark.parametrize("width", [20, 40, 72, 80, 200])
@@ -137,7 +137,7 @@ def test_what_is_found_stands_out(monkeypatch: pytest.MonkeyPatch) -> None:
         "The \x1b[1mgauges\x1b[0m are",
         "\x1b[38;5;208mfading\x1b[0m",
         "\x1b[38;5;208m████▉···\x1b[0m 0.61",
-        "\x1b[3mFound by its word",
+        "\x1b[3mFound by the word",
         "\x1b[2mscore: log-odds 0",
     ):
         assert part in told
