@@ -24,7 +24,6 @@ from pgrecall.setting_types import (
 )
 
 _PREFIX = "pgrecall_"
-_TERMINAL_VARIABLES = ("TERM", "COLORTERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
 
 EmbedderKind = Literal["local", "http", "hash", "none"]
 RerankerKind = Literal["none", "local", "onnx", "http"]

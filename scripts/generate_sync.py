@@ -43,7 +43,7 @@ SENTENCES = {
 """,
     "and the models, which work in threads": "and the models",
     "; the event loop goes on meanwhile": "",
-    ", not even by a cancelled task": "",
+    "A cancelled task leaves": "An interrupt leaves",
     "what runs in a thread, over its own connections": "what takes long, over its own connections",
 }
 

@@ -1,4 +1,4 @@
-"""What the two clients do differently beside the keywords, in pairs that ``generate_sync.py`` exchanges."""
+"""What differs between the two clients beyond the keywords, in pairs that ``generate_sync.py`` exchanges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sync_sleep = time.sleep
 
 
 async def async_run(work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
-    """Does blocking work in a thread, so that the event loop goes on.
+    """Runs blocking work in a thread, so that the event loop goes on.
 
     Args:
         give_up: called when the task is cancelled meanwhile; the cancellation then waits for the work to end.
@@ -32,10 +32,10 @@ async def async_run(work: Callable[[], T], give_up: Callable[[], None] | None = 
     except asyncio.CancelledError:
         give_up()
         await asyncio.wait([thread])
-        thread.exception()  # it is known: nobody waits for what became of the work
+        thread.exception()  # marks its exception as retrieved: nobody awaits it any more
         raise
 
 
 def sync_run(work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:  # noqa: ARG001 (of the pair)
-    """Does blocking work here and now; nobody can cancel it, so ``give_up`` is never called."""
+    """Runs blocking work at once. It cannot be cancelled, so ``give_up`` is never called."""
     return work()

@@ -17,7 +17,6 @@ from pgrecall.errors import InvalidInput
 from pgrecall.schema.ownership import act_as_owner
 
 Rights = Literal["reader", "app", "worker"]
-ANY_TENANT = "*"
 
 
 @dataclass(frozen=True, slots=True)

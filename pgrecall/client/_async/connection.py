@@ -34,7 +34,7 @@ class _Opened:
 
 
 class AsyncConnection:
-    """What a client and its groups work with: a tenant, at most one session, and what all views share."""
+    """What a client and its groups share: a tenant, at most one session, the database and the models."""
 
     def __init__(self, resources: Resources, tenant: str) -> None:
         self.resources = resources
@@ -77,18 +77,18 @@ class AsyncConnection:
         return self._opened.database
 
     def pool_figures(self) -> dict[str, int]:
-        """What the pool tells of itself; nothing before it is used."""
+        """Statistics of the connection pool; empty before its first use."""
         return {} if self._opened.database is None else self._opened.database.figures()
 
     async def open(self) -> None:
         """Finds or starts the database, once; a view opens nothing."""
         async with self._opened.lock:
             if not self._is_view and self._opened.database is None:
-                url = await self._found()
+                url = await self._prepare_url()
                 self._opened.database = AsyncDatabase(url, **self.resources.limits())
 
-    async def _found(self) -> str:
-        """The URL of the database. A server is never left half started, not even by a cancelled task."""
+    async def _prepare_url(self) -> str:
+        """Finds or starts the database; returns its URL. A cancelled task leaves no server half started."""
         try:
             return await async_run(self.resources.prepare, lambda: None)
         except BaseException:
@@ -105,8 +105,8 @@ class AsyncConnection:
     async def execute(self, operation: Operation[T]) -> T:
         """Executes an operation for the tenant in a transaction of its own.
 
-        It is tried again where the connection, a deadlock or an upgrade broke it off and repeating it does
-        no harm.
+        An operation that a lost connection, a deadlock or an upgrade interrupted is repeated if that does no
+        harm.
         """
         pauses = iter(PAUSES)
         while True:
@@ -121,23 +121,23 @@ class AsyncConnection:
                 await async_sleep(random.uniform(0, pause))
 
     async def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
-        """Does work that takes its time without Postgres; the event loop goes on meanwhile."""
+        """Runs blocking work that needs no Postgres; the event loop goes on meanwhile."""
         return await async_run(work, give_up)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One vector a text.
+        """Returns one vector for each text.
 
         Raises:
             EmbedderError: the embedder failed, or returned something else.
         """
-        assert self.embedder is not None  # the caller has looked
+        assert self.embedder is not None  # callers check
         return await async_run(partial(embed_texts, self.embedder, texts))
 
     async def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], deadline: float | None
     ) -> RerankOutcome:
-        """What the reranker makes of all candidates within ``deadline`` seconds; a failure is an outcome."""
-        assert self.reranker is not None  # the caller has looked
+        """Scores all candidates within ``deadline`` seconds; a failure is part of the outcome."""
+        assert self.reranker is not None  # callers check
         top = len(candidates)
         return await async_run(
             partial(try_rerank, self.reranker, query, candidates, top_n=top, deadline=deadline)

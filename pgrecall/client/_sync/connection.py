@@ -35,7 +35,7 @@ class _Opened:
 
 
 class Connection:
-    """What a client and its groups work with: a tenant, at most one session, and what all views share."""
+    """What a client and its groups share: a tenant, at most one session, the database and the models."""
 
     def __init__(self, resources: Resources, tenant: str) -> None:
         self.resources = resources
@@ -76,18 +76,18 @@ class Connection:
         return self._opened.database
 
     def pool_figures(self) -> dict[str, int]:
-        """What the pool tells of itself; nothing before it is used."""
+        """Statistics of the connection pool; empty before its first use."""
         return {} if self._opened.database is None else self._opened.database.figures()
 
     def open(self) -> None:
         """Finds or starts the database, once; a view opens nothing."""
         with self._opened.lock:
             if not self._is_view and self._opened.database is None:
-                url = self._found()
+                url = self._prepare_url()
                 self._opened.database = Database(url, **self.resources.limits())
 
-    def _found(self) -> str:
-        """The URL of the database. A server is never left half started."""
+    def _prepare_url(self) -> str:
+        """Finds or starts the database; returns its URL. An interrupt leaves no server half started."""
         try:
             return sync_run(self.resources.prepare, lambda: None)
         except BaseException:
@@ -104,8 +104,8 @@ class Connection:
     def execute(self, operation: Operation[T]) -> T:
         """Executes an operation for the tenant in a transaction of its own.
 
-        It is tried again where the connection, a deadlock or an upgrade broke it off and repeating it does
-        no harm.
+        An operation that a lost connection, a deadlock or an upgrade interrupted is repeated if that does no
+        harm.
         """
         pauses = iter(PAUSES)
         while True:
@@ -120,23 +120,23 @@ class Connection:
                 sync_sleep(random.uniform(0, pause))
 
     def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
-        """Does work that takes its time without Postgres."""
+        """Runs blocking work that needs no Postgres."""
         return sync_run(work, give_up)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One vector a text.
+        """Returns one vector for each text.
 
         Raises:
             EmbedderError: the embedder failed, or returned something else.
         """
-        assert self.embedder is not None  # the caller has looked
+        assert self.embedder is not None  # callers check
         return sync_run(partial(embed_texts, self.embedder, texts))
 
     def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], deadline: float | None
     ) -> RerankOutcome:
-        """What the reranker makes of all candidates within ``deadline`` seconds; a failure is an outcome."""
-        assert self.reranker is not None  # the caller has looked
+        """Scores all candidates within ``deadline`` seconds; a failure is part of the outcome."""
+        assert self.reranker is not None  # callers check
         top = len(candidates)
         return sync_run(partial(try_rerank, self.reranker, query, candidates, top_n=top, deadline=deadline))
 
