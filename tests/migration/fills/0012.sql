@@ -1,0 +1,3 @@
+-- Nothing: coefficients with defaults.
+
+SELECT;
