@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.models.search import Candidate, Hit, VitalityMode, Weighing
-from pgrecall.search.rerank.blending import blended, log_odds, logistic, logit_of, most_relevant, text_to_read
+from pgrecall.search.rerank.blending import (
+    best,
+    log_odds,
+    logistic,
+    logit_of,
+    most_relevant,
+    reread,
+    text_to_read,
+)
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -56,6 +64,18 @@ def read(*scores: tuple[int, float]) -> RerankOutcome:
             RerankScore(number, score, places[number], new) for new, (number, score) in enumerate(ordered, 1)
         )
     )
+
+
+def blended(
+    candidates: list[Candidate],
+    outcome: RerankOutcome,
+    weighing: Weighing,
+    *,
+    k: int,
+    min_relevance: float,
+    reranker: str,
+) -> tuple[Hit, ...]:
+    return best(reread(candidates, outcome, weighing, reranker), k=k, min_relevance=min_relevance)
 
 
 def blend(candidates: list[Candidate], outcome: RerankOutcome, **options: object) -> list[int]:

@@ -1,4 +1,4 @@
-"""What ranking needs on any corpus: more features of relevance."""
+"""What ranking needs on any corpus: more features of relevance; searches that return nothing without an answer."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,6 +12,7 @@ FEATURES = ("token_similarity", "no_token_similarity", "session_coverage", "peri
 
 
 def upgrade() -> None:
+    op.execute("ALTER TYPE recall.search_request ADD ATTRIBUTE require_answer boolean")
     for name in FEATURES:
         op.add_column(
             "relevance_model",
