@@ -125,9 +125,9 @@ class Memory(Store):
         options.setdefault("explain", False)
         options.setdefault("session_id", self.session_id)
         options.setdefault("require_answer", True)
-        least = options.setdefault("min_relevance", MIN_RELEVANCE)
+        options.setdefault("min_relevance", MIN_RELEVANCE)
         request = ContextRequest(
-            budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, least, count_tokens
+            budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, count_tokens
         )
         return build_context(self._connection, SearchRequest(query, **options), request)
 

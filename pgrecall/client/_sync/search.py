@@ -186,8 +186,7 @@ def build_context(connection: Connection, question: SearchRequest, request: Cont
     if request.per_layer:
         known = connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    # Here a hit of little relevance is still the best there may be: the selection decides.
-    result = search(connection, replace(question, log=False, min_relevance=0.0))
+    result = search(connection, replace(question, log=False))
     block = _chosen(connection, result, question, request)
     if not question.logged:
         return block

@@ -6,8 +6,8 @@ Of the hits that are left, the next to try is the one with the largest (Carbonel
 
 where a similarity below 0 counts as 0. Scores are divided by the best one, so that lambda means the same for
 a weak query as for a strong one. A hit is shown whole or left out: because it nearly repeats a chosen memory,
-its layer is full, or it exceeds the budget. Only the best hit is truncated if it exceeds the budget: an answer
-is worth more than what fits beside it.
+its layer is full, or it exceeds the budget. Only the best hit is truncated if it exceeds the budget: an
+answer is worth more than what fits beside it.
 """
 
 from __future__ import annotations
