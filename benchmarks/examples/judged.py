@@ -56,6 +56,7 @@ CORPORA = {
         Corpus(NOTES, "vault", "judged/vault.jsonl"),
         Corpus("harbor-1", "chat.json", "judged/chat.jsonl"),
         Corpus("harbor-2", "chat.json", "judged/chat.jsonl"),
+        Corpus("assistant-1", "assistant.json", "judged/assistant.jsonl"),
     )
 }
 
