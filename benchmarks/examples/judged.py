@@ -57,6 +57,7 @@ CORPORA = {
         Corpus("harbor-1", "chat.json", "judged/chat.jsonl"),
         Corpus("harbor-2", "chat.json", "judged/chat.jsonl"),
         Corpus("assistant-1", "assistant.json", "judged/assistant.jsonl"),
+        Corpus("assistant-2", "assistant.json", "judged/assistant.jsonl"),
     )
 }
 
