@@ -58,6 +58,7 @@ CORPORA = {
         Corpus("harbor-2", "chat.json", "judged/chat.jsonl"),
         Corpus("assistant-1", "assistant.json", "judged/assistant.jsonl"),
         Corpus("assistant-2", "assistant.json", "judged/assistant.jsonl"),
+        Corpus("club-1", "club.json", "judged/club.jsonl"),
     )
 }
 
