@@ -2,7 +2,7 @@
 
     python -m benchmarks.relevance [--reranker FOLDER]
 
-It works like `pgrecall calibration fit`, but over three corpora at once (notes and two chats), with a prior
+It works like `pgrecall calibration fit`, but over all corpora of examples/ at once, with a prior
 of zero and with two weights chosen. The corpora are our own (CC0); nothing is fitted on LoCoMo, which
 `benchmarks.locomo` tests with. With a cross-encoder it fits the coefficients of the reranked probability
 instead, for the relevance in force. It prints the coefficients for the defaults of the schema, and how they

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchmarks.examples.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links
-from pgrecall.importers.detect import open_source
+from benchmarks.examples.judged import CORPORA, NOW, read_judged, read_links, read_memories
 from pgrecall.models.memories import Draft
 
 JUDGED = read_judged()
@@ -33,8 +32,9 @@ LEAST = {
 
 def keys() -> dict[str, Draft]:
     """Every memory that the examples hold, by its key; a long note by the key of the note too."""
-    sources = (open_source(EXAMPLES / "vault"), open_source(EXAMPLES / "chat.json"))
-    drafts = [draft for source in sources for draft in source if isinstance(draft, Draft)]
+    drafts = [
+        draft for corpus in CORPORA.values() for draft in read_memories(corpus) if isinstance(draft, Draft)
+    ]
     return {name: draft for draft in drafts for key in [draft.key or ""] for name in (key, key.split("#")[0])}
 
 
