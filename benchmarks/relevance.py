@@ -222,7 +222,7 @@ def report(subject: Subject, found: dict[str, Examples]) -> None:
     after = held_out(everything, subject.terms, subject.fitter)
     print(told("all", everything, subject.log_odds(everything), after))
     for corpus, examples in found.items():
-        others = together(part for name, part in found.items() if name != corpus)
+        others = together(part for name, part in found.items() if name != corpus and CORPORA[name].fitted)
         elsewhere = subject.terms.log_odds(examples.design, subject.fitter(others, subject.terms))
         print(told(f"{corpus} by others", examples, subject.log_odds(examples), elsewhere))
     fitted = subject.terms.named(subject.fitter(everything, subject.terms))
