@@ -65,6 +65,10 @@ CORPORA = {
         Corpus("harbor-1", "chat.json", "judged/chat.jsonl"),
         Corpus("harbor-2", "chat.json", "judged/chat.jsonl"),
         Corpus("handbook", "handbook", "judged/handbook.jsonl", whole=True),
+        Corpus("diary-de", "diary-de", "judged/diary-de.jsonl", "german"),
+        Corpus("diary-es", "diary-es.json", "judged/diary-es.jsonl", "spanish"),
+        Corpus("diary-ja", "diary-ja.jsonl", "judged/diary-ja.jsonl", "simple"),
+        Corpus("diary-zh", "diary-zh.jsonl", "judged/diary-zh.jsonl", "simple"),
     )
 }
 
