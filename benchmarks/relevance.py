@@ -216,13 +216,14 @@ def told(what: str, examples: Examples, before: Floats, after: Floats) -> str:
 
 
 def report(subject: Subject, found: dict[str, Examples]) -> None:
-    everything = together(found.values())
+    fitted_on = {name: examples for name, examples in found.items() if CORPORA[name].fitted}
+    everything = together(fitted_on.values())
     relevant, queries = int(everything.relevant.sum()), len(np.unique(everything.query))
     print(f"{queries} queries, {len(everything)} candidates, {relevant} relevant; in force -> held out")
     after = held_out(everything, subject.terms, subject.fitter)
     print(told("all", everything, subject.log_odds(everything), after))
     for corpus, examples in found.items():
-        others = together(part for name, part in found.items() if name != corpus)
+        others = together(part for name, part in fitted_on.items() if name != corpus)
         elsewhere = subject.terms.log_odds(examples.design, subject.fitter(others, subject.terms))
         print(told(f"{corpus} by others", examples, subject.log_odds(examples), elsewhere))
     fitted = subject.terms.named(subject.fitter(everything, subject.terms))

@@ -17,6 +17,7 @@ from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.jsonl import read_accesses
+from pgrecall.importers.markdown.reader import read_markdown
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Access, Draft
 
@@ -26,6 +27,9 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 MIN_RELEVANCE = 0.05
 """Below this relevance a search says that nothing answers. How it was chosen: examples/README.md."""
+
+WHOLE = 20_000
+"""Characters of the longest note that is kept whole where a corpus keeps notes whole."""
 
 POOL = 50
 """Hits asked for: the first ten are those that a search for ten would show."""
@@ -37,11 +41,15 @@ class Corpus:
 
     ``memories`` is a folder of notes or a file that an importer reads; of a file with several chats, the
     corpus is the chat of its name. Queries without ``sample_id`` belong to the first corpus with their file.
+    ``whole`` keeps long notes in one memory. What is not ``fitted`` is measured, but nothing is fitted on it.
     """
 
     name: str
     memories: str
     judged: str
+    language: str = "english"
+    whole: bool = False
+    fitted: bool = True
 
     @property
     def prefix(self) -> str:
@@ -59,6 +67,11 @@ CORPORA = {
         Corpus("assistant-1", "assistant.json", "judged/assistant.jsonl"),
         Corpus("assistant-2", "assistant.json", "judged/assistant.jsonl"),
         Corpus("club-1", "club.json", "judged/club.jsonl"),
+        Corpus("handbook", "handbook", "judged/handbook.jsonl", whole=True),
+        Corpus("diary-de", "diary-de", "judged/diary-de.jsonl", "german"),
+        Corpus("diary-es", "diary-es.json", "judged/diary-es.jsonl", "spanish"),
+        Corpus("diary-ja", "diary-ja.jsonl", "judged/diary-ja.jsonl", "simple"),
+        Corpus("diary-zh", "diary-zh.jsonl", "judged/diary-zh.jsonl", "simple"),
     )
 }
 
@@ -92,6 +105,7 @@ class JudgedLink:
     relation: str
     target: str
     at: datetime
+    corpus: str = NOTES
 
 
 def read_judged() -> tuple[Judged, ...]:
@@ -104,26 +118,32 @@ def read_judged() -> tuple[Judged, ...]:
 
 def read_links() -> tuple[JudgedLink, ...]:
     return tuple(
-        JudgedLink(entry["source"], entry["relation"], entry["target"], _day(entry["at"]))
+        JudgedLink(
+            entry["source"], entry["relation"], entry["target"], _day(entry["at"]), entry.get("corpus", NOTES)
+        )
         for entry in _lines(EXAMPLES / "links.jsonl")
     )
 
 
 def read_memories(corpus: Corpus) -> Iterator[Draft | Problem]:
     """The memories of a corpus, as its importer reads them."""
-    for read in open_source(EXAMPLES / corpus.memories):
+    path = EXAMPLES / corpus.memories
+    reads = read_markdown(path, source=corpus.name, split_at=WHOLE) if corpus.whole else open_source(path)
+    for read in reads:
         if isinstance(read, Problem) or (read.key or "").startswith(corpus.prefix):
             yield read
 
 
 def fill(memory: Memory, name: str) -> None:
-    """Imports a corpus into the tenant of ``memory``; the notes with their accesses and links."""
+    """Imports a corpus into the tenant of ``memory``, with its links; the vault with its accesses."""
+    memory.settings.set_language(CORPORA[name].language)
     memory.import_drafts(read_memories(CORPORA[name]), source=name, strict=True)
-    if name != NOTES:
-        return
-    uses = [use for use in read_accesses(EXAMPLES / "accesses.jsonl") if isinstance(use, Access)]
-    memory.record_accesses(uses, now=NOW)
+    if name == NOTES:
+        uses = [use for use in read_accesses(EXAMPLES / "accesses.jsonl") if isinstance(use, Access)]
+        memory.record_accesses(uses, now=NOW)
     for link in read_links():
+        if link.corpus != name:
+            continue
         if link.relation == "supersedes":
             memory.supersede(link.target, link.source, now=link.at)
         else:

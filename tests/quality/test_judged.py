@@ -26,7 +26,13 @@ LEAST = {
     "as-of": 10,
     "hints": 10,
     "cue": 15,
-    "nothing-to-find": 30,
+    "long-answer": 60,
+    "update": 20,
+    "preference": 15,
+    "who": 20,
+    "nickname": 12,
+    "false-premise": 50,
+    "nothing-to-find": 80,
 }
 
 
@@ -42,7 +48,7 @@ def test_every_kind_has_enough_queries() -> None:
     counts = Counter(one.kind for one in JUDGED)
 
     assert {kind: counts[kind] for kind in LEAST if counts[kind] < LEAST[kind]} == {}
-    assert len({one.id for one in JUDGED}) == len(JUDGED) > 300
+    assert len({one.id for one in JUDGED}) == len(JUDGED) > 700
     assert {one.corpus for one in JUDGED} == set(CORPORA)
 
 
@@ -61,6 +67,14 @@ def test_a_query_is_asked_in_words_or_by_a_window() -> None:
         assert one.query or {"since", "until"} <= one.options.keys(), one.id
         assert bool(one.relevant) == (one.kind != "nothing-to-find"), one.id
         assert not one.relevant & one.outdated, one.id
+
+
+def test_a_long_answer_is_long_and_of_the_assistant() -> None:
+    drafts = keys()
+    for one in JUDGED:
+        if one.kind == "long-answer":
+            found = [drafts[key] for key in one.relevant]
+            assert any(len(draft.content) >= 1_000 and draft.role == "assistant" for draft in found), one.id
 
 
 def test_no_two_judgements_are_of_one_question() -> None:

@@ -83,7 +83,7 @@ def test_a_time_is_the_end_itself(tmp_path: Path) -> None:
     assert found.question.until == datetime(2026, 1, 31, 8, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("name", ["vault", "chat"])
+@pytest.mark.parametrize("name", ["vault", "chat", "handbook", "diary-de", "diary-es", "diary-ja", "diary-zh"])
 def test_the_examples_are_judged_queries(name: str) -> None:
     found = read_qrels(EXAMPLES / f"{name}.jsonl")
     assert len(found) > 100
