@@ -122,20 +122,6 @@ def test_two_opposite_notes_of_a_ring_do_not_go_together(sql: Query) -> None:
     assert kept["examples"] in (side, other)
 
 
-def test_what_is_kept_back_by_the_caller_stays_and_frees_the_other(sql: Query) -> None:
-    ids = ring(sql)
-    assert planned(sql, plan(sql, p_kept_back=[ids[3], 4711, None])) == ["r0"]
-
-
-def test_a_set_kept_back_that_does_not_hold_is_completed(sql: Query) -> None:
-    ring(sql, 6, old=(0, 3))
-    alone = note(sql, "alone")
-    made = document(sql, plan(sql, p_kept_back=[alone]))
-    assert [item["key"] for item in made["items"]] == ["r3"]
-    kept = {entry["key"]: entry["cut_size"] for entry in made["report"]["kept_back"]}
-    assert kept == {"alone": 0, "r0": 2}
-
-
 def test_a_component_may_go_whole(sql: Query) -> None:
     ring(sql, 5, old=range(5))
     made = document(sql, plan(sql))
