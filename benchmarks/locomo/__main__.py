@@ -50,7 +50,6 @@ FUSED = "fused"
 ALONE = {
     "words": ("lexical",),
     "meaning": ("semantic",),
-    "names": ("name", "author"),
     "words and names": ("lexical", "name", "author"),
 }
 ARMS_ALONE = ("words", "meaning")
