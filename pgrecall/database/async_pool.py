@@ -83,9 +83,7 @@ class AsyncDatabase:
         loop, process, place = asyncio.get_running_loop(), os.getpid(), self._place
         if place is None or place.process != process:
             if place is not None:
-                self._inherited.append(
-                    place
-                )  # a reference, or garbage collection closes the parent's sockets
+                self._inherited.append(place)  # or garbage collection would close the parent's sockets
             place = self._place = _Place(process, loop, self._made())
         if place.loop is not loop:
             raise InvalidInput(

@@ -24,7 +24,7 @@ from pgrecall.search.model_loading import require_package
 
 FOLDS = 5
 RIDGE = 0.5
-"""The penalty is half of it times the squared distance of a coefficient from its prior, which is a prior with a
+"""The penalty is half of it times the squared distance of a coefficient from its prior: a normal prior with a
 standard deviation of 1.4 log-odds a unit."""
 MAX_LENT = 1 - 1e-9
 """Beyond it, log-odds would not be finite."""
@@ -76,7 +76,7 @@ def require_calibration() -> None:
 
 
 def relevance_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
-    """The terms of a relevance. Intercept and no_similarity are free; features have no negative coefficients."""
+    """The terms of a relevance. Only intercept and no_similarity may have negative coefficients."""
     names = ("intercept", "no_similarity", *FEATURES)
     ridges = np.array([0.0] + [ridge] * (len(names) - 1))
     least = np.array([-math.inf] * 2 + [0.0] * len(FEATURES))
