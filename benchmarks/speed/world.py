@@ -71,7 +71,7 @@ def tenants(memories: int) -> list[Tenant]:
 
 
 def sentences_for(memories: int, cache: Path) -> list[str]:
-    """The number of sentences that memories are composed of. Few, since embedding takes longest."""
+    """The sentences that memories are composed of. Few, since embedding them takes longest."""
     return sentences(2_000 if memories <= 50_000 else 4_000 if memories <= 200_000 else 6_000, cache)
 
 

@@ -225,7 +225,7 @@ def test_only_json_is_taken(api: Served) -> None:
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_an_oversize_body_is_refused_whether_or_not_its_size_is_told(api: Served, told: bool) -> None:
+def test_an_oversize_body_is_refused_with_or_without_content_length(api: Served, told: bool) -> None:
     body = json.dumps({"body": "x" * 2_000_000}).encode()
     content: Any = body if told else iter([body[:1_000_000], body[1_000_000:]])
     answer = api.client.post("/v1/memories", content=content, headers={"Content-Type": "application/json"})
@@ -244,7 +244,7 @@ def test_every_answer_carries_the_id_of_its_request(api: Served) -> None:
     assert len(made) == 32
 
 
-def test_the_log_tells_of_requests_and_nothing_of_what_was_remembered(api: Served) -> None:
+def test_the_log_has_requests_and_no_contents_of_memories(api: Served) -> None:
     remembered(api, "Words nobody may see.", key="secret/key/of/mine")
     api.client.post("/v1/search", json={"query": "unheard question"})
     api.client.get("/v1/memories/secret/key/of/mine", headers={"X-Request-ID": "seen-in-the-log"})

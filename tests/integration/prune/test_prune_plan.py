@@ -32,7 +32,7 @@ def test_a_new_note_is_no_candidate_the_minute_it_is_written(sql: Query) -> None
     assert candidates(sql, now=NOW + timedelta(days=31)) == [old, new]
 
 
-def test_a_new_note_that_tells_of_old_times_is_safe_as_well(sql: Query) -> None:
+def test_a_new_note_about_old_times_is_not_a_candidate(sql: Query) -> None:
     note(sql, "diary", at=NOW, occurred_at=str(LONG_AGO))
     assert candidates(sql) == []
     assert len(candidates(sql, p_grace_days=0, now=NOW + timedelta(hours=1))) == 1
