@@ -58,7 +58,7 @@ def test_bash_completes_commands_and_their_options(folder: Path) -> None:
     assert ask(folder, "bash", "-c", asked).splitlines() == ["prune", "vitality", "--strict"]
 
 
-def test_zsh_and_fish_get_the_same_instructions(folder: Path) -> None:
+def test_zsh_and_fish_complete_the_same(folder: Path) -> None:
     for shell, place in (("zsh", "1"), ("fish", "pru")):
         asked = {"_PGRECALL_COMPLETE": f"{shell}_complete", "COMP_WORDS": "pgrecall pru", "COMP_CWORD": place}
         assert "prune" in ask(folder, "pgrecall", **asked)

@@ -210,7 +210,24 @@ def test_a_problem_names_each_place_and_repeats_nothing(api: Served) -> None:
     assert secret not in answer.text
 
 
-def test_what_is_not_there_is_a_problem(api: Served) -> None:
+UNKNOWN = [
+    ("GET", "/v1/memories", "layer"),
+    ("GET", "/v1/memories/a", "layers"),
+    ("GET", "/v1/status", "now"),
+    ("GET", "/v1/jobs/runs", "job"),
+    ("POST", "/v1/search", "k"),
+    ("DELETE", "/v1/memories/a", "hrad"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "name"), UNKNOWN)
+def test_an_unknown_parameter_is_refused(api: Served, method: str, path: str, name: str) -> None:
+    answer = api.client.request(method, path, params={name: "x"})
+    assert is_problem(answer, 422, "invalid-request"), answer.text
+    assert answer.json()["detail"].startswith(f"query.{name}: There is no such parameter; known are: ")
+
+
+def test_unknown_paths_and_memories_are_problems(api: Served) -> None:
     assert is_problem(api.client.get("/v1/nothing"), 404, "not-found")
     assert is_problem(api.client.get("/v1/memories/999999"), 404, "memory-not-found")
     assert is_problem(api.client.get("/v1/memories/"), 422, "invalid-input")
