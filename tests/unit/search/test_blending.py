@@ -84,7 +84,7 @@ def blend(candidates: list[Candidate], outcome: RerankOutcome, **options: object
     return [hit.id for hit in blended(candidates, outcome, weighing, **values)]  # type: ignore[arg-type]
 
 
-def test_the_reranker_decides_and_every_hit_tells_where_it_was() -> None:
+def test_the_reranker_decides_and_every_hit_has_its_earlier_rank() -> None:
     hits = blended(
         [candidate(1, 2.0), candidate(2, 1.0)],
         read((1, -1.0), (2, 3.0)),
@@ -131,7 +131,7 @@ def test_the_first_k_do_not_depend_on_k(values: list[float], k: int) -> None:
     assert blend(candidates, outcome, k=k) == blend(candidates, outcome, k=k + 10)[:k]
 
 
-def test_a_superseded_memory_stays_behind_its_successors_whatever_the_reranker_says() -> None:
+def test_a_superseded_memory_stays_behind_its_successors() -> None:
     candidates = [candidate(1, superseded_by=2), candidate(2, superseded_by=3), candidate(3)]
 
     assert blend(candidates, read((1, 9.0), (2, 8.0), (3, 1.0))) == [3, 2, 1]
@@ -175,7 +175,7 @@ def test_the_most_relevant_are_read_ties_by_id() -> None:
     assert [one.hit.id for one in chosen] == [2, 1]
 
 
-def test_a_reranker_reads_who_said_it_and_the_title() -> None:
+def test_a_reranker_reads_author_and_title() -> None:
     hit = candidate(1).hit
     fields = {name: getattr(hit, name) for name in Hit.__slots__}
     named = Hit(**{**fields, "author": "Mira", "title": "Plan"})

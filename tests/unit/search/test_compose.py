@@ -86,7 +86,7 @@ def test_a_repeat_is_left_out_even_where_there_is_room() -> None:
         ("in Übersee", "abroad", True),
     ],
 )
-def test_numbers_and_names_tell_facts_apart(more: str, less: str, adds: bool) -> None:
+def test_numbers_and_names_distinguish_facts(more: str, less: str, adds: bool) -> None:
     assert adds_details(hit(1, body=more), hit(2, body=less)) is adds
     block = select_memories(
         [hit(1, 0.5, more), hit(2, 0.9, less)], ContextRequest(), similarities={(1, 2): 0.999}
@@ -94,7 +94,7 @@ def test_numbers_and_names_tell_facts_apart(more: str, less: str, adds: bool) ->
     assert ids(block) == ([2, 1] if adds else [2])
 
 
-def test_only_the_newest_hit_of_a_chain_and_what_replaces_it_elsewhere_is_said() -> None:
+def test_only_the_newest_of_a_chain_is_shown_with_its_successor() -> None:
     found = [hit(1, 0.9), hit(2, 0.8), hit(4, 0.7)]
     block = select_memories(found, ContextRequest(), successors={1: (2, 3), 2: (3,), 4: (5, 6)})
     assert ids(block) == [2, 4]

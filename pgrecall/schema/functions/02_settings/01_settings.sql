@@ -1,4 +1,4 @@
--- Settings: every number that can be tuned, with its default and bounds. A tenant's own value overrides that of '*'.
+-- Settings: numbers that tune, with defaults and bounds. A tenant's own value overrides that of the database ('*').
 
 -- known_settings: all settings by name, with default, bounds (inclusive) and meaning. Inlined.
 CREATE OR REPLACE FUNCTION recall.known_settings()
@@ -76,8 +76,8 @@ BEGIN ATOMIC
     ('vitality.weight', 0.5, 0, 10, 'Weight of vitality relative to relevance, in log-odds.');
 END;
 
--- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which keeps its
--- plans: every call reads some.
+-- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which caches its
+-- plans, because every call reads some.
 CREATE OR REPLACE FUNCTION recall.setting_value(p_tenant text, p_name text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -95,8 +95,8 @@ SET search_path FROM CURRENT AS $$
     SELECT jsonb_object_agg(k.name, k.default_value) FROM recall.known_settings() k
 $$;
 
--- setting_number: the number in force for this tenant: its own, else the database's, else the default. In
--- PL/pgSQL too: every access reads a dozen settings.
+-- setting_number: the number in force for this tenant: its own, else the database's, else the default. In PL/pgSQL,
+-- because every access reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -137,7 +137,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.name
 $$;
 
--- check_setting: raises for a name that is unknown and for a value out of bounds.
+-- check_setting: raises an error for an unknown name or a value out of bounds.
 CREATE OR REPLACE FUNCTION recall.check_setting(p_name text, p_value double precision) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -173,7 +173,7 @@ BEGIN
     END IF;
 END $$;
 
--- vitality_weights_from: the weights of vitality's terms among settings in force.
+-- vitality_weights_from: the weights of the terms of vitality in these settings.
 CREATE OR REPLACE FUNCTION recall.vitality_weights_from(p_settings jsonb) RETURNS recall.weights
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -187,7 +187,7 @@ BEGIN
     RETURN v_weights;
 END $$;
 
--- vitality_weights: the weights of vitality's terms that are in force for this tenant.
+-- vitality_weights: the weights of the terms of vitality in force for this tenant.
 CREATE OR REPLACE FUNCTION recall.vitality_weights(p_tenant text) RETURNS recall.weights
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
