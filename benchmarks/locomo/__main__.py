@@ -37,7 +37,7 @@ PAIRS = 50
 PATIENCE = 600.0
 """Seconds a question: quality is measured here, and no deadline may cut it."""
 
-ARMS = ("semantic", "lexical", "name", "author", "cue", "graph")
+ARMS = ("semantic", "lexical", "name", "author", "cue", "graph", "period")
 FUSED = "fused"
 ALONE = {
     "words": ("lexical",),

@@ -58,7 +58,8 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.hit_explanation(
     p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
     p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
-    p_author_weight double precision, p_text tsvector, q recall.question, p_vitality jsonb
+    p_author_weight double precision, p_text tsvector, q recall.question, p_vitality jsonb,
+    p_period recall.period
 ) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -67,6 +68,7 @@ DECLARE
 BEGIN
     RETURN jsonb_build_object(
         'query', p_query, 'profile', w.profile,
+        'period', CASE WHEN (p_period).words IS NOT NULL THEN to_jsonb(p_period) - 'fade' END,
         'arms', jsonb_strip_nulls(jsonb_build_object(
             'semantic', CASE WHEN e.similarity IS NOT NULL THEN
                 jsonb_build_object('similarity', e.similarity, 'rank', e.semantic_rank) END,
@@ -85,10 +87,12 @@ BEGIN
             'information', w.information * p_arms[2] * ln(1 + e.strength),
             'phrase', w.phrase * p_arms[2] * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
             'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue, 'graph', p_logit - e.own_logit,
+            'period', w.period * p_arms[7] * e.period,
             'form', w.form,
             'features', jsonb_build_object(
                 'similarity', e.similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),
                 'phrase', coalesce(e.phrase, 0), 'name', v_name, 'author', e.authored, 'cue', e.cue,
+                'period', e.period,
                 'graph', coalesce(e.share, 0))),
         'vitality', p_vitality,
         'score', jsonb_build_object(
@@ -126,6 +130,17 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.tenant = '*', r.reranker = '*' LIMIT 1
 $$;
 
+-- period_sentence: the period that the query names, after a space; empty if it names none.
+CREATE OR REPLACE FUNCTION recall.period_sentence(p_period jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET timezone = 'UTC'
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(format(' The query names a period, "%s":%s%s.', p_period ->> 'words',
+        ' from ' || (p_period ->> 'since')::timestamptz::date, ' until before ' || (p_period ->> 'until')::timestamptz::date), '')
+    WHERE p_period ->> 'words' IS NOT NULL
+    UNION ALL SELECT '' LIMIT 1
+$$;
+
 -- rank_sentence: an explanation in words.
 CREATE OR REPLACE FUNCTION recall.rank_sentence(
     p_rank int, p_candidates_total bigint, p_relevance double precision, p_vitality double precision, p_explanation jsonb
@@ -133,14 +148,15 @@ CREATE OR REPLACE FUNCTION recall.rank_sentence(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT format(
-        'Rank %s of %s. Relevant with a probability of %s, mainly because of %s. Vitality %s changes its log-odds by %s.',
+        'Rank %s of %s. Relevant with a probability of %s, mainly because of %s. Vitality %s changes its log-odds by %s.%s',
         p_rank, p_candidates_total, round(p_relevance::numeric, 3),
         coalesce((SELECT string_agg(t.term, ' and ' ORDER BY t.value DESC) FROM (
             SELECT e.term, (p_explanation #>> ARRAY['relevance', e.term])::double precision AS value
             FROM jsonb_object_keys(p_explanation #> '{relevance,features}') e(term)
             WHERE (p_explanation #>> ARRAY['relevance', e.term])::double precision > 0
             ORDER BY 2 DESC LIMIT 2) t), 'no single feature'),
-        round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2))
+        round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2),
+        recall.period_sentence(p_explanation -> 'period'))
 $$;
 
 -- hidden_reason: why a default search leaves this memory out, after a space; empty if it does not.
