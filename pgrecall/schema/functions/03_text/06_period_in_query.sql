@@ -222,20 +222,20 @@ END $$;
 
 -- query_terms: the first 100 words of a query as they are written, and in the terms of recall.time_words.
 CREATE OR REPLACE FUNCTION recall.query_terms(p_query text, OUT written text[], OUT terms text[])
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    SELECT array_agg(w.word ORDER BY w.place),
-           array_agg(coalesce(recall.time_words() ->> lower(w.word), CASE
-               WHEN w.word ~ '^(\d|[qQ][1-4]$)' THEN lower(w.word) WHEN w.word IN (',', '.') THEN w.word
-               WHEN w.word ~ '^[[:alnum:]]' THEN '' ELSE ';' END) ORDER BY w.place)
-    FROM (
-        SELECT m.found[1] AS word, m.place
-        FROM regexp_matches(
-            left(p_query, 2000),
-            '\m\d{4}-\d{1,2}-\d{1,2}(?!\d)|\m\d{4}-\d{1,2}(?!\d)|\m\d{1,2}[.]\d{1,2}[.]\d{4}\M|\m\d{1,2}/\d{1,2}/\d{4}\M'
-            '|[[:alnum:]]+|[,.;:?!()]', 'g') WITH ORDINALITY m(found, place)
-        LIMIT 100) w
-$$;
+BEGIN
+    SELECT array_agg(m.found[1] ORDER BY m.place),
+           array_agg(coalesce(recall.time_words() ->> lower(m.found[1]), CASE
+               WHEN m.found[1] ~ '^(\d|[qQ][1-4]$)' THEN lower(m.found[1]) WHEN m.found[1] IN (',', '.') THEN m.found[1]
+               WHEN m.found[1] ~ '^[[:alnum:]]' THEN '' ELSE ';' END) ORDER BY m.place)
+    INTO written, terms
+    FROM regexp_matches(
+        left(p_query, 2000),
+        '\m\d{4}-\d{1,2}-\d{1,2}(?!\d)|\m\d{4}-\d{1,2}(?!\d)|\m\d{1,2}[.]\d{1,2}[.]\d{4}\M|\m\d{1,2}/\d{1,2}/\d{4}\M'
+        '|[[:alnum:]]+|[,.;:?!()]', 'g') WITH ORDINALITY m(found, place)
+    WHERE m.place <= 100;
+END $$;
 
 -- named_event_in_query: the time of a memory that the query names exactly, by title or alias, after a word like
 -- "before", "during" or "since": its day, the place of that word and the place after the name.
@@ -305,6 +305,10 @@ BEGIN
     END IF;
     SELECT q.written, q.terms INTO v_written, t FROM recall.query_terms(p_query) q;
     WHILE i <= cardinality(t) LOOP
+        IF t[i] IN ('', ',', '.', ';', 'the', 'of', 'in', 'on', 'and', 'n:1') AND NOT (t[i] = 'n:1' AND t[i + 1] ~ '^[nu]:') THEN
+            i := i + 1;
+            CONTINUE;
+        END IF;
         v_place := i - CASE WHEN t[i - 1] = 'the' OR t[i - 1] = 'of' AND t[i - 2] IN ('before', 'after') THEN 2 ELSE 1 END;
         v_word := CASE WHEN t[v_place] IN ('in', 'on', 'since', 'until', 'before', 'after', 'during', 'between') THEN t[v_place]
                        WHEN t[v_place] = 'vor' THEN 'before' END;

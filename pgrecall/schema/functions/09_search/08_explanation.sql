@@ -53,6 +53,13 @@ BEGIN
     CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w, p_now) t;
 END $$;
 
+-- explained_period: {"period": {"since", "until", "words"}}, the moments in UTC; empty without a period.
+CREATE OR REPLACE FUNCTION recall.explained_period(p recall.period) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('period', jsonb_build_object(
+    'since', to_char((p).since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+    'until', to_char((p).until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'words', (p).words)) END;
+
 -- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance and their
 -- features, its vitality, and how relevance and vitality give its score.
 CREATE OR REPLACE FUNCTION recall.hit_explanation(
@@ -68,7 +75,6 @@ DECLARE
 BEGIN
     RETURN jsonb_build_object(
         'query', p_query, 'profile', w.profile,
-        'period', CASE WHEN (p_period).words IS NOT NULL THEN to_jsonb(p_period) - 'fade' END,
         'arms', jsonb_strip_nulls(jsonb_build_object(
             'semantic', CASE WHEN e.similarity IS NOT NULL THEN
                 jsonb_build_object('similarity', e.similarity, 'rank', e.semantic_rank) END,
@@ -98,7 +104,7 @@ BEGIN
         'score', jsonb_build_object(
             'log_odds', p_final_log_odds, 'mode', p_mode, 'weight', p_weight,
             'vitality', p_log_odds - CASE WHEN p_window THEN 0 ELSE p_logit END, 'exempt', e.likeness = 1,
-            'held_back', p_final_log_odds - p_log_odds));
+            'held_back', p_final_log_odds - p_log_odds)) || recall.explained_period(p_period);
 END $$;
 
 -- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.
@@ -130,16 +136,11 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.tenant = '*', r.reranker = '*' LIMIT 1
 $$;
 
--- period_sentence: the period that the query names, after a space; empty if it names none.
+-- period_sentence: the period that the query names, in words after a space; empty if it names none.
 CREATE OR REPLACE FUNCTION recall.period_sentence(p_period jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET timezone = 'UTC'
-SET search_path FROM CURRENT AS $$
-    SELECT coalesce(format(' The query names a period, "%s":%s%s.', p_period ->> 'words',
-        ' from ' || (p_period ->> 'since')::timestamptz::date, ' until before ' || (p_period ->> 'until')::timestamptz::date), '')
-    WHERE p_period ->> 'words' IS NOT NULL
-    UNION ALL SELECT '' LIMIT 1
-$$;
+RETURN coalesce(' The query names a period, "' || (p_period ->> 'words') || '":' || concat(
+    ' from ' || left(p_period ->> 'since', 10), ' until before ' || left(p_period ->> 'until', 10)) || '.', '');
 
 -- rank_sentence: an explanation in words.
 CREATE OR REPLACE FUNCTION recall.rank_sentence(
