@@ -8,7 +8,7 @@ from typing import Literal
 
 from pgrecall.models.search import SearchRequest
 
-FEATURES = ("similarity", "coverage", "information", "name", "author", "phrase", "cue", "graph")
+FEATURES = ("similarity", "coverage", "information", "name", "author", "phrase", "cue", "period", "graph")
 """The features of relevance, as in explanations; each has a coefficient of its name."""
 
 Fitted = Literal["relevance", "rerank"]

@@ -58,7 +58,7 @@ class SearchRequest(SearchFilter):
             the setting ``search.min_confidence``.
         now: time to use for ranking instead of the database's clock.
         profile: coefficients and weights; None is the profile of the only layer in ``layers``, else balanced.
-        weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph.
+        weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period.
         vitality_mode: how vitality changes the score; None is the profile's mode, else ``odds``.
         vitality_weight: weight of vitality; None is the profile's, else the tenant's setting (0.5).
         explain: whether hits have an explanation of their rank.

@@ -20,6 +20,7 @@ _PARTS = {
     "name": "title",
     "author": "author",
     "cue": "recent accesses",
+    "period": "time in the query",
     "graph": "links",
 }
 _TOTALS = ("logit", "probability")

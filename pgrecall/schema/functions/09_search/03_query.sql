@@ -74,13 +74,13 @@ BEGIN
     END IF;
 END $$;
 
--- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue and graph, 1 where
--- p_weights names none; NULL for NULL; an error for another name or a number outside 0 to 10.
+-- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue, graph and period, 1
+-- where p_weights names none; NULL for NULL; an error for another name or a number outside 0 to 10.
 CREATE OR REPLACE FUNCTION recall.arm_weights(p_weights jsonb) RETURNS double precision[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph'];
+    v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph', 'period'];
     v_wrong text;
 BEGIN
     IF jsonb_typeof(p_weights) <> 'object' THEN

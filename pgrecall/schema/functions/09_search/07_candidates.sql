@@ -2,12 +2,12 @@
 
 -- relevance_logit: the log-odds that a candidate answers, from its features: a logistic model, or one of the two fixed
 -- blends of other systems (reciprocal ranks; a weighted sum). p_arms weighs the arms: semantic, lexical, name, author,
--- cue, graph. Inlined.
+-- cue, graph, period. Inlined.
 CREATE OR REPLACE FUNCTION recall.relevance_logit(
     w recall.relevance_model, p_arms double precision[], p_author double precision, p_similarity double precision,
     p_coverage double precision, p_strength double precision, p_phrase int, p_likeness double precision,
     p_alone boolean, p_authored int, p_cue double precision, p_semantic_rank bigint, p_lexical_rank bigint,
-    p_name_rank bigint
+    p_name_rank bigint, p_period double precision
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE w.form
@@ -23,18 +23,19 @@ RETURN CASE w.form
         + w.coverage * p_arms[2] * coalesce(p_coverage, 0) + w.information * p_arms[2] * ln(1 + p_strength)
         + w.phrase * p_arms[2] * coalesce(p_phrase, 0)
         + w.name * p_arms[3] * p_likeness * CASE WHEN p_alone THEN 2 ELSE 1 END
-        + p_author * p_authored + w.cue * p_arms[5] * p_cue END;
+        + p_author * p_authored + w.cue * p_arms[5] * p_cue
+        + w.period * p_arms[7] * p_period END;
 
 -- candidates: what the arms find for one question, which is made of q and has p_embedding (both NULL: there is none;
 -- p_window: all of a window of time), each with the log-odds that it answers, to which the best of those it is linked
 -- with have lent, and with the evidence for it, where p_explain. `floored` is whether retention has a floor, `named`
 -- whether the question names it exactly. p_author_weight is what an author named adds; p_cued are what cues bring to
--- mind, p_strengths how much, p_cues by which.
+-- mind, p_strengths how much, p_cues by which; p_period is the period it names.
 CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
-    p_filter recall.search_filter, p_explain boolean
+    p_filter recall.search_filter, p_explain boolean, p_period recall.period
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, floored boolean, named boolean,
     logit double precision, evidence recall.evidence
@@ -127,13 +128,14 @@ BEGIN
         GROUP BY c.id
     ), featured AS (
         -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
-        SELECT c.*, m.layer, m.superseded_by, a.activation, a.protected OR m.pinned AS floored, m.authored,
+        SELECT c.*, m.layer, m.superseded_by, a.activation, a.protected OR m.pinned AS floored, m.authored, m.period,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
                m.strength / nullif(q.idf_sum, 0) AS coverage,
                CASE WHEN m.strength >= 0.75 * q.idf_sum THEN (m.search_text @@ q.phrase)::int END AS phrase
         FROM candidate c
         CROSS JOIN LATERAL (
-            SELECT k.layer, k.superseded_by, k.search_text, k.pinned AND p_filter.as_of IS NULL AS pinned,
+            SELECT k.layer, k.superseded_by, k.search_text, recall.period_match(p_period, k.happened_at) AS period,
+                   k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- The vector of another model, not replaced yet, says nothing.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
                    CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
@@ -158,10 +160,10 @@ BEGIN
         -- A window alone is answered by all that is in it.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by,
+               f.authored, f.cue, f.cued_by, f.period,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
                    w, p_arms, p_author_weight, f.likeness_of_meaning, f.coverage, f.weight, f.phrase, f.likeness,
-                   f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank) END AS logit
+                   f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period) END AS logit
         FROM featured f
     ), lent AS (
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.logit))
@@ -174,6 +176,6 @@ BEGIN
            CASE WHEN l.id IS NULL THEN j.logit ELSE recall.logit(l.probability) END,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
-               j.authored, j.cue, j.cued_by, l.seed, l.share, j.logit)::recall.evidence END
+               j.authored, j.cue, j.cued_by, l.seed, l.share, j.logit, j.period)::recall.evidence END
     FROM judged j LEFT JOIN lent l ON l.id = j.id;
 END $$;

@@ -37,6 +37,7 @@ DECLARE
     v_arms double precision[];
     v_author double precision;
     v_analyzed recall.question[];
+    v_periods recall.period[];  -- that the queries name
     v_weights recall.weights := recall.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
     v_pool int;
@@ -62,7 +63,7 @@ BEGIN
     v_weight := coalesce(
         v_request.vitality_weight, v_model.vitality_weight,
         (v_settings ->> 'vitality.weight')::double precision);
-    v_arms := coalesce(recall.arm_weights(v_request.weights), ARRAY[1, 1, 1, 1, 1, 1]);
+    v_arms := coalesce(recall.arm_weights(v_request.weights), ARRAY[1, 1, 1, 1, 1, 1, 1]);
     v_author := v_model.author * v_arms[4] * (v_settings ->> 'search.author_weight')::double precision;
     v_pool := CASE WHEN greatest(v_request.k, p_pool) <= 50 THEN 50 ELSE 1000 END;
     PERFORM recall.check_search_numbers(v_request.k, p_pool, v_request.min_relevance, v_mode, v_weight);
@@ -87,6 +88,11 @@ BEGIN
             SELECT recall.analyzed_query(v_tenant, u.query, v_arms[3] > 0 OR v_author > 0)
             FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
     END IF;
+    IF v_model.period * v_arms[7] > 0 THEN
+        v_periods := ARRAY(
+            SELECT recall.period_in_query(v_tenant, u.query, v_moment)
+            FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
+    END IF;
 
     RETURN QUERY
     WITH judged AS MATERIALIZED (
@@ -96,7 +102,7 @@ BEGIN
         CROSS JOIN LATERAL recall.candidates(
             v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
             v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_filter,
-            v_request.explain) c
+            v_request.explain, v_periods[q.place]) c
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
         -- Only a question has an answer; a window or a cue has not.
@@ -165,7 +171,8 @@ BEGIN
                m.valid_from, m.valid_until, m.expires_at, m.archived_at,
                CASE WHEN v_request.explain THEN recall.hit_explanation(
                    v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
-                   v_arms, v_author, m.search_text, v_analyzed[j.place], e.terms) END,
+                   v_arms, v_author, m.search_text, v_analyzed[j.place], e.terms,
+                   v_periods[j.place]) END,
                h.logit, h.liveliness, j.named
         FROM hit h
         JOIN judged j ON j.id = h.id

@@ -19,3 +19,8 @@ def upgrade() -> None:
             sa.Column(name, sa.Double(), nullable=False, server_default=sa.text("0")),
             schema="recall",
         )
+    op.execute(
+        # The period that a query names; open on a side that is NULL. `fade` seconds beyond it, it counts half.
+        "CREATE TYPE recall.period AS (since timestamptz, until timestamptz, fade double precision, words text)"
+    )
+    op.execute("ALTER TYPE recall.evidence ADD ATTRIBUTE period double precision")
