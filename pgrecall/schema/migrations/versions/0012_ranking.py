@@ -1,4 +1,4 @@
-"""What ranking needs on any corpus: more features of relevance."""
+"""What ranking needs on any corpus: more features of relevance, and one more mode of weighing use."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +10,8 @@ depends_on = None
 
 FEATURES = ("token_similarity", "no_token_similarity", "session_coverage", "period")
 
+MODES = "vitality_mode IN ('odds', 'unbounded', 'multiply', 'bounded', 'off')"
+
 
 def upgrade() -> None:
     for name in FEATURES:
@@ -18,3 +20,5 @@ def upgrade() -> None:
             sa.Column(name, sa.Double(), nullable=False, server_default=sa.text("0")),
             schema="recall",
         )
+    op.drop_constraint("relevance_model_mode_check", "relevance_model", schema="recall")
+    op.create_check_constraint("relevance_model_mode_check", "relevance_model", MODES, schema="recall")
