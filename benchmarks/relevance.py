@@ -79,8 +79,8 @@ PROFILES = {
     "knowledge": Derived({"graph": 1.5, "phrase": 1.5}, vitality_weight=0.25),
     # What happened is remembered by what happened with it.
     "episodic": Derived({"cue": 1.5, "graph": 1.5}),
-    # What is being worked on now is what is meant: the liveliest.
-    "activity": Derived({"cue": 1.5}, vitality_weight=1.0),
+    # What is being worked on now is what is meant. A larger weight harms more often than it helps more.
+    "activity": Derived({"cue": 1.5}, vitality_weight=0.65),
 }
 
 FORMULAS = """\

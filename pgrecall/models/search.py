@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pgrecall.models.memories import Role
 
-VitalityMode = Literal["odds", "multiply", "bounded", "off"]
+VitalityMode = Literal["odds", "unbounded", "multiply", "bounded", "off"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +149,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A hit on its way to a reranker: the log-odds of its fused relevance, B less the median B of its layer,
-    and whether vitality is left out since it was asked for by name."""
+    """A hit on its way to a reranker: the log-odds of its fused relevance, what use adds to them for each
+    unit of weight, and whether use is left out since the memory was asked for by name."""
 
     hit: Hit
     logit: float
-    liveliness: float
+    use_term: float
     exempt: bool
 
 

@@ -88,7 +88,7 @@ def _found(rows: Sequence[Row]) -> Found:
         summary.get("arms") or {},
         tuple(summary.get("skipped") or ()),
         rows[0].get("search_id"),
-        tuple(Candidate(hit, row["logit"], row["liveliness"], row["exempt"]) for row, hit in hits)
+        tuple(Candidate(hit, row["logit"], row["use_term"], row["exempt"]) for row, hit in hits)
         if "logit" in rows[0]
         else (),
         Weighing(summary["mode"], summary["weight"], **blend),

@@ -74,8 +74,8 @@ def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
     """The log-odds of the score: those of the relevance, weighed by vitality as the mode says."""
     if weighing.mode == "off" or candidate.exempt:
         return logit
-    if weighing.mode == "odds":
-        return logit + weighing.weight * candidate.liveliness
+    if weighing.mode in ("odds", "unbounded"):
+        return logit + weighing.weight * candidate.use_term
     vitality = candidate.hit.vitality
     if weighing.mode == "bounded":
         vitality = 1 - weighing.weight + weighing.weight * vitality

@@ -30,7 +30,7 @@ logits = st.floats(-20, 20)
 def candidate(
     number: int,
     logit: float = 0.0,
-    liveliness: float = 0.0,
+    use_term: float = 0.0,
     *,
     superseded_by: int | None = None,
     exempt: bool = False,
@@ -53,7 +53,7 @@ def candidate(
         superseded_by=superseded_by,
         explanation={"score": {"mode": "odds"}},
     )
-    return Candidate(hit, logit, liveliness, exempt)
+    return Candidate(hit, logit, use_term, exempt)
 
 
 def read(*scores: tuple[int, float]) -> RerankOutcome:
@@ -150,6 +150,7 @@ def test_min_relevance_judges_the_blend() -> None:
     [
         ("off", 1.0),
         ("odds", 1.0 + 0.5 * 2.0),
+        ("unbounded", 1.0 + 0.5 * 2.0),
         ("multiply", logit_of(logistic(1.0) * 0.5)),
         ("bounded", logit_of(logistic(1.0) * (0.5 + 0.5 * 0.5))),
     ],

@@ -64,9 +64,9 @@ BEGIN
             format('The pool is %s; it must lie between 0 and 1,000.', coalesce(p_pool::text, 'NULL')));
     ELSIF NOT coalesce(p_min_relevance BETWEEN 0 AND 1, false) THEN
         PERFORM recall.raise_invalid(format('min_relevance is %s; it must lie between 0 and 1.', p_min_relevance));
-    ELSIF NOT coalesce(p_vitality_mode IN ('odds', 'multiply', 'bounded', 'off'), false) THEN
+    ELSIF NOT coalesce(p_vitality_mode IN ('odds', 'unbounded', 'multiply', 'bounded', 'off'), false) THEN
         PERFORM recall.raise_invalid(format('The vitality mode %L is unknown.', p_vitality_mode),
-            'Use odds, multiply, bounded or off.');
+            'Use odds, unbounded, multiply, bounded or off.');
     ELSIF NOT coalesce(p_vitality_weight BETWEEN 0 AND 10, false)
           OR (p_vitality_mode = 'bounded' AND p_vitality_weight > 1) THEN
         PERFORM recall.raise_invalid(format(

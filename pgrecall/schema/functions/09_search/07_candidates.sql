@@ -29,16 +29,18 @@ RETURN CASE w.form
 -- candidates: what the arms find for one question, which is made of q and has p_embedding (both NULL: there is none;
 -- p_window: all of a window of time), each with the log-odds that it answers, to which the best of those it is linked
 -- with have lent, and with the evidence for it, where p_explain. `floored` is whether retention has a floor, `named`
--- whether the question names it exactly. p_author_weight is what an author named adds; p_cued are what cues bring to
--- mind, p_strengths how much, p_cues by which; p_period is the period it names.
+-- whether the question names it exactly. `activation` is S as vitality has it; in `use` every access is at least an hour
+-- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
+-- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
+-- it names.
 CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
-    p_filter recall.search_filter, p_explain boolean, p_period recall.period
+    p_recent bigint[], p_filter recall.search_filter, p_explain boolean, p_period recall.period
 ) RETURNS TABLE (
-    id bigint, layer text, superseded_by bigint, activation double precision, floored boolean, named boolean,
-    logit double precision, evidence recall.evidence
+    id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
+    floored boolean, named boolean, logit double precision, evidence recall.evidence
 )
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -128,7 +130,8 @@ BEGIN
         GROUP BY c.id
     ), featured AS (
         -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
-        SELECT c.*, m.layer, m.superseded_by, a.activation, a.protected OR m.pinned AS floored, m.authored, m.period,
+        SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
+               m.period,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
                m.strength / nullif(q.idf_sum, 0) AS coverage,
                CASE WHEN m.strength >= 0.75 * q.idf_sum THEN (m.search_text @@ q.phrase)::int END AS phrase
@@ -151,14 +154,19 @@ BEGIN
                       AND (p_filter.superseded_as_of OR NOT recall.was_superseded(p_tenant, k.id, p_filter.as_of)))
             OFFSET 0) m
         CROSS JOIN LATERAL (
-            SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation, r.protected
-            FROM recall.activation r WHERE p_filter.as_of IS NULL AND r.tenant = p_tenant AND r.memory_id = c.id
-            UNION ALL SELECT recall.activation_sum(r, p_weights, v_seconds), r.protected
-            FROM unnest(v_past) r WHERE r.memory_id = c.id
+            SELECT s.activation, r.protected,
+                   CASE WHEN r.t1 <= v_seconds - s.min_age THEN s.activation
+                        ELSE recall.activation_sum(r, p_weights, v_seconds, s.min_age) END AS use
+            FROM (SELECT o.* FROM recall.activation o
+                  WHERE p_filter.as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = c.id
+                  UNION ALL SELECT o.* FROM unnest(v_past) o WHERE o.memory_id = c.id) r
+            CROSS JOIN LATERAL (
+                SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation,
+                       CASE WHEN c.id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
             OFFSET 0) a
     ), judged AS MATERIALIZED (
         -- A window alone is answered by all that is in it.
-        SELECT f.id, f.layer, f.superseded_by, f.activation, f.floored, f.semantic_rank, f.lexical_rank,
+        SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
                f.authored, f.cue, f.cued_by, f.period,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
@@ -172,7 +180,7 @@ BEGIN
         JOIN judged j ON j.id = l.id JOIN judged s ON s.id = l.seed
         ORDER BY l.id, l.share * recall.logistic(s.logit) DESC, l.seed
     )
-    SELECT j.id, j.layer, j.superseded_by, j.activation, j.floored, j.likeness = 1,
+    SELECT j.id, j.layer, j.superseded_by, j.activation, j.use, j.floored, j.likeness = 1,
            CASE WHEN l.id IS NULL THEN j.logit ELSE recall.logit(l.probability) END,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,

@@ -23,7 +23,7 @@ INSERT INTO recall.relevance_model (
      'balanced with graph times 1.5, phrase times 1.5'),
     ('*', '*', 'episodic', 'logistic', -6.86, 7.82, 1.91, 2.13, 0.91, 2.06, 1.00, 0.95, 6.89, 1.00, 0.45, NULL, NULL,
      'balanced with cue times 1.5, graph times 1.5'),
-    ('*', '*', 'activity', 'logistic', -6.80, 7.82, 1.92, 2.13, 0.91, 2.06, 1.00, 0.95, 6.89, 1.00, 0.30, 1, NULL,
+    ('*', '*', 'activity', 'logistic', -6.80, 7.82, 1.92, 2.13, 0.91, 2.06, 1.00, 0.95, 6.89, 1.00, 0.30, 0.65, NULL,
      'balanced with cue times 1.5'),
     ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),

@@ -1,4 +1,5 @@
-"""What ranking needs on any corpus: more features of relevance; searches that return nothing without an answer."""
+"""What ranking needs on any corpus: more features of relevance, one more mode of weighing use, and searches that
+return nothing without an answer."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,6 +10,8 @@ branch_labels = None
 depends_on = None
 
 FEATURES = ("token_similarity", "no_token_similarity", "session_coverage", "period")
+
+MODES = "vitality_mode IN ('odds', 'unbounded', 'multiply', 'bounded', 'off')"
 
 
 def upgrade() -> None:
@@ -24,3 +27,5 @@ def upgrade() -> None:
         "CREATE TYPE recall.period AS (since timestamptz, until timestamptz, fade double precision, words text)"
     )
     op.execute("ALTER TYPE recall.evidence ADD ATTRIBUTE period double precision")
+    op.drop_constraint("relevance_model_mode_check", "relevance_model", schema="recall")
+    op.create_check_constraint("relevance_model_mode_check", "relevance_model", MODES, schema="recall")
