@@ -18,3 +18,5 @@ def upgrade() -> None:
             sa.Column(name, sa.Double(), nullable=False, server_default=sa.text("0")),
             schema="recall",
         )
+    op.add_column("lexeme", sa.Column("body_length", sa.Double()), schema="recall")
+    op.execute("ALTER TYPE recall.question ADD ATTRIBUTE body_length double precision")
