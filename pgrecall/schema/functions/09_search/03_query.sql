@@ -159,6 +159,7 @@ BEGIN
            array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total))
     INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
     FROM recall.query_words(p_tenant, v_language, p_query) w;
+    q.body_length := CASE WHEN q.words IS NOT NULL THEN recall.mean_body_length(p_tenant) END;
     q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall.phrase_query(v_language, p_query) END;
 
     IF NOT p_named AND q.words IS NOT NULL THEN

@@ -72,7 +72,7 @@ BEGIN
     IF v_queries IS NOT NULL THEN
         SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.strength) INTO v_held, v_strengths
         FROM recall.lexical_arm(
-            p_tenant, v_queries, q.documents, q.idfs, p_pool, p_filter) l;
+            p_tenant, v_queries, q.documents, q.idfs, q.body_length, p_pool, p_filter) l;
     END IF;
     IF v_graph > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
         SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.seed), array_agg(g.share)
@@ -133,8 +133,8 @@ BEGIN
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
                m.period,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
-               m.strength / nullif(q.idf_sum, 0) AS coverage,
-               CASE WHEN m.strength >= 0.75 * q.idf_sum THEN (m.search_text @@ q.phrase)::int END AS phrase
+               least(m.strength / nullif(q.idf_sum, 0), 1) AS coverage,
+               CASE WHEN m.strength > 0 THEN (m.search_text @@ q.phrase)::int END AS phrase
         FROM candidate c
         CROSS JOIN LATERAL (
             SELECT k.layer, k.superseded_by, k.search_text, recall.period_match(p_period, k.happened_at) AS period,
@@ -142,12 +142,17 @@ BEGIN
                    -- The vector of another model, not replaced yet, says nothing.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
                    CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
-                       c.strength, recall.lexical_strength(k.search_text, v_queries, q.idfs), 0) END AS strength,
+                       c.strength, recall.lexical_strength(k.search_text, f.weights, v_queries, q.idfs), 0) END AS strength,
                    CASE WHEN q.authors IS NULL OR k.author IS NULL THEN 0
                         ELSE (recall.plain(lower(k.author)) = ANY (q.authors)
                               OR split_part(recall.plain(lower(k.author)), ' ', 1) = ANY (q.authors))::int
                    END AS authored
             FROM recall.memory k
+            CROSS JOIN LATERAL (
+                SELECT recall.field_weights(
+                    recall.indexed_length(k.body, 100000), recall.indexed_length(k.context, 10000),
+                    q.body_length) AS weights
+                OFFSET 0) f
             WHERE k.tenant = p_tenant AND k.id = c.id AND recall.passes_filter(k, p_filter)
               AND (p_filter.as_of IS NULL
                    OR (p_filter.archived_as_of OR NOT recall.was_archived(p_tenant, k.id, p_filter.as_of))
