@@ -8,7 +8,9 @@ from typing import Literal
 
 from pgrecall.models.search import SearchRequest
 
-FEATURES = ("similarity", "coverage", "information", "name", "author", "phrase", "cue", "graph")
+FEATURES = (
+    "similarity", "coverage", "information", "name", "author", "phrase", "cue", "session_coverage", "graph"
+)
 """What a relevance is computed from, as search explains it; each has a coefficient of its name."""
 
 Fitted = Literal["relevance", "rerank"]

@@ -20,6 +20,7 @@ _PARTS = {
     "name": "title",
     "author": "author",
     "cue": "recent accesses",
+    "session_coverage": "words of the session",
     "graph": "links",
 }
 _TOTALS = ("logit", "probability")

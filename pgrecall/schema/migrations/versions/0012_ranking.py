@@ -18,3 +18,4 @@ def upgrade() -> None:
             sa.Column(name, sa.Double(), nullable=False, server_default=sa.text("0")),
             schema="recall",
         )
+    op.execute("ALTER TYPE recall.evidence ADD ATTRIBUTE session_coverage double precision")
