@@ -31,3 +31,4 @@ def upgrade() -> None:
     op.create_check_constraint("relevance_model_mode_check", "relevance_model", MODES, schema="recall")
     op.add_column("lexeme", sa.Column("body_length", sa.Double()), schema="recall")
     op.execute("ALTER TYPE recall.question ADD ATTRIBUTE body_length double precision")
+    op.execute("ALTER TYPE recall.evidence ADD ATTRIBUTE session_coverage double precision")
