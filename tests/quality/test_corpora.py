@@ -1,6 +1,6 @@
-"""How well search answers the judged queries in other languages than English; floors for each corpus.
+"""How well search answers the judged queries of the handbook and of the diaries; floors for each corpus.
 
-The real MiniLM reads little but English, so the words carry these corpora. What they find alone has its own
+The real MiniLM reads little but English, so the words carry the diaries. What they find alone has its own
 floors.
 """
 
@@ -11,15 +11,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.examples.judged import CORPORA
 from benchmarks.locomo.data import RememberedVectors
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.local import LocalEmbedder
-from tests.quality.asking import ENGLISH, Examples, Floors, assert_floor, examples
+from tests.quality.asking import BY_CORPUS, Examples, Floors, assert_floor, examples
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-
-OTHERS = frozenset(CORPORA) - ENGLISH
 
 WITHOUT_MODEL = (
     importlib.util.find_spec("sentence_transformers") is None
@@ -43,13 +40,13 @@ WORDS: Floors = {
 
 @pytest.fixture(scope="module")
 def words(server: EmbeddedServer) -> Iterator[Examples]:
-    with examples(server, None, OTHERS) as imported:
+    with examples(server, None, BY_CORPUS) as imported:
         yield imported
 
 
 @pytest.fixture(scope="module")
 def fused(server: EmbeddedServer) -> Iterator[Examples]:
-    with examples(server, RememberedVectors(LocalEmbedder()), OTHERS) as imported:
+    with examples(server, RememberedVectors(LocalEmbedder()), BY_CORPUS) as imported:
         yield imported
 
 
@@ -59,7 +56,7 @@ def assert_corpus(asked: Examples, corpus: str, floors: Floors) -> None:
 
 
 def test_every_corpus_has_a_floor() -> None:
-    assert FUSED.keys() == WORDS.keys() == OTHERS
+    assert FUSED.keys() == WORDS.keys() == BY_CORPUS
 
 
 @pytest.mark.parametrize("corpus", WORDS)
@@ -69,5 +66,5 @@ def test_words_answer_above_the_floor(words: Examples, corpus: str) -> None:
 
 @pytest.mark.skipif(WITHOUT_MODEL, reason="pgrecall[local] is not installed")
 @pytest.mark.parametrize("corpus", FUSED)
-def test_a_language_is_answered_above_its_floor(fused: Examples, corpus: str) -> None:
+def test_a_corpus_is_answered_above_its_floor(fused: Examples, corpus: str) -> None:
     assert_corpus(fused, corpus, FUSED)
