@@ -74,7 +74,7 @@ def test_a_long_answer_is_long_and_of_the_assistant() -> None:
     for one in JUDGED:
         if one.kind == "long-answer":
             found = [drafts[key] for key in one.relevant]
-            assert any(len(draft.content) >= 1_000 and draft.role == "assistant" for draft in found), one.id
+            assert any(len(draft.body) >= 1_000 and draft.role == "assistant" for draft in found), one.id
 
 
 def test_no_two_judgements_are_of_one_question() -> None:
