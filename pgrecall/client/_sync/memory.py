@@ -112,8 +112,8 @@ class Memory(Store):
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
             count_tokens: how many tokens a text has; an estimate when None.
             options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
-                ``min_relevance`` (0.05) leaves out filler, and ``require_answer`` (True) leaves the text empty
-                if probably nothing answers.
+                ``min_relevance`` (0.05) leaves out filler, and ``require_answer`` (True) leaves the text
+                empty if probably nothing answers.
 
         Raises:
             InvalidInput: the budget, a quota, a weight or the order is invalid, a layer is unknown, the token
