@@ -40,10 +40,10 @@ from pgrecall.search.calibration.reliability import agreement_of, gain
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings, load_settings
 
-CHOSEN = {"author": 1.0, "graph": 0.3}
-"""Not fitted: how far a question believes the author it names, and how much of its relevance a memory lends
-along a link. The ranking gains with both and the log loss hardly minds; beyond, it does: a false premise is
-then believed, and what is beside an answer is taken for one."""
+CHOSEN = {"author": 1.0, "graph": 0.3, "period": 1.0}
+"""Not fitted: how far a question believes the author and the period it names, and how much of its relevance a
+memory lends along a link. The ranking gains with them and the log loss hardly minds; beyond, it does: a false
+premise is then believed, and what is beside an answer is taken for one."""
 
 RIDGE = 0.1
 """Weaker than a tenant's: zero is known to be wrong, where what ships is about right."""
@@ -79,14 +79,14 @@ PROFILES = {
     "knowledge": Derived({"graph": 1.5, "phrase": 1.5}, vitality_weight=0.25),
     # What happened is remembered by what happened with it.
     "episodic": Derived({"cue": 1.5, "graph": 1.5}),
-    # What is being worked on now is what is meant: the liveliest.
-    "activity": Derived({"cue": 1.5}, vitality_weight=1.0),
+    # What is being worked on now is what is meant. A larger weight harms more often than it helps more.
+    "activity": Derived({"cue": 1.5}, vitality_weight=0.65),
 }
 
 FORMULAS = """\
-    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0.3, 0, 0.2, 0, 0, 0, 0, NULL, 'multiply',
+    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),
-    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, NULL, NULL,
+    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, NULL, NULL,
      'reciprocal ranks of meaning, words and names, k = 60')"""
 
 

@@ -19,6 +19,7 @@ LEAST = {
     "time-window": 15,
     "window-alone": 10,
     "temporal": 10,
+    "period": 20,
     "single-hop": 30,
     "multi-hop": 20,
     "superseded": 12,
