@@ -2,7 +2,7 @@
 
     python -m benchmarks.relevance [--reranker FOLDER]
 
-It works like `pgrecall calibration fit`, but over three corpora at once (notes and two chats), with a prior
+It works like `pgrecall calibration fit`, but over all corpora of examples/ at once, with a prior
 of zero and with two weights chosen. The corpora are our own (CC0); nothing is fitted on LoCoMo, which
 `benchmarks.locomo` tests with. With a cross-encoder it fits the coefficients of the reranked probability
 instead, for the relevance in force. It prints the coefficients for the defaults of the schema, and how they
@@ -79,8 +79,8 @@ PROFILES = {
     "knowledge": Derived({"graph": 1.5, "phrase": 1.5}, vitality_weight=0.25),
     # What happened is remembered by what happened with it.
     "episodic": Derived({"cue": 1.5, "graph": 1.5}),
-    # What is being worked on now is what is meant: the liveliest.
-    "activity": Derived({"cue": 1.5}, vitality_weight=1.0),
+    # What is being worked on now is what is meant. A larger weight harms more often than it helps more.
+    "activity": Derived({"cue": 1.5}, vitality_weight=0.65),
 }
 
 FORMULAS = """\
@@ -216,13 +216,14 @@ def told(what: str, examples: Examples, before: Floats, after: Floats) -> str:
 
 
 def report(subject: Subject, found: dict[str, Examples]) -> None:
-    everything = together(found.values())
+    fitted_on = {name: examples for name, examples in found.items() if CORPORA[name].fitted}
+    everything = together(fitted_on.values())
     relevant, queries = int(everything.relevant.sum()), len(np.unique(everything.query))
     print(f"{queries} queries, {len(everything)} candidates, {relevant} relevant; in force -> held out")
     after = held_out(everything, subject.terms, subject.fitter)
     print(told("all", everything, subject.log_odds(everything), after))
     for corpus, examples in found.items():
-        others = together(part for name, part in found.items() if name != corpus)
+        others = together(part for name, part in fitted_on.items() if name != corpus)
         elsewhere = subject.terms.log_odds(examples.design, subject.fitter(others, subject.terms))
         print(told(f"{corpus} by others", examples, subject.log_odds(examples), elsewhere))
     fitted = subject.terms.named(subject.fitter(everything, subject.terms))

@@ -26,6 +26,8 @@ _MIN_NEAR = 0.1
 """Least match with a period to be called near it."""
 
 _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
+_WEIGHED = ("odds", "unbounded", "bounded")
+"""The modes that have a weight."""
 _NO_RELEVANCE_TERM = ("logit", "probability")
 _STEPS = {
     "phrase": "as a phrase",
@@ -200,7 +202,7 @@ def _relevance_terms(relevance: Part) -> str:
 def _score_terms(score: Part) -> str:
     log_odds, change = score.get("log_odds", 0.0), score.get("vitality", 0.0)
     mode = "exempt: named exactly" if score.get("exempt") else f"mode {score.get('mode', 'unknown')}"
-    if "weight" in score and not score.get("exempt") and score.get("mode") in ("odds", "bounded"):
+    if "weight" in score and not score.get("exempt") and score.get("mode") in _WEIGHED:
         mode += f", weight {_number(score['weight'])}"
     held = score.get("held_back") or 0.0
     total = _sum([("relevance", log_odds - change - held), ("vitality", change)])

@@ -21,6 +21,7 @@ _PARTS = {
     "author": "author",
     "cue": "recent accesses",
     "period": "time in the query",
+    "session_coverage": "words of the session",
     "graph": "links",
 }
 _TOTALS = ("logit", "probability")
