@@ -60,9 +60,7 @@ def _program(name: str) -> str | None:
 
 def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
     surroundings = dict(os.environ if environment is None else environment)
-    surroundings.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # packages are compiled once, not at each start
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # packages are compiled once, not at each start
     done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{command[0]} failed: {done.stderr.strip()}")

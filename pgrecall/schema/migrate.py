@@ -24,7 +24,7 @@ from pgrecall.database.server import ServerFacts, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, InvalidInput
 from pgrecall.schema import state
 from pgrecall.schema.lock_retry import LockRetry
-from pgrecall.schema.ownership import (
+from pgrecall.schema.roles import (
     AccessProblem,
     access_problems,
     act_as_oneself,

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from pgrecall.client._async.feedback import AsyncCalibrationGroup, AsyncFeedbackGroup
     from pgrecall.client._async.jobs import AsyncExportGroup, AsyncJobsGroup
     from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
-    from pgrecall.client._async.maintenance import AsyncMaintenanceGroup
+    from pgrecall.client._async.maintenance import AsyncKeysGroup, AsyncMaintenanceGroup, AsyncServiceGroup
     from pgrecall.client._async.prune import AsyncPruneGroup
-    from pgrecall.client._async.service import AsyncKeysGroup, AsyncServiceGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 

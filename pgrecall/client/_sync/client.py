@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from pgrecall.client._sync.feedback import CalibrationGroup, FeedbackGroup
     from pgrecall.client._sync.jobs import ExportGroup, JobsGroup
     from pgrecall.client._sync.layers import LayersGroup, SettingsGroup
-    from pgrecall.client._sync.maintenance import MaintenanceGroup
+    from pgrecall.client._sync.maintenance import KeysGroup, MaintenanceGroup, ServiceGroup
     from pgrecall.client._sync.prune import PruneGroup
-    from pgrecall.client._sync.service import KeysGroup, ServiceGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 

@@ -8,8 +8,7 @@ from math import hypot
 from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import legend
-from pgrecall.faces.charts.graph_labels import Label, place_labels, reach
-from pgrecall.faces.charts.graph_layout import Edge, Graph, Node, lay_out
+from pgrecall.faces.charts.graph_layout import Edge, Graph, Label, Node, lay_out, place_labels, reach
 from pgrecall.faces.charts.svg import Chart, Point, element, joined, line, number, text
 
 SHAPES: Mapping[str, str] = {
