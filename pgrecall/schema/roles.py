@@ -25,7 +25,7 @@ Rights = Literal["reader", "app", "worker"]
 
 @dataclass(frozen=True, slots=True)
 class RoleBinding:
-    """The tenant a login role acts for; ``*``: any that it names. ``may`` is the most it may do."""
+    """The tenant of a login role; ``*`` if it may name any. ``may`` is its highest right."""
 
     role: str
     tenant: str
@@ -38,7 +38,7 @@ class RoleBinding:
 def create(
     url: str, role: str, *, may: Rights, tenant: str, password: str | None, timeout: float = 10.0
 ) -> None:
-    """Makes a login role with these rights, or gives them to the one there is, and binds it to a tenant.
+    """Creates a login role with these rights, or grants them to an existing one, and binds it to a tenant.
 
     The password is hashed here: no log of the server can hold it. Without one an existing stays.
 
@@ -61,16 +61,18 @@ def create(
 
 
 def keep_out_of_the_log(url: str, role: str, *, timeout: float = 10.0) -> None:
-    """Has the server write down no more refusals of this role's: they go to whoever asked, and name what was
-    asked for. Its own affairs, and those of other roles, it goes on to log. Only a superuser may say so."""
+    """Stops the server from logging errors of this role, which can quote memories. Its client gets them.
+
+    Other messages are still logged. Needs a superuser.
+    """
     with connect(url, timeout=timeout) as connection, connection.transaction():
-        # Of two who say so at once Postgres would refuse one, as where programs start a server together.
+        # Postgres refuses one of two concurrent changes, as when programs start a server together.
         connection.execute("LOCK TABLE pg_db_role_setting IN SHARE UPDATE EXCLUSIVE MODE")
         connection.execute(SQL("ALTER ROLE {} SET log_min_messages = 'log'").format(Identifier(role)))
 
 
 def bind(url: str, role: str, tenant: str, *, timeout: float = 10.0) -> bool:
-    """Binds a login role to a tenant (``*``: it may name any); whether that is a change.
+    """Binds a login role to a tenant (``*``: it may name any). Returns whether that is a change.
 
     Raises:
         InvalidInput: there is no such role, or no binding holds it.
@@ -81,14 +83,14 @@ def bind(url: str, role: str, tenant: str, *, timeout: float = 10.0) -> bool:
 
 
 def unbind(url: str, role: str, *, timeout: float = 10.0) -> bool:
-    """Takes a role's binding away; False where there was none."""
+    """Removes the binding of a role; False if there was none."""
     with _as_owner(url, timeout) as connection:
         row = connection.execute("SELECT recall.unbind_role(%s) AS gone", (role,)).fetchone()
         return bool(row and row["gone"])
 
 
 def bindings(url: str, *, timeout: float = 10.0) -> Sequence[RoleBinding]:
-    """Every binding, by role."""
+    """All bindings, by role."""
     with _as_owner(url, timeout) as connection:
         rows = connection.execute("SELECT * FROM recall.role_bindings()").fetchall()
         return tuple(RoleBinding(**row) for row in rows)
@@ -109,7 +111,7 @@ def _bind(connection: Connection[Any], role: str, tenant: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AccessProblem:
-    """A difference from what is declared, as a sentence without its full stop, and the SQL that fixes it.
+    """A difference from the declared rights, as a sentence without its full stop, and the SQL that fixes it.
 
     ``grave`` where others could reach what they should not; else it is only not as good as it could be.
     """
@@ -153,12 +155,12 @@ def act_as_owner(connection: psycopg.Connection[Any]) -> None:
 
 
 def act_as_oneself(connection: psycopg.Connection[Any]) -> None:
-    """Ends what :func:`act_as_owner` began."""
+    """Reverts :func:`act_as_owner`."""
     connection.execute("RESET ROLE")
 
 
 def access_problems(connection: psycopg.Connection[Any]) -> Sequence[AccessProblem]:
-    """All differences from what is declared; right after an upgrade, those that an upgrade cannot fix."""
+    """All differences from the declared rights; after an upgrade, those that it cannot fix."""
     rows = _rows(connection, "SELECT problem, fix, grave FROM recall.access_problems()")
     return tuple(AccessProblem(**row) for row in rows)
 
@@ -189,7 +191,7 @@ class Examination:
 
 
 def rights(url: str, *, timeout: float = 10.0) -> Sequence[AccessProblem]:
-    """Differences of roles, rights and row security from what is declared, in a schema of this version.
+    """Differences of roles, rights and row security from the declared ones, in a schema of this version.
 
     Raises:
         DatabaseUnavailable: it cannot be reached.

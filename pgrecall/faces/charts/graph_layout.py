@@ -43,7 +43,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link, or where ``holds`` a memory that its ``source`` alone keeps connected."""
+    """A link; with ``holds``, a memory that only ``source`` keeps connected."""
 
     source: int
     target: int
@@ -53,8 +53,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What is drawn: pieces of nodes that links connect, and how many nodes are not drawn; ``unlinked`` of
-    those have no link."""
+    """The drawn components, and the number of omitted nodes, ``unlinked`` of which have no link."""
 
     pieces: tuple[tuple[Node, ...], ...]
     edges: tuple[Edge, ...]
@@ -69,7 +68,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A piece of the graph laid out by itself, its upper left corner at (0, 0)."""
+    """A component laid out alone, with its upper left corner at (0, 0)."""
 
     places: Mapping[int, Point]
     width: float
@@ -78,15 +77,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where each node stands, and how high the chart is; its width is ``WIDTH``."""
+    """The positions of the nodes and the height of the chart; its width is ``WIDTH``."""
 
     places: Mapping[int, Point]
     height: float
 
 
 def lay_out(graph: Graph) -> Layout:
-    """Every piece by itself, then the pieces in rows as words in lines. The same graph always gives
-    the same layout."""
+    """Lays out each component, then the components in rows like words. Deterministic."""
     boxes = [_box(piece, _inside(piece, graph.edges)) for piece in graph.pieces]
     places: dict[int, Point] = {}
     left, top, row, crowd = _MARGIN, _MARGIN, 0.0, False
@@ -153,7 +151,7 @@ def _scaled(places: Mapping[int, Point], edges: Sequence[Edge]) -> dict[int, Poi
 
 
 def _parted(places: Mapping[int, Point]) -> dict[int, Point]:
-    """Nodes that lie on each other are pushed apart."""
+    """Pushes overlapping nodes apart."""
     parted, pairs = dict(places), list(combinations(places, 2))
     for _ in range(_PUSHES):
         close = [pair for pair in pairs if _distance(parted[pair[0]], parted[pair[1]]) < _APART]
@@ -212,7 +210,7 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A name beside its node; ``x`` and ``y`` are where its baseline begins, ends or has its middle."""
+    """A label of a node; ``x`` and ``y`` are where its baseline begins, ends or has its middle."""
 
     text: str
     x: float
@@ -223,8 +221,8 @@ class Label:
 def place_labels(
     nodes: Sequence[Node], places: Mapping[int, Point], lines: Sequence[tuple[Point, Point]], height: float
 ) -> dict[int, Label]:
-    """Labels in the order of ``nodes``: right of the node, left, below or above, wherever the fewest lines
-    pass; none where each of them would cover a node or another label."""
+    """Labels in the order of ``nodes``: right, left, below or above, where the fewest lines pass; none if
+    each position would cover a node or another label."""
     page = Area(2, 2, WIDTH - 2, height - 2)
     taken = {node: _around(at) for node, at in places.items()}
     shown: list[Area] = []
@@ -243,7 +241,7 @@ def place_labels(
 
 
 def reach(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
-    """From where to where nodes and labels reach, from side to side."""
+    """The horizontal extent of nodes and labels."""
     ends = [at.x for at in places.values()]
     for label in labels.values():
         width = text_width(label.text)
