@@ -45,7 +45,7 @@ PAIRS = 50
 PATIENCE = 600.0
 """Seconds for each question: no deadline may cut a measure of quality."""
 
-ARMS = ("semantic", "lexical", "name", "author", "cue", "graph")
+ARMS = ("semantic", "lexical", "name", "author", "cue", "graph", "period")
 FUSED = "fused"
 ALONE = {
     "words": ("lexical",),

@@ -8,7 +8,10 @@ from typing import Literal
 
 from pgrecall.models.search import SearchRequest
 
-FEATURES = ("similarity", "coverage", "information", "name", "author", "phrase", "cue", "graph")
+FEATURES = (
+    "similarity", "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage",
+    "graph",
+)  # fmt: skip
 """The features of relevance, as in explanations; each has a coefficient of its name."""
 
 Fitted = Literal["relevance", "rerank"]

@@ -96,7 +96,7 @@ def test_without_being_asked_no_reranker_reads(reread: Callable[..., Memory]) ->
     assert not memory.search("winch inspected").reranked
 
 
-@pytest.mark.parametrize("mode", ["odds", "multiply", "bounded", "off"])
+@pytest.mark.parametrize("mode", ["odds", "unbounded", "multiply", "bounded", "off"])
 def test_python_weighs_as_sql_does(reread: Callable[..., Memory], query: Query, mode: VitalityMode) -> None:
     """With a blend that leaves the fused relevance alone, order and scores are the fused ones."""
     query(

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.models.search import Candidate, Hit, VitalityMode, Weighing
-from pgrecall.search.rerank.blending import blended, log_odds, logistic, logit_of, most_relevant, text_to_read
+from pgrecall.search.rerank.blending import (
+    best,
+    log_odds,
+    logistic,
+    logit_of,
+    most_relevant,
+    reread,
+    text_to_read,
+)
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -22,7 +30,7 @@ logits = st.floats(-20, 20)
 def candidate(
     number: int,
     logit: float = 0.0,
-    liveliness: float = 0.0,
+    use_term: float = 0.0,
     *,
     superseded_by: int | None = None,
     exempt: bool = False,
@@ -45,7 +53,7 @@ def candidate(
         superseded_by=superseded_by,
         explanation={"score": {"mode": "odds"}},
     )
-    return Candidate(hit, logit, liveliness, exempt)
+    return Candidate(hit, logit, use_term, exempt)
 
 
 def read(*scores: tuple[int, float]) -> RerankOutcome:
@@ -56,6 +64,18 @@ def read(*scores: tuple[int, float]) -> RerankOutcome:
             RerankScore(number, score, places[number], new) for new, (number, score) in enumerate(ordered, 1)
         )
     )
+
+
+def blended(
+    candidates: list[Candidate],
+    outcome: RerankOutcome,
+    weighing: Weighing,
+    *,
+    k: int,
+    min_relevance: float,
+    reranker: str,
+) -> tuple[Hit, ...]:
+    return best(reread(candidates, outcome, weighing, reranker), k=k, min_relevance=min_relevance)
 
 
 def blend(candidates: list[Candidate], outcome: RerankOutcome, **options: object) -> list[int]:
@@ -130,6 +150,7 @@ def test_min_relevance_judges_the_blend() -> None:
     [
         ("off", 1.0),
         ("odds", 1.0 + 0.5 * 2.0),
+        ("unbounded", 1.0 + 0.5 * 2.0),
         ("multiply", logit_of(logistic(1.0) * 0.5)),
         ("bounded", logit_of(logistic(1.0) * (0.5 + 0.5 * 0.5))),
     ],

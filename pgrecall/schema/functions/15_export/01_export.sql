@@ -105,7 +105,7 @@ SET jit = off AS $$
         FROM recall.relevance_model r WHERE r.tenant = (SELECT recall.current_tenant()) ORDER BY r.embedder, r.profile)
     UNION ALL (SELECT recall.export_line('rerank_model', to_jsonb(r))
         FROM recall.rerank_model r WHERE r.tenant = (SELECT recall.current_tenant()) ORDER BY r.reranker)
-    UNION ALL (SELECT recall.export_line('lexeme', to_jsonb(w))
+    UNION ALL (SELECT recall.export_line('lexeme', jsonb_strip_nulls(to_jsonb(w)))
         FROM recall.lexeme w WHERE w.tenant = (SELECT recall.current_tenant()) ORDER BY w.word)
     UNION ALL (SELECT recall.export_line('memory', jsonb_strip_nulls(
             to_jsonb(m) - '{metadata, search_text, content_hash, happened_at, superseded_by}'::text[]
