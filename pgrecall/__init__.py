@@ -179,9 +179,16 @@ _MODULES = {
     "models.context": ("ContextBlock", "ContextRequest", "ContextSource", "LeftOut"),
     "models.feedback": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
     "models.import_export": ("Export", "ImportReport", "Problem"),
-    "models.jobs": ("JobOutcome", "JobRun", "JobStatus"),
     "models.layers": ("Languages", "Layer", "Setting"),
-    "models.maintenance": ("Check", "GraphReport", "LayerStatus", "Status"),
+    "models.maintenance": (
+        "Check",
+        "GraphReport",
+        "JobOutcome",
+        "JobRun",
+        "JobStatus",
+        "LayerStatus",
+        "Status",
+    ),
     "models.memories": (
         "Access",
         "Draft",
