@@ -32,11 +32,11 @@ class AsyncClient:
     feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")
     history: GroupProperty[AsyncHistoryGroup] = GroupProperty("charts", "AsyncHistoryGroup")
     jobs: GroupProperty[AsyncJobsGroup] = GroupProperty("jobs", "AsyncJobsGroup")
-    keys: GroupProperty[AsyncKeysGroup] = GroupProperty("service", "AsyncKeysGroup")
+    keys: GroupProperty[AsyncKeysGroup] = GroupProperty("maintenance", "AsyncKeysGroup")
     layers: GroupProperty[AsyncLayersGroup] = GroupProperty("layers", "AsyncLayersGroup")
     maintenance: GroupProperty[AsyncMaintenanceGroup] = GroupProperty("maintenance", "AsyncMaintenanceGroup")
     prune: GroupProperty[AsyncPruneGroup] = GroupProperty("prune", "AsyncPruneGroup")
-    service: GroupProperty[AsyncServiceGroup] = GroupProperty("service", "AsyncServiceGroup")
+    service: GroupProperty[AsyncServiceGroup] = GroupProperty("maintenance", "AsyncServiceGroup")
     settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("layers", "AsyncSettingsGroup")
 
     def __init__(

@@ -33,11 +33,11 @@ class Client:
     feedback: GroupProperty[FeedbackGroup] = GroupProperty("feedback", "FeedbackGroup")
     history: GroupProperty[HistoryGroup] = GroupProperty("charts", "HistoryGroup")
     jobs: GroupProperty[JobsGroup] = GroupProperty("jobs", "JobsGroup")
-    keys: GroupProperty[KeysGroup] = GroupProperty("service", "KeysGroup")
+    keys: GroupProperty[KeysGroup] = GroupProperty("maintenance", "KeysGroup")
     layers: GroupProperty[LayersGroup] = GroupProperty("layers", "LayersGroup")
     maintenance: GroupProperty[MaintenanceGroup] = GroupProperty("maintenance", "MaintenanceGroup")
     prune: GroupProperty[PruneGroup] = GroupProperty("prune", "PruneGroup")
-    service: GroupProperty[ServiceGroup] = GroupProperty("service", "ServiceGroup")
+    service: GroupProperty[ServiceGroup] = GroupProperty("maintenance", "ServiceGroup")
     settings: GroupProperty[SettingsGroup] = GroupProperty("layers", "SettingsGroup")
 
     def __init__(
