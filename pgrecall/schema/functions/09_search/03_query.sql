@@ -183,7 +183,8 @@ BEGIN
             UNION ALL SELECT NULL, m.id, 1, true
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
 
-    IF q.words IS NULL AND q.named_ids IS NULL AND NOT (p_by_meaning AND p_query ~ '[[:alnum:]]') THEN
+    IF q.words IS NULL AND q.named_ids IS NULL AND NOT (
+        p_by_meaning AND to_tsvector(recall.configuration('simple'), recall.spaced(p_query)) <> '') THEN
         PERFORM recall.raise_invalid(
             format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
             'Add a word that says what you look for. Stop words alone are searched by meaning, which needs an embedding.');
