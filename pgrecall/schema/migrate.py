@@ -265,7 +265,8 @@ _OUR_FUNCTIONS = (
     "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
     # Functions used by a column or an index are created in its revision.
-    "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words')"
+    "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
+    "'unspaced_letters', 'spaced', 'compounds', 'compound_parts', 'text_words')"
 )
 
 

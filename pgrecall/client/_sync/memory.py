@@ -75,8 +75,8 @@ class Memory(Store):
             reranking, when it failed or ran out of time; the log, when the database can only be read.
 
         Raises:
-            InvalidInput: the query is empty, too long or holds only stop words; a filter, a profile or an arm
-                is unknown; a number is out of its bounds.
+            InvalidInput: the query is empty or too long, or holds only stop words and there is no embedder; a
+                filter, a profile or an arm is unknown; a number is out of its bounds.
             MemoryNotFound: a cue does not exist.
         """
         options.setdefault("session_id", self.session_id)

@@ -157,9 +157,3 @@ def test_text_of_any_script_is_found_by_its_words(query: Query, body: str, quest
 
     assert keys(search(query, question)) == ["wanted"]
 
-
-def test_only_stop_words_are_refused_with_a_vector_too(memory: Memory) -> None:
-    memory.remember("harbour")
-
-    with pytest.raises(InvalidInput, match="only stop words"):
-        memory.search("what is it about")

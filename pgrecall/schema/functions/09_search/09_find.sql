@@ -85,7 +85,9 @@ BEGIN
     END IF;
     IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
         v_analyzed := ARRAY(
-            SELECT recall.analyzed_query(v_tenant, u.query, v_arms[3] > 0 OR v_author > 0)
+            SELECT recall.analyzed_query(
+                v_tenant, u.query, v_arms[3] > 0 OR v_author > 0,
+                v_arms[1] > 0 AND v_embeddings[u.place] IS NOT NULL)
             FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
     END IF;
     IF v_model.period * v_arms[7] > 0 THEN
