@@ -9,9 +9,21 @@ from typing import Literal
 from pgrecall.models.search import SearchRequest
 
 FEATURES = (
-    "similarity", "coverage", "information", "name", "author", "phrase", "cue", "session_coverage", "graph"
+    "similarity",
+    "token_similarity",
+    "coverage",
+    "information",
+    "name",
+    "author",
+    "phrase",
+    "cue",
+    "session_coverage",
+    "graph",
 )
 """What a relevance is computed from, as search explains it; each has a coefficient of its name."""
+
+CONSTANTS = {"similarity": "no_similarity", "token_similarity": "no_token_similarity"}
+"""Coefficients of the features that a candidate can lack: what stands in for them."""
 
 Fitted = Literal["relevance", "rerank"]
 """What is fitted: a profile's relevance, or how a reranker's score is read beside it."""
@@ -45,7 +57,7 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """Coefficients of a profile: log-odds a unit of each feature, ``intercept`` and ``no_similarity``.
+    """Coefficients of a profile: log-odds a unit of each feature, ``intercept`` and the constants.
 
     ``embedder`` is ``*`` where they hold for any; ``source`` says whose they are; of a profile's models
     one is ``in_force``. ``vitality_weight`` and ``vitality_mode`` None leave it to the settings.

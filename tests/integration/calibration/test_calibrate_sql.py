@@ -17,8 +17,21 @@ def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
     return {"model": json.dumps(document | fields)}
 
 
-SOUND = dict.fromkeys(("coverage", "information", "name", "author", "phrase", "cue", "graph", "session_coverage"), 1)
-SOUND |= {"intercept": -5, "no_similarity": 2.5, "similarity": 7}
+SOUND = dict.fromkeys(
+    (
+        "coverage",
+        "information",
+        "name",
+        "author",
+        "phrase",
+        "cue",
+        "graph",
+        "session_coverage",
+        "token_similarity",
+    ),
+    1,
+)
+SOUND |= {"intercept": -5, "no_similarity": 2.5, "no_token_similarity": -1, "similarity": 7}
 STORE = "SELECT recall.store_relevance_model(%(model)s::jsonb)"
 
 

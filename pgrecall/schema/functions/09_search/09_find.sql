@@ -5,10 +5,10 @@
 -- the layer), whether the memory is `exempt` from vitality, and in the first row the `summary` (what each arm found; a
 -- row without id if nothing was found). p_embedding is the vector of the query, p_embeddings those of the sub-queries.
 -- p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose blend is in
--- the summary.
+-- the summary. p_tokens are the token signs of each question, the query first: an array of arrays (null: none).
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
-    p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL
+    p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
     happened_at timestamptz, score double precision, relevance double precision,
@@ -68,6 +68,12 @@ BEGIN
         PERFORM recall.check_query_vectors((v_settings ->> 'embedding.dimensions')::int, v_embeddings,
             cardinality(p_embeddings), cardinality(v_request.queries));
     END IF;
+    IF p_tokens <> 'null' AND (CASE WHEN jsonb_typeof(p_tokens) = 'array' THEN jsonb_array_length(p_tokens) END)
+       IS DISTINCT FROM cardinality(v_queries) THEN
+        PERFORM recall.raise_invalid(
+            format('The token signs are not an array with an element for each of %s questions.', cardinality(v_queries)),
+            'Give an array of token signs for each question, or null for one without.');
+    END IF;
     IF v_request.cues IS NOT NULL OR v_request.session_id IS NOT NULL THEN
         v_cues := recall.cue_ids(
             v_tenant, v_request.cues, recall.require_session_id(v_request.session_id), v_moment);
@@ -93,7 +99,7 @@ BEGIN
         CROSS JOIN LATERAL recall.candidates(
             v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
             v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_filter,
-            v_request.explain) c
+            v_request.explain, (recall.tokens_read(p_tokens -> (q.place - 1)))[1:16]) c
         ORDER BY c.id, c.logit DESC, q.place
     ), scored AS MATERIALIZED (
         SELECT j.id, j.superseded_by, j.logit, x.liveliness, x.vital,

@@ -96,7 +96,8 @@ DECLARE
 BEGIN
     v_model := recall.require_logistic_model(p_model ->> 'profile');
     PERFORM recall.check_coefficients(v_given, ARRAY['intercept', 'similarity', 'no_similarity', 'coverage',
-        'information', 'name', 'author', 'phrase', 'cue', 'graph', 'session_coverage'], ARRAY['intercept', 'no_similarity']);
+        'information', 'name', 'author', 'phrase', 'cue', 'graph', 'session_coverage', 'token_similarity',
+        'no_token_similarity'], ARRAY['intercept', 'no_similarity', 'no_token_similarity']);
     IF p_model ->> 'embedder' IS DISTINCT FROM v_embedder THEN
         PERFORM recall.raise_invalid(format('The coefficients were fitted with the embedder %s, and this database has %s.',
             coalesce(p_model ->> 'embedder', 'none'), coalesce(v_embedder, 'none')), 'Fit them with its own.');
@@ -110,7 +111,8 @@ BEGIN
         no_similarity = excluded.no_similarity, coverage = excluded.coverage,
         information = excluded.information, name = excluded.name, author = excluded.author,
         phrase = excluded.phrase, cue = excluded.cue, graph = excluded.graph,
-        session_coverage = excluded.session_coverage, fitted_on = excluded.fitted_on;
+        session_coverage = excluded.session_coverage, token_similarity = excluded.token_similarity,
+        no_token_similarity = excluded.no_token_similarity, fitted_on = excluded.fitted_on;
 END $$;
 
 -- reset_relevance_model: takes this tenant's own coefficients of a profile away, so that those that ship apply again;
