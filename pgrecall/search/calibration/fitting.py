@@ -156,20 +156,26 @@ def _log_odds(design: Floats, coefficients: Floats, lending: int | None) -> tupl
 
 
 def fit_relevance(examples: Examples, terms: Terms) -> Floats:
-    """As ``fit``; the constant for the lack of a feature is pulled towards what stands in for the feature.
+    """As ``fit``; the constants for what a candidate lacks are pulled towards what stands in for it.
 
-    That is the intercept at which the other features alone are right on the whole, less the intercept: what
-    a relevance needs when the embedder is down, even if it was up for every judged query.
+    ``no_token_similarity`` is the intercept at which all features but that of the tokens are right on the
+    whole, less the intercept. With ``no_similarity`` besides, all but both similarities are: what a relevance
+    needs when the embedder is down, even if it was up for every judged query.
     """
     coefficients = fit(examples, terms)
     rest = {name: value for name, value in terms.named(coefficients).items() if name != "intercept"}
     prior = terms.prior.copy()
-    for feature, constant in CONSTANTS.items():
-        missing = terms.names.index(constant)
+    lacking: dict[str, float] = {}
+    before = coefficients[0]
+    for feature in ("token_similarity", "similarity"):
+        missing = terms.names.index(CONSTANTS[feature])
         known = examples.of(examples.design[:, missing] == 0)
-        if len(known):
-            bare = fit(known, terms.fixed(rest | {feature: 0.0}))
-            prior[missing] = bare[0] - coefficients[0]
+        if not len(known):
+            break
+        lacking[feature] = 0.0
+        bare = fit(known, terms.fixed(rest | lacking))[0]
+        prior[missing] = bare - before
+        before = bare
     return fit(examples, replace(terms, prior=prior))
 
 

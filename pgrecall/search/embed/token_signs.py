@@ -2,7 +2,7 @@
 
 The state of a token is the vector a model ends with for it, in the light of the whole text. The signs of its
 numbers keep most of what it says, in a bit each. Tokens of stop words and punctuation are left out by a fixed
-list, so that the other memories change nothing for one. Of a long text, tokens that are alike are merged (token
+list, so that other memories change nothing for one. Of a long text, tokens that are alike are merged (token
 pooling: B. Clavié, A. Chaffin and G. Adams, 2024), by Ward's criterion.
 """
 

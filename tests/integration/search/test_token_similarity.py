@@ -84,6 +84,17 @@ def test_signs_of_another_model_or_length_are_left_out(query: Query) -> None:
     assert similarities(query, [ours, theirs, shorter, none], [b"\x0f" * BYTES]) == {ours: 1}
 
 
+def test_tokens_by_another_embedder_are_ignored_and_it_is_told(memory: Memory, query: Query) -> None:
+    memory.remember("The anchor broke.", key="a")
+    assert memory.search("anchor").skipped == ()
+    query("UPDATE recall.token_signs SET model = 'another'")
+
+    found = memory.search("anchor")
+
+    assert found.skipped == ("tokens: those that another embedder made of some hits are ignored",)
+    assert found.hits[0].explanation["relevance"]["features"]["token_similarity"] is None
+
+
 def test_a_search_compares_tokens(memory: Memory) -> None:
     memory.remember("The anchor chain of the lighter broke.", key="a")
     memory.remember("Nobody came to the meeting.", key="b")

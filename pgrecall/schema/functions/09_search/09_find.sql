@@ -143,8 +143,15 @@ BEGIN
                 'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
             FROM judged j) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall.rerank_blend(v_tenant, p_reranker) END,
-        'skipped', CASE WHEN v_window AND (SELECT count(*) FROM judged) >= 5000 THEN
-            jsonb_build_array('window: it holds more than 5,000 memories, of which the newest were looked at') END) END
+        'skipped', (
+            SELECT jsonb_agg(s.reason) FROM (VALUES
+                (CASE WHEN v_window AND (SELECT count(*) FROM judged) >= 5000 THEN
+                     'window: it holds more than 5,000 memories, of which the newest were looked at' END),
+                (CASE WHEN p_tokens <> 'null' AND EXISTS (
+                     SELECT FROM hit h JOIN recall.token_signs k ON k.tenant = v_tenant AND k.memory_id = h.id
+                     WHERE k.model <> v_settings ->> 'embedding.model') THEN
+                     'tokens: those that another embedder made of some hits are ignored' END)) s(reason)
+            WHERE s.reason IS NOT NULL)) END
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT h.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.tags, m.happened_at,
