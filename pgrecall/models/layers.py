@@ -16,7 +16,8 @@ class Layer:
         rates: how its memories age, and the retention at which each zone begins;
             ``pgrecall.vitality.score.days_in_zones`` converts them to days.
         profile: profile of searches in this layer alone.
-        median_base: median of B over its live memories when last computed; 0 before.
+        median_base: median of B over its live memories when last computed, every access at least an hour old;
+            before, the B of a memory stored 100 days ago and never used.
         source: whether the tenant or the database defines it.
     """
 

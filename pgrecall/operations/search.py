@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from pgrecall.encoding import Vector, packed, search_document, to_json, token_texts, vector_text
-from pgrecall.models.search import Candidate, Found, Hit, SearchRequest, Weighing
+from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
 from pgrecall.search.embed.embedder import Embedded
 
@@ -85,15 +85,19 @@ def _found(rows: Sequence[Row]) -> Found:
     summary = rows[0]["summary"]
     hits = [(row, _hit(row)) for row in rows if row["id"] is not None]
     blend = summary.get("blend") or {}
+    terms = summary.get("confidence_terms")
     return Found(
         tuple(hit for _, hit in hits),
         summary.get("arms") or {},
         tuple(summary.get("skipped") or ()),
         rows[0].get("search_id"),
-        tuple(Candidate(hit, row["logit"], row["liveliness"], row["exempt"]) for row, hit in hits)
+        tuple(Candidate(hit, row["logit"], row["use_term"], row["exempt"]) for row, hit in hits)
         if "logit" in rows[0]
         else (),
         Weighing(summary["mode"], summary["weight"], **blend),
+        summary["confidence"],
+        summary["min_confidence"],
+        ConfidenceTerms(**terms) if terms else None,
     )
 
 

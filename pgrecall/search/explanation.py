@@ -22,7 +22,12 @@ _ARMS = {
 _MIN_GRAPH_LOG_ODDS = 0.1
 """Least contribution of links, in log-odds, to be named as a reason."""
 
+_MIN_NEAR = 0.1
+"""Least match with a period to be called near it."""
+
 _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
+_WEIGHED = ("odds", "unbounded", "bounded")
+"""The modes that have a weight."""
 _NO_RELEVANCE_TERM = ("logit", "probability")
 _STEPS = {
     "phrase": "as a phrase",
@@ -45,6 +50,7 @@ def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
     sentences = (
         _found(_contributing_arms(explanation.get("arms", {}), relevance), words or {}),
         _answers(relevance),
+        _period(explanation.get("period", {}), relevance),
         _reranked(explanation.get("rerank", {})),
         _weighted(explanation.get("vitality", {}), explanation.get("score", {})),
     )
@@ -111,6 +117,16 @@ def _answers(relevance: Part) -> str:
     if "probability" not in relevance:
         return ""
     return f"It answers the question with a probability of {relevance['probability']:.0%}"
+
+
+def _period(period: Part, relevance: Part) -> str:
+    """Which period the query names, and whether the memory is from it."""
+    if "words" not in period:
+        return ""
+    days = [f"{side} {period[side][:10]}" for side in ("since", "until") if period.get(side)]
+    matches = relevance.get("features", {}).get("period", 0)
+    place = "from it" if matches == 1 else "from about then" if matches >= _MIN_NEAR else "not from it"
+    return f"The query names the period “{period['words']}” ({', '.join(days)}); the memory is {place}"
 
 
 def _reranked(rerank: Part) -> str:
@@ -186,7 +202,7 @@ def _relevance_terms(relevance: Part) -> str:
 def _score_terms(score: Part) -> str:
     log_odds, change = score.get("log_odds", 0.0), score.get("vitality", 0.0)
     mode = "exempt: named exactly" if score.get("exempt") else f"mode {score.get('mode', 'unknown')}"
-    if "weight" in score and not score.get("exempt") and score.get("mode") in ("odds", "bounded"):
+    if "weight" in score and not score.get("exempt") and score.get("mode") in _WEIGHED:
         mode += f", weight {_number(score['weight'])}"
     held = score.get("held_back") or 0.0
     total = _sum([("relevance", log_odds - change - held), ("vitality", change)])

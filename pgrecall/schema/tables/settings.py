@@ -96,7 +96,8 @@ def _relevance(metadata: MetaData) -> None:
         CheckConstraint("form IN ('logistic', 'seed', 'rrf')", name="relevance_model_form_check"),
         CheckConstraint("vitality_weight BETWEEN 0 AND 10", name="relevance_model_weight_check"),
         CheckConstraint(
-            "vitality_mode IN ('odds', 'multiply', 'bounded', 'off')", name="relevance_model_mode_check"
+            "vitality_mode IN ('odds', 'unbounded', 'multiply', 'bounded', 'off')",
+            name="relevance_model_mode_check",
         ),
         schema=SCHEMA,
     )
@@ -107,6 +108,8 @@ def _relevance(metadata: MetaData) -> None:
         # By bytes, so that the words that begin with one are a range of the key.
         Column("word", Text(collation="C"), nullable=False),
         Column("documents", BigInteger, nullable=False),
+        # Mean bytes of a body, in the row of the empty word.
+        Column("body_length", Double),
         PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
         Index(
             "lexeme_trigram_idx",

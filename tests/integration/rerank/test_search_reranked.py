@@ -96,7 +96,7 @@ def test_without_being_asked_no_reranker_reads(reread: Callable[..., Memory]) ->
     assert not memory.search("winch inspected").reranked
 
 
-@pytest.mark.parametrize("mode", ["odds", "multiply", "bounded", "off"])
+@pytest.mark.parametrize("mode", ["odds", "unbounded", "multiply", "bounded", "off"])
 def test_python_weighs_as_sql_does(reread: Callable[..., Memory], query: Query, mode: VitalityMode) -> None:
     """With a blend that leaves the fused relevance alone, order and scores are the fused ones."""
     query(
@@ -186,7 +186,7 @@ class Impostor(CallableReranker):
         return replace(outcome, scores=(replace(first, id=10**9), *others))
 
 
-def test_ids_that_nobody_gave_are_not_believed(reread: Callable[..., Memory]) -> None:
+def test_ids_not_sent_to_the_reranker_are_ignored(reread: Callable[..., Memory]) -> None:
     memory = reread(Impostor(by_wish, "impostor", "logit"))
 
     result = memory.search("winch inspected", k=12, rerank=True)

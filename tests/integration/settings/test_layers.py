@@ -88,7 +88,7 @@ def test_an_unknown_preset_changes_nothing(memory: Memory) -> None:
 def test_a_new_layer_has_the_defaults_for_what_is_not_given(memory: Memory) -> None:
     assert memory.layers.set("code") == 0
     [code] = [layer for layer in memory.layers.list() if layer.name == "code"]
-    assert code == Layer("code", LayerRates(), "balanced", 0.0, "tenant")
+    assert code == Layer("code", LayerRates(), "balanced", pytest.approx(math.log(0.1)), "tenant")
     assert code.rates.zones == DEFAULT_ZONES
 
 
@@ -142,7 +142,7 @@ def test_a_layer_whose_memories_are_all_archived_forgets_its_old_median(sql: Que
     sql("SELECT recall.refresh_medians(%s)", (now,))
     sql("SELECT recall.forget(%s)", (memory,))
     set_layer(sql, "knowledge", metabolic_rate=4)
-    assert layers(sql)["knowledge"]["median_base"] == 0
+    assert layers(sql)["knowledge"]["median_base"] == pytest.approx(math.log(400**-0.5))
 
 
 def test_a_birth_weight_counts_for_new_memories(sql: Query) -> None:

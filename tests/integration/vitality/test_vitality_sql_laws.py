@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pgrecall.vitality.activation import AccessSummary
+from pgrecall.vitality.links import stretch
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
+from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, use_term
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
-from tests.integration.vitality.vitality_cases import DAY, TERMS, Case, ask, sums
+from tests.integration.vitality.vitality_cases import DAY, TERMS, USE, Case, ask, sums
 
 LAW = settings(
     max_examples=150,
@@ -91,6 +93,21 @@ def test_vitality_never_rises_with_decay_when_every_age_is_a_day_or_more(
     )
     slower, faster = sums(sql, slow, fast)
     assert faster <= slower * HAIR
+
+
+@LAW
+@given(cases, st.sampled_from([MIN_AGE_DAYS, CUE_MIN_AGE_DAYS]), st.floats(1e-80, 1e80))
+def test_what_use_adds_is_that_of_the_python_module_and_bounded(
+    sql: Query, case: Case, min_age: float, median: float
+) -> None:
+    terms, decay = case.terms(), case.rates.effective_decay
+    clock = case.rates.clock / stretch(case.around["in_degree"], case.weights)
+    accesses = case.summary.power_sum(case.now, decay, clock, min_age=min_age)
+    expected = accesses + terms.spread + terms.revival
+    [row] = ask(sql, USE, [case], min_age * DAY, math.log(median))
+    assert row["total"] == pytest.approx(expected, rel=1e-9)
+    assert row["term"] == pytest.approx(use_term(expected, median), rel=1e-9, abs=1e-9)
+    assert -math.log(2) <= row["term"] <= math.log(32) * HAIR
 
 
 @LAW

@@ -22,6 +22,12 @@ _GIVEN = (
     "CROSS JOIN LATERAL jsonb_populate_record(NULL::recall.layer_in_force, e.value -> 'layer') l "
 )
 SUMS = f"SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8) AS total {_GIVEN} ORDER BY e.place"
+USE = (
+    "SELECT s.total, recall.use_term(s.total, g.median) AS term "
+    f"{_GIVEN} CROSS JOIN (SELECT %s::float8 AS min_age, %s::float8 AS median) g CROSS JOIN LATERAL ("
+    "SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8, g.min_age) AS total OFFSET 0) s "
+    "ORDER BY e.place"
+)
 TERMS = (
     f"SELECT t.* {_GIVEN} CROSS JOIN LATERAL recall.vitality_terms(a, (e.value ->> 'pinned')::boolean, l, w, "
     "to_timestamp((e.value ->> 'now')::float8)) t ORDER BY e.place"
@@ -56,9 +62,9 @@ class Case:
         return activation_terms(self.summary, self.rates, self.now, weights=self.weights, **self.around)
 
 
-def ask(query: Query, statement: str, cases: Iterable[Case]) -> list[dict[str, Any]]:
+def ask(query: Query, statement: str, cases: Iterable[Case], *more: float) -> list[dict[str, Any]]:
     """The rows of ``statement``, one a case."""
-    return query(statement, (json.dumps([case.as_json() for case in cases]),))
+    return query(statement, (json.dumps([case.as_json() for case in cases]), *more))
 
 
 def sums(query: Query, *cases: Case) -> list[float]:

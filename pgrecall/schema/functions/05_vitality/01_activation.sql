@@ -121,22 +121,31 @@ RETURN CASE WHEN a.last_linked_at > p_now - 86400 * w.revival_days
          * recall.decayed_revival((p_now - a.last_linked_at) / 86400, w.revival_days, w.revival_rate)
     ELSE 0 END;
 
--- activation_sum: S of one activation row at p_now (epoch seconds); B = ln S, vitality = S / (1 + S).
+-- activation_sum: S of one activation row at p_now (epoch seconds); B = ln S, vitality = S / (1 + S). A younger access
+-- counts as p_min_age seconds old: a minute for vitality, more for ranking.
 CREATE OR REPLACE FUNCTION recall.activation_sum(
-    a recall.activation, w recall.weights, p_now double precision
+    a recall.activation, w recall.weights, p_now double precision, p_min_age double precision DEFAULT 60
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN
-    CASE WHEN a.decay = 0.5::double precision AND a.t1 <= p_now - 60 THEN
+    CASE WHEN a.decay = 0.5::double precision AND a.t1 <= p_now - p_min_age THEN
         sqrt(86400 * recall.link_stretch(a.in_degree, w) / a.clock)
         * recall.inverse_root_sum(a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, p_now)
     ELSE
         recall.power_sum_scale(a, w)
         * recall.power_sum(
-            a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, p_now, 60::double precision)
+            a.n, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, p_now, p_min_age)
     END
     + recall.spread_term(a, w, p_now)
     + recall.revival_term(a, w, p_now);
+
+-- use_term: what use adds to the log-odds of a memory for each unit of weight: ln((1 + r) / 2), r = S over the median
+-- S of its layer, counted up to 63. The median memory gets 0, one without any use -ln 2, and the most is ln 32, so that
+-- use multiplies the odds of one memory over another by at most 64^weight: 8 for the weight 0.5.
+CREATE OR REPLACE FUNCTION recall.use_term(p_activation double precision, p_median_base double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ln((1 + least(p_activation / exp(p_median_base), 63)) / 2);
 
 -- zone_of: the zone of a retention in a layer, half-open: active from its first bound, archived below the last.
 CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision, l recall.layer_in_force) RETURNS text

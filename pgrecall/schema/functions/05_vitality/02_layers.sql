@@ -1,24 +1,27 @@
 -- Layers in force, and what is recomputed from time to time: medians and cached vitality.
 
 -- effective_layers: every layer this tenant can use, by name: the clock and decay its rates stand for, the bounds of
--- its zones, and the median base-level activation of its live memories when last computed (0 before).
+-- its zones, and the median B of its live memories when last computed; before, the B of a memory that was stored 100
+-- days ago and never used, so that layers of different rates are comparable from the start.
 CREATE OR REPLACE FUNCTION recall.effective_layers(p_tenant text) RETURNS SETOF recall.layer_in_force
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT DISTINCT ON (l.name)
            l.name,
-           CASE l.reading WHEN 'clock' THEN l.metabolic_rate ELSE 1 END,
-           CASE l.reading WHEN 'clock' THEN l.base_decay ELSE l.base_decay * l.metabolic_rate END,
-           l.birth_weight, l.active, l.stale, l.fading,
-           coalesce(m.base, 0)
+           c.clock, c.decay, l.birth_weight, l.active, l.stale, l.fading,
+           coalesce(m.base, ln(l.birth_weight) - c.decay * ln(100 * c.clock))
     FROM recall.layer l
+    CROSS JOIN LATERAL (
+        SELECT CASE l.reading WHEN 'clock' THEN l.metabolic_rate ELSE 1 END AS clock,
+               CASE l.reading WHEN 'clock' THEN l.base_decay ELSE l.base_decay * l.metabolic_rate END AS decay) c
     LEFT JOIN recall.layer_median m ON m.tenant = p_tenant AND m.layer = l.name
     WHERE l.tenant IN (p_tenant, '*')
     ORDER BY l.name, l.tenant = '*';
 END;
 
--- refresh_medians: recomputes the median of B for each layer over this tenant's live memories. Search compares
--- the B of a memory with it, so that layers with different rates are comparable.
+-- refresh_medians: recomputes the median of B for each layer over this tenant's live memories, every access at least
+-- an hour old, as in ranking. Search compares the S of a memory with it, so that layers with different rates are
+-- comparable.
 CREATE OR REPLACE FUNCTION recall.refresh_medians(p_now timestamptz DEFAULT now()) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -29,7 +32,7 @@ DECLARE
 BEGIN
     INSERT INTO recall.layer_median (tenant, layer, base, computed_at)
     SELECT v_tenant, m.layer,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(recall.activation_sum(a, v_weights, v_now))), p_now
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(recall.activation_sum(a, v_weights, v_now, 3600))), p_now
     FROM recall.memory m
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
     WHERE m.tenant = v_tenant AND m.archived_at IS NULL
