@@ -60,7 +60,14 @@ DEADLINE = 600.0
 # of `balanced` by a factor, and its constants are fitted again, so that its relevance is right on average.
 # The factors are chosen, not fitted: there is no judged set for each kind of query. `seed` and `rrf` are
 # formulas whose columns are weights; see docs/howto/calibrate.md.
-COLUMNS = ("intercept", "similarity", "no_similarity", *FEATURES[1:])
+COLUMNS = (
+    "intercept",
+    "similarity",
+    "no_similarity",
+    "token_similarity",
+    "no_token_similarity",
+    *FEATURES[2:],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +91,9 @@ PROFILES = {
 }
 
 FORMULAS = """\
-    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, NULL, 'multiply',
+    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),
-    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, NULL, NULL,
+    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, NULL, NULL,
      'reciprocal ranks of meaning, words and names, k = 60')"""
 
 

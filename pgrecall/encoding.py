@@ -154,6 +154,11 @@ def packed(vector: Vector) -> PackedVector:
     return PackedVector(struct.pack(f">HH{len(vector)}e", len(vector), 0, *vector))
 
 
+def token_texts(tokens: Sequence[bytes] | None) -> list[str] | None:
+    """Encodes token signs as Postgres reads bit strings; None stays None."""
+    return None if tokens is None else [f"x{signs.hex()}" for signs in tokens]
+
+
 def to_json(value: object) -> str:
     """Encodes JSON for Postgres.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pgrecall import Memory
 from pgrecall.importers.chat import read_transcript, role_of
-from pgrecall.search.embed.embedder import Embedder
+from pgrecall.search.embed.embedder import Embedder, TokenEmbedder, TokenSigns
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ class RememberedVectors:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._known: dict[str, list[float]] = {}
+        self._tokens: dict[tuple[str, int], tuple[list[float], TokenSigns]] = {}
 
     @property
     def name(self) -> str:
@@ -110,3 +111,10 @@ class RememberedVectors:
         if new:
             self._known.update(zip(new, self._embedder.embed(new), strict=True))
         return [self._known[text] for text in texts]
+
+    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
+        assert isinstance(self._embedder, TokenEmbedder), "only embedders with tokens are remembered"
+        new = [text for text in dict.fromkeys(texts) if (text, most) not in self._tokens]
+        for text, made in zip(new, self._embedder.embed_with_tokens(new, most), strict=True):
+            self._tokens[text, most] = made
+        return [self._tokens[text, most] for text in texts]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pgrecall.encoding import Vector
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.jobs.job import JobContext
 from pgrecall.operations.jobs import Unembedded, begin_reembedding, store_embeddings, unembedded
-from pgrecall.search.embed.embedder import embedding_text
+from pgrecall.search.embed.embedder import Embedded, TokenEmbedder, embedding_text
 
 BATCH = 64
 """Texts embedded and stored at a time."""
@@ -26,26 +25,30 @@ class _Pass:
 
 
 def embed(context: JobContext) -> None:
-    """Embeds the memories that have no vector yet."""
-    _require_all_embedded(_pass(context, context.embedder.name, None))
+    """Embeds the memories that have no vector yet, and then those whose vector lacks token signs."""
+    model = context.embedder.name
+    last = _pass(context, model, None)
+    if isinstance(context.embedder, TokenEmbedder):
+        last.refused += _pass(context, model, model, tokens=True).refused
+    _require_all_embedded(last)
 
 
 def reembed(context: JobContext) -> None:
     """Makes the configured embedder that of the database and replaces every vector of another one."""
     model = context.embedder.name
     [probe] = context.embed([_PROBE])
-    context.execute(begin_reembedding(model, len(probe)))
+    context.execute(begin_reembedding(model, len(probe.vector)))
     last = _pass(context, model, model)
     while last.stored:  # a writer may have stored with the old one meanwhile
         last = _pass(context, model, model)
     _require_all_embedded(last)
 
 
-def _pass(context: JobContext, model: str, unlike: str | None) -> _Pass:
-    """Embeds and stores, batch by batch, what has no vector or none of ``unlike``."""
+def _pass(context: JobContext, model: str, unlike: str | None, *, tokens: bool = False) -> _Pass:
+    """Embeds and stores, batch by batch, what has no vector or none of ``unlike``; or no ``tokens``."""
     result = _Pass()
     after = 0
-    while batch := context.execute(unembedded(after, context.rows(BATCH), unlike)):
+    while batch := context.execute(unembedded(after, context.rows(BATCH), unlike, tokens)):
         after = batch[-1].id
         made = _vectors(context, batch, result)
         stored = context.execute(store_embeddings(made, model)) if made else 0
@@ -56,7 +59,7 @@ def _pass(context: JobContext, model: str, unlike: str | None) -> _Pass:
 
 def _vectors(
     context: JobContext, batch: Sequence[Unembedded], result: _Pass
-) -> list[tuple[Unembedded, Vector]]:
+) -> list[tuple[Unembedded, Embedded]]:
     """The vectors of a batch; where it fails as a whole, of those texts that the embedder takes alone."""
     try:
         return list(zip(batch, context.embed([_text(memory) for memory in batch]), strict=True))
@@ -65,14 +68,14 @@ def _vectors(
             context.embed([_PROBE])
         except EmbedderError:
             raise error from None  # it fails on any text: one text at a time would only take longer
-    made: list[tuple[Unembedded, Vector]] = []
+    made: list[tuple[Unembedded, Embedded]] = []
     for memory in batch:
         try:
-            [vector] = context.embed([_text(memory)])
+            [embedded] = context.embed([_text(memory)])
         except EmbedderError as error:
             result.refused.append((memory.id, error.message))
         else:
-            made.append((memory, vector))
+            made.append((memory, embedded))
     return made
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from pgrecall.database.connections import Session
 from pgrecall.errors import InvalidInput
 from pgrecall.operations.operation import Operation
-from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
+from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedded, Embedder, embed_with_tokens
 
 T = TypeVar("T")
 
@@ -101,8 +101,8 @@ class JobContext:
             )
         return self.task.embedder
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds texts, one vector each.
+    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embeds texts: a vector each, and token signs if the embedder gives them.
 
         Raises:
             EmbedderError: there are none, or not the promised ones.
@@ -110,7 +110,7 @@ class JobContext:
         """
         if self.task.stop.is_set():
             raise Stopped
-        return embed_texts(self.embedder, texts)
+        return embed_with_tokens(self.embedder, texts, TEXT_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,13 @@ from typing import Literal
 from pgrecall.models.search import SearchRequest
 
 FEATURES = (
-    "similarity", "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage",
-    "graph",
+    "similarity", "token_similarity", "coverage", "information", "name", "author", "phrase", "cue", "period",
+    "session_coverage", "graph",
 )  # fmt: skip
 """The features of relevance, as in explanations; each has a coefficient of its name."""
+
+CONSTANTS = {"similarity": "no_similarity", "token_similarity": "no_token_similarity"}
+"""Coefficients of the features that a candidate can lack: what stands in for them."""
 
 Fitted = Literal["relevance", "rerank"]
 """What is fitted: the relevance of a profile, or the conversion of a reranker's score."""
@@ -46,7 +49,7 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """Coefficients of a profile: log-odds a unit of each feature, ``intercept`` and ``no_similarity``.
+    """Coefficients of a profile: log-odds a unit of each feature, ``intercept`` and the constants.
 
     ``embedder`` is ``*`` if they apply to any; ``source`` says who set them; one model of a profile is
     ``in_force``. If ``vitality_weight`` and ``vitality_mode`` are None, the settings apply.

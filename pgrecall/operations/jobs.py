@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pgrecall.encoding import Vector, require_text, to_json, vector_text
+from pgrecall.encoding import require_text, to_json, token_texts, vector_text
 from pgrecall.models.maintenance import JobRun
 from pgrecall.operations.operation import NOW, Operation, Row
+from pgrecall.search.embed.embedder import Embedded
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,21 +119,31 @@ def job_pace(job: str) -> Operation[float | None]:
     )
 
 
-def unembedded(after: int, limit: int, model: str | None) -> Operation[tuple[Unembedded, ...]]:
-    """Reads memories after this id that have no vector or, with ``model``, none of that model."""
+def unembedded(
+    after: int, limit: int, model: str | None, tokens: bool = False
+) -> Operation[tuple[Unembedded, ...]]:
+    """Reads memories after this id that have no vector or, with ``model``, none of that model.
+
+    With ``tokens`` those that have a vector of the model and no token signs by it.
+    """
     return Operation(
-        "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s)",
-        {"after": after, "limit": limit, "model": model},
+        "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s, %(tokens)s)",
+        {"after": after, "limit": limit, "model": model, "tokens": tokens},
         lambda rows: tuple(Unembedded(**row) for row in rows),
         repeatable=True,
     )
 
 
-def store_embeddings(made: Sequence[tuple[Unembedded, Vector]], model: str) -> Operation[int]:
+def store_embeddings(made: Sequence[tuple[Unembedded, Embedded]], model: str) -> Operation[int]:
     """Stores vectors of texts that did not change meanwhile; returns how many."""
     items = [
-        {"id": memory.id, "content_hash": memory.content_hash, "embedding": vector_text(vector)}
-        for memory, vector in made
+        {
+            "id": memory.id,
+            "content_hash": memory.content_hash,
+            "embedding": vector_text(embedded.vector),
+            "tokens": token_texts(embedded.tokens),
+        }
+        for memory, embedded in made
     ]
     return Operation(
         "SELECT recall.store_embeddings(%(items)s, %(model)s) AS stored",

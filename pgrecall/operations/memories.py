@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
-from pgrecall.encoding import Vector, require_filter, require_text, search_document, to_json, vector_text
+from pgrecall.encoding import (
+    require_filter,
+    require_text,
+    search_document,
+    to_json,
+    token_texts,
+    vector_text,
+)
 from pgrecall.errors import MemoryNotFound
 from pgrecall.models.memories import (
     Access,
@@ -21,6 +28,7 @@ from pgrecall.models.memories import (
 )
 from pgrecall.models.search import SearchFilter
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
+from pgrecall.search.embed.embedder import Embedded
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,7 @@ class KnownContent:
 
 def remember_many(
     drafts: Sequence[Draft],
-    vectors: Sequence[Vector | None],
+    vectors: Sequence[Embedded | None],
     embedded_with: str | None,
     *,
     skip_rejected: bool = False,
@@ -202,7 +210,7 @@ def count_pending_links() -> Operation[int]:
     )
 
 
-def _item(draft: Draft, vector: Vector | None) -> dict[str, object]:
+def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
     item: dict[str, object] = {
         f.name: value
         for f in fields(draft)
@@ -211,8 +219,10 @@ def _item(draft: Draft, vector: Vector | None) -> dict[str, object]:
     item["links"] = [
         {"target": entry.target, "relation": entry.relation, "weight": entry.weight} for entry in draft.links
     ]
-    if vector is not None:
-        item["embedding"] = vector_text(vector)
+    if embedded is not None:
+        item["embedding"] = vector_text(embedded.vector)
+        if embedded.tokens is not None:
+            item["tokens"] = token_texts(embedded.tokens)
     return item
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from pgrecall.encoding import Vector, packed, search_document, to_json, vector_text
+from pgrecall.encoding import Vector, packed, search_document, to_json, token_texts, vector_text
 from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
+from pgrecall.search.embed.embedder import Embedded
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
 
@@ -25,7 +26,7 @@ def questions_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str
 
 def find(
     request: SearchRequest,
-    vectors: Sequence[Vector] | None,
+    vectors: Sequence[Embedded] | None,
     *,
     pool: int = 0,
     reranker: str | None = None,
@@ -36,7 +37,7 @@ def find(
     convert its logits to relevance.
     """
     return Operation(
-        f"SELECT * FROM recall.find({_request()}, %(pool)s, %(reranker)s)",
+        f"SELECT * FROM recall.find({_request()}, %(pool)s, %(reranker)s, %(tokens)s::jsonb)",
         _parameters(request, vectors) | {"pool": pool, "reranker": reranker},
         _found,
         repeatable=True,
@@ -44,10 +45,10 @@ def find(
     )
 
 
-def search_and_log(request: SearchRequest, vectors: Sequence[Vector] | None) -> Operation[Found]:
+def search_and_log(request: SearchRequest, vectors: Sequence[Embedded] | None) -> Operation[Found]:
     """Searches and logs each hit as shown; a repetition after a lost connection may log them twice."""
     return Operation(
-        f"SELECT * FROM recall.search_and_log({_request(durable=False)})",
+        f"SELECT * FROM recall.search_and_log({_request(durable=False)}, %(tokens)s::jsonb)",
         _parameters(request, vectors),
         _found,
         repeatable=True,
@@ -62,14 +63,16 @@ def _request(*, durable: bool = True) -> str:
     return f"{request}, %(embedding)s, %(embeddings)s, {NOW}"
 
 
-def _parameters(request: SearchRequest, vectors: Sequence[Vector] | None) -> dict[str, object]:
-    left = list(vectors or ())
+def _parameters(request: SearchRequest, vectors: Sequence[Embedded] | None) -> dict[str, object]:
+    left = [embedded.vector for embedded in vectors or ()]
+    tokens = [token_texts(embedded.tokens) for embedded in vectors or ()]
     first = packed(left.pop(0)) if left and request.query.strip() else None
     return {
         "request": to_json(search_document(request)),
         "embedding": first,
         "embeddings": _array(left) if left else None,
         "now": request.now,
+        "tokens": to_json(tokens) if any(tokens) else None,
     }
 
 

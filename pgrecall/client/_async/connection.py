@@ -15,7 +15,7 @@ from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
-from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
+from pgrecall.search.embed.embedder import Embedded, Embedder, embed_with_tokens
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -124,14 +124,14 @@ class AsyncConnection:
         """Runs blocking work that needs no Postgres; the event loop goes on meanwhile."""
         return await async_run(work, give_up)
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Returns one vector for each text.
+    async def embed(self, texts: Sequence[str], tokens: int) -> list[Embedded]:
+        """Returns the vector of each text, and the signs of at most so many ``tokens``.
 
         Raises:
             EmbedderError: the embedder failed, or returned something else.
         """
         assert self.embedder is not None  # callers check
-        return await async_run(partial(embed_texts, self.embedder, texts))
+        return await async_run(partial(embed_with_tokens, self.embedder, texts, tokens))
 
     async def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], deadline: float | None

@@ -17,13 +17,12 @@ from pgrecall.client.import_batches import (
     needs_embedding,
     refuse_problems,
 )
-from pgrecall.encoding import Vector
 from pgrecall.errors import InvalidInput
 from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories
 from pgrecall.operations.memories import KnownContent
-from pgrecall.search.embed.embedder import embedding_text
+from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedded, embedding_text
 
 
 async def remember(
@@ -105,13 +104,13 @@ async def _store(
     With ``strict`` one draft that cannot be stored refuses the batch; otherwise it becomes a problem and the
     rest is stored. What is archived and not changed comes back with ``revive`` alone.
     """
-    vectors: list[Vector | None] = [None] * len(drafts)
+    vectors: list[Embedded | None] = [None] * len(drafts)
     if connection.embedder is not None:
         changed = [place for place, draft in enumerate(drafts) if needs_embedding(draft, known)]
         texts = [embedding_text(drafts[place].title, drafts[place].body) for place in changed]
-        made = await connection.embed(texts) if texts else []
-        for place, vector in zip(changed, made, strict=True):
-            vectors[place] = vector
+        made = await connection.embed(texts, TEXT_TOKENS) if texts else []
+        for place, embedded in zip(changed, made, strict=True):
+            vectors[place] = embedded
     rows = await connection.execute(
         memories.remember_many(
             drafts, vectors, connection.embedder_name, skip_rejected=not strict, revive=revive, now=now

@@ -10,11 +10,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
-from pgrecall.encoding import Vector, require_searchable
+from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown, similarities, successors
 from pgrecall.operations.search import find, questions_without_names, search_and_log
+from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedded
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -79,8 +80,8 @@ async def search(connection: AsyncConnection, request: SearchRequest) -> SearchR
 
 async def _question_vectors(
     connection: AsyncConnection, request: SearchRequest, progress: Progress
-) -> list[Vector] | None:
-    """One vector for each question, of what it asks without the names in it; None where words have to do."""
+) -> list[Embedded] | None:
+    """The vector and token signs of each question without the names in it; None where words have to do."""
     if not request.asked:
         return None
     if connection.embedder is None:
@@ -91,7 +92,7 @@ async def _question_vectors(
     progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
     try:
         with progress.timed("embedding"):
-            return list(await connection.embed([question for question, _ in questions]))
+            return await connection.embed([question for question, _ in questions], QUESTION_TOKENS)
     except EmbedderError as error:
         progress.skipped.append(f"meaning: {error}")
         return None
@@ -100,7 +101,7 @@ async def _question_vectors(
 async def _found(
     connection: AsyncConnection,
     request: SearchRequest,
-    vectors: Sequence[Vector] | None,
+    vectors: Sequence[Embedded] | None,
     progress: Progress,
 ) -> Found:
     """What was found, logged as shown where the request asks for it and the database can be written to."""
@@ -118,7 +119,7 @@ async def _found(
 async def _reranked(
     connection: AsyncConnection,
     request: SearchRequest,
-    vectors: Sequence[Vector] | None,
+    vectors: Sequence[Embedded] | None,
     progress: Progress,
 ) -> SearchResult:
     """The best candidates reread, blended, weighed, cut to k and only then logged as shown."""

@@ -16,7 +16,7 @@ from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
-from pgrecall.search.embed.embedder import Embedder, Vectors, embed_texts
+from pgrecall.search.embed.embedder import Embedded, Embedder, embed_with_tokens
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -123,14 +123,14 @@ class Connection:
         """Runs blocking work that needs no Postgres."""
         return sync_run(work, give_up)
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Returns one vector for each text.
+    def embed(self, texts: Sequence[str], tokens: int) -> list[Embedded]:
+        """Returns the vector of each text, and the signs of at most so many ``tokens``.
 
         Raises:
             EmbedderError: the embedder failed, or returned something else.
         """
         assert self.embedder is not None  # callers check
-        return sync_run(partial(embed_texts, self.embedder, texts))
+        return sync_run(partial(embed_with_tokens, self.embedder, texts, tokens))
 
     def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], deadline: float | None

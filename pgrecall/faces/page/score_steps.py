@@ -14,6 +14,7 @@ Direction = Literal["base", "up", "down", "none", "sum"]
 _PARTS = {
     "intercept": "baseline",
     "similarity": "similarity",
+    "token_similarity": "similarity of single words",
     "coverage": "words found",
     "information": "rarity of the words",
     "phrase": "words side by side",

@@ -19,8 +19,9 @@ from sqlalchemy import (
     Text,
     text,
 )
+from sqlalchemy.dialects.postgresql import ARRAY, BIT
 
-from pgrecall.schema.tables.columns import SCHEMA
+from pgrecall.schema.tables.columns import SCHEMA, owned_by_memory
 
 MAX_COVERED = 1250
 """Dimensions of half precision that fit into an entry of a B-tree, with the tenant's name."""
@@ -30,6 +31,7 @@ def add(metadata: MetaData, dimensions: int) -> None:
     """Adds these tables to the metadata that holds ``memory``."""
     _vector_shared(metadata, dimensions)
     _vector_home(metadata)
+    _token_signs(metadata)
 
 
 def _vector_shared(metadata: MetaData, dimensions: int) -> Table:
@@ -57,5 +59,20 @@ def _vector_home(metadata: MetaData) -> Table:
         Column("number", BigInteger, Identity(always=True), nullable=False),
         PrimaryKeyConstraint("tenant", name="vector_home_pkey"),
         Index("vector_home_number_idx", "number", unique=True),
+        schema=SCHEMA,
+    )
+
+
+def _token_signs(metadata: MetaData) -> Table:
+    """The signs of a memory's token states, made by the embedder ``model``."""
+    return Table(
+        "token_signs",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("memory_id", BigInteger, nullable=False),
+        Column("model", Text, nullable=False),
+        Column("signs", ARRAY(BIT(varying=True)), nullable=False),
+        PrimaryKeyConstraint("tenant", "memory_id", name="token_signs_pkey"),
+        owned_by_memory("token_signs_memory_fkey"),
         schema=SCHEMA,
     )

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pgrecall.models.calibration import FEATURES
+from pgrecall.models.calibration import CONSTANTS, FEATURES
 from pgrecall.search.calibration.examples import Examples, Floats
 from pgrecall.search.model_loading import require_package
 
@@ -76,10 +76,11 @@ def require_calibration() -> None:
 
 
 def relevance_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
-    """The terms of a relevance. Only intercept and no_similarity may have negative coefficients."""
-    names = ("intercept", "no_similarity", *FEATURES)
+    """The terms of a relevance. Only intercept and constants may have negative coefficients."""
+    free = ("intercept", *CONSTANTS.values())
+    names = (*free, *FEATURES)
     ridges = np.array([0.0] + [ridge] * (len(names) - 1))
-    least = np.array([-math.inf] * 2 + [0.0] * len(FEATURES))
+    least = np.array([-math.inf] * len(free) + [0.0] * len(FEATURES))
     values = np.array([prior[name] for name in names])
     return Terms(names, values, ridges, least, np.full(len(names), math.inf), names.index("graph"))
 
@@ -92,12 +93,11 @@ def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.
         author: the setting ``search.author_weight``, by which the author's coefficient is multiplied.
     """
     features = relevance["features"]
-    similarity = features["similarity"]
-    known = [1.0, float(similarity is None), 0.0 if similarity is None else float(similarity)]
-    middle = [float(features[name]) * (author if name == "author" else 1.0) for name in FEATURES[1:-1]]
+    missing = [float(features[name] is None) for name in CONSTANTS]
+    known = [float(features[name] or 0.0) * (author if name == "author" else 1.0) for name in FEATURES[:-1]]
     own = relevance["logit"] - relevance["graph"]
     lent = -math.expm1(np.logaddexp(0.0, own) - np.logaddexp(0.0, relevance["logit"]))
-    return [*known, *middle, max(0.0, lent / graph) if graph > 0 else 0.0]
+    return [1.0, *missing, *known, max(0.0, lent / graph) if graph > 0 else 0.0]
 
 
 def rerank_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
@@ -156,20 +156,27 @@ def _log_odds(design: Floats, coefficients: Floats, lending: int | None) -> tupl
 
 
 def fit_relevance(examples: Examples, terms: Terms) -> Floats:
-    """``fit`` with a prior for ``no_similarity``, if there are candidates with similarities.
+    """``fit`` with priors for the constants, if there are candidates with similarities.
 
-    The prior is the intercept with which the other features alone are calibrated, minus the intercept. So
-    relevance stays calibrated without the embedder, even if it was available for every judged query.
+
+    The prior of ``no_token_similarity`` is the intercept with which all features but that of the tokens are
+    calibrated, minus the intercept; with ``no_similarity`` added, all but both similarities are. So relevance
+    stays calibrated without the embedder, even if it was available for every judged query.
     """
     coefficients = fit(examples, terms)
-    missing = terms.names.index("no_similarity")
-    known = examples.of(examples.design[:, missing] == 0)
-    if not len(known):
-        return coefficients
     rest = {name: value for name, value in terms.named(coefficients).items() if name != "intercept"}
-    bare = fit(known, terms.fixed(rest | {"similarity": 0.0}))
     prior = terms.prior.copy()
-    prior[missing] = bare[0] - coefficients[0]
+    lacking: dict[str, float] = {}
+    before = coefficients[0]
+    for feature in ("token_similarity", "similarity"):
+        missing = terms.names.index(CONSTANTS[feature])
+        known = examples.of(examples.design[:, missing] == 0)
+        if not len(known):
+            break
+        lacking[feature] = 0.0
+        bare = fit(known, terms.fixed(rest | lacking))[0]
+        prior[missing] = bare - before
+        before = bare
     return fit(examples, replace(terms, prior=prior))
 
 

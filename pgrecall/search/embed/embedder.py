@@ -5,13 +5,23 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Sequence
-from typing import Protocol, assert_never
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import EmbedderError, InvalidInput, RecallError
 from pgrecall.settings import Settings
 
 Vectors = list[list[float]]
+
+TokenSigns = tuple[bytes, ...]
+"""For each token kept, the signs of its state: a bit for each number; all of one length."""
+
+TEXT_TOKENS = 32
+"""Token signs kept of a text."""
+
+QUESTION_TOKENS = 16
+"""Token signs of a question."""
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_DIMENSIONS = 384
@@ -34,6 +44,25 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector per text, in the order of the texts.
+
+        Raises:
+            EmbedderError: there are no vectors, or not the promised ones.
+        """
+
+
+class Embedded(NamedTuple):
+    """The unit vector of a text, and the signs of its tokens; None from an embedder that gives none."""
+
+    vector: list[float]
+    tokens: TokenSigns | None = None
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that also gives the signs of the token states its vectors are made of."""
+
+    def embed_with_tokens(self, texts: Sequence[str], most: int) -> Sequence[tuple[list[float], TokenSigns]]:
+        """The unit vector of each text, and at most ``most`` bit strings, as bytes of one length.
 
         Raises:
             EmbedderError: there are no vectors, or not the promised ones.
@@ -92,8 +121,31 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    try:
+    with _failures_told(embedder):
         return [list(map(float, vector)) for vector in embedder.embed(texts)]
+
+
+def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> list[Embedded]:
+    """Checked vectors, and the signs of at most ``most`` tokens of each text if the embedder has them.
+
+    Raises:
+        EmbedderError: as ``embed_texts``.
+    """
+    if not isinstance(embedder, TokenEmbedder):
+        return [Embedded(vector) for vector in embed_texts(embedder, texts)]
+    with _failures_told(embedder):
+        made = [
+            (list(map(float, vector)), signs) for vector, signs in embedder.embed_with_tokens(texts, most)
+        ]
+    vectors = check_vectors([vector for vector, _ in made], len(texts), embedder.dimensions, embedder.name)
+    return [Embedded(vector, signs) for vector, (_, signs) in zip(vectors, made, strict=True)]
+
+
+@contextmanager
+def _failures_told(embedder: Embedder) -> Iterator[None]:
+    """Turns whatever a user's own embedder raises into an EmbedderError."""
+    try:
+        yield
     except RecallError:
         raise
     except Exception as error:  # a user's own embedder may raise anything
@@ -173,6 +225,18 @@ class HashEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         return [self._embed_one(text) for text in texts]
+
+    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
+        signs = [self._signs(text, most) for text in texts]
+        return list(zip(self.embed(texts), signs, strict=True))
+
+    def _signs(self, text: str, most: int) -> TokenSigns:
+        """A bit string for each word of four letters or more; of two words, half of the bits differ."""
+        words = dict.fromkeys(_singular(word) for word in _WORD.findall(text.casefold()) if len(word) > 3)
+        return tuple(
+            hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            for word in list(words)[:most]
+        )
 
     def _embed_one(self, text: str) -> list[float]:
         vector = [0.0] * self.dimensions

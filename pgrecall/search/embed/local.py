@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Vectors, check_vectors
+from pgrecall.search.embed.embedder import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
+    TokenSigns,
+    Vectors,
+    check_vectors,
+)
+from pgrecall.search.embed.token_signs import KeptPieces, signs_of
 from pgrecall.search.model_loading import (
     HUB_NAME,
     first_line,
@@ -78,16 +85,20 @@ class LocalEmbedder:
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        return [vector for vector, _ in self.embed_with_tokens(texts, 0)]
+
+    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
         if not texts:
             return []
         model = self._model()
-        vectors: Vectors = [[]] * len(texts)
+        made: list[tuple[list[float], TokenSigns]] = [([], ())] * len(texts)
         for places in self._batches([len(text) for text in texts]):
-            encoded = model.encode([without_surrogates(texts[i][:_MAX_CHARACTERS]) for i in places])
+            read = [without_surrogates(texts[i][:_MAX_CHARACTERS]) for i in places]
+            encoded, signs = model.encode(read, most)
             checked = check_vectors(encoded, len(places), self.dimensions, self.name)
-            for place, vector in zip(places, checked, strict=True):
-                vectors[place] = vector
-        return vectors
+            for place, vector, kept in zip(places, checked, signs, strict=True):
+                made[place] = (vector, kept)
+        return made
 
     def _batches(self, lengths: list[int]) -> Iterator[list[int]]:
         """Indices of texts of similar length, which saves padding; the longest first, so that memory runs out
@@ -123,13 +134,13 @@ class _Model:
     """A loaded model. One thread at a time: tokenizers fail when two threads use them."""
 
     source: str
-    run: Callable[[list[str]], Vectors]
+    run: Callable[[list[str], int], tuple[Vectors, list[TokenSigns]]]
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def encode(self, texts: list[str]) -> Vectors:
+    def encode(self, texts: list[str], most: int) -> tuple[Vectors, list[TokenSigns]]:
         try:
             with self.lock:
-                return self.run(texts)
+                return self.run(texts, most)
         except RuntimeError as error:
             raise EmbedderError(
                 f"The model {self.source} failed on {len(texts)} texts: {first_line(error)}.",
@@ -159,11 +170,23 @@ def _load(source: str, local_files_only: bool) -> _Model:
             f"The model {source} could not be loaded: {first_line(error)}.", hint=_HINT
         ) from error
 
-    def run(texts: list[str]) -> Vectors:
+    kept = KeptPieces(model.tokenizer)
+
+    def run(texts: list[str], most: int) -> tuple[Vectors, list[TokenSigns]]:
         encoded = model.encode(
-            texts, batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
+            texts,
+            batch_size=len(texts),
+            output_value=None if most else "sentence_embedding",
+            normalize_embeddings=True,
+            show_progress_bar=False,
         )
-        vectors: Vectors = encoded.tolist()
-        return vectors
+        if not most:
+            return encoded.tolist(), [()] * len(texts)
+        signs = []
+        for row in encoded:
+            read = row["attention_mask"].bool()  # without the padding
+            states = row["token_embeddings"][read].float().cpu().numpy()
+            signs.append(signs_of(states, kept.places(row["input_ids"][read].tolist()), most))
+        return [row["sentence_embedding"].tolist() for row in encoded], signs
 
     return _Model(source, run)

@@ -18,9 +18,13 @@ def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
 
 
 SOUND = dict.fromkeys(
-    ("coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage", "graph"), 1
-)
-SOUND |= {"intercept": -5, "no_similarity": 2.5, "similarity": 7}
+    (
+        "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage", "graph",
+        "token_similarity",
+    ),
+    1,
+)  # fmt: skip
+SOUND |= {"intercept": -5, "no_similarity": 2.5, "no_token_similarity": -1, "similarity": 7}
 STORE = "SELECT recall.store_relevance_model(%(model)s::jsonb)"
 
 

@@ -89,7 +89,9 @@ def test_the_weight_of_the_words_held(query: Query, held: list[bool], idfs: list
 
     (row,) = query("SELECT recall.weight_held(%s, %s::float8[]) AS weight", (mask, idfs))
 
-    assert row["weight"] == pytest.approx(math.fsum(idf for idf, here in zip(idfs, held, strict=False) if here))
+    assert row["weight"] == pytest.approx(
+        math.fsum(idf for idf, here in zip(idfs, held, strict=False) if here)
+    )
 
 
 @pytest.mark.parametrize("held", [(), ("harbour",), ("storm", "lantern"), WORDS])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.calibration import FEATURES
+from pgrecall.models.calibration import CONSTANTS, FEATURES
 from pgrecall.search.calibration import fitting
 from pgrecall.search.calibration.examples import (
     LARGEST_WEIGHT,
@@ -32,7 +32,7 @@ from pgrecall.search.calibration.fitting import (
 )
 from pgrecall.search.calibration.reliability import agreement_of
 
-NAMES = ("intercept", "no_similarity", *FEATURES)
+NAMES = ("intercept", *CONSTANTS.values(), *FEATURES)
 ZERO = dict.fromkeys(NAMES, 0.0)
 EXACT = 2e-3
 
@@ -43,8 +43,8 @@ def candidates(seed: int, queries: int = 40, each: int = 12, missing: float = 0.
     """Rows of a relevance's design; a third of them is lent something by a link."""
     generator = np.random.default_rng(seed)
     features = generator.random((queries * each, len(FEATURES)))
-    lacks = generator.random(len(features)) < missing
-    features[lacks, 0] = 0.0
+    lacks = generator.random((len(features), len(CONSTANTS))) < missing
+    features[:, : len(CONSTANTS)][lacks] = 0.0
     features[:, -1] *= 0.5 * (generator.random(len(features)) < 1 / 3)
     return np.column_stack([np.ones(len(features)), lacks, features])
 
@@ -67,10 +67,10 @@ def drawn(seed: int, truth: Floats, **shape: int) -> Examples:
     return Examples(design, relevant, np.ones(len(design)), query)
 
 
-TRUTH = np.array([-4.0, 1.5, 5.0, 2.0, 1.0, 2.0, 0.5, 0.7, 0.3, 0.4, 0.5, 0.6])
+TRUTH = np.array([-4.0, 1.5, 0.5, 5.0, 2.0, 2.0, 1.0, 2.0, 0.5, 0.7, 0.3, 0.4, 0.5, 0.6])
 truths = st.builds(
     lambda free, features: np.array([*free, *features]),
-    st.tuples(st.floats(-8, -4), st.floats(0, 3)),
+    st.tuples(st.floats(-8, -4), st.floats(0, 2), st.floats(0, 1)),
     st.tuples(*[st.floats(0, 3)] * (len(FEATURES) - 1), st.floats(0, 1.5)),
 )
 
@@ -185,7 +185,7 @@ def test_a_relevance_without_similarity_is_right_on_the_whole() -> None:
     examples = expected(candidates(11, missing=0), TRUTH)
     found = fit_relevance(examples, relevance_terms(ZERO))
     bare = examples.design.copy()
-    bare[:, 1], bare[:, 2] = 1.0, 0.0  # the embedder is down
+    bare[:, 1:3], bare[:, 3:5] = 1.0, 0.0  # the embedder is down
     likely = logistic(relevance_terms(ZERO).log_odds(bare, found))
     predicted = np.average(likely, weights=examples.weight)
     assert predicted == pytest.approx(np.average(examples.relevant, weights=examples.weight), abs=EXACT)
@@ -201,7 +201,7 @@ def test_words_alone_can_be_fitted_too() -> None:
     prior = {**ZERO, "similarity": 7.0, "no_similarity": 1.5}
     found = relevance_terms(prior).named(fit_relevance(examples, relevance_terms(prior)))
     assert found["similarity"] == pytest.approx(7.0, abs=1e-6)
-    assert found["intercept"] + found["no_similarity"] == pytest.approx(-2.5, abs=0.5)
+    assert sum(found[name] for name in NAMES[:3]) == pytest.approx(-2.0, abs=0.5)
     assert math.isfinite(found["intercept"])
 
 
@@ -228,15 +228,17 @@ def test_what_is_given_is_not_fitted() -> None:
 def test_a_similarity_that_is_missing_is_none_of_zero() -> None:
     features = dict.fromkeys(FEATURES, 0.5)
     explained = {"features": features, "logit": 0.0, "graph": 0.0}
-    assert relevance_row(explained, 1.0)[:3] == [1.0, 0.0, 0.5]
+    assert relevance_row(explained, 1.0)[:5] == [1.0, 0.0, 0.0, 0.5, 0.5]
     features["similarity"] = None
-    assert relevance_row(explained, 1.0)[:3] == [1.0, 1.0, 0.0]
+    assert relevance_row(explained, 1.0)[:5] == [1.0, 1.0, 0.0, 0.0, 0.5]
+    features["token_similarity"] = None
+    assert relevance_row(explained, 1.0)[:5] == [1.0, 1.0, 1.0, 0.0, 0.0]
 
 
 def test_the_setting_of_the_author_counts() -> None:
     explained = {"features": dict.fromkeys(FEATURES, 1.0), "logit": 0.0, "graph": 0.0}
     row = relevance_row(explained, 1.0, author=2.5)
-    assert row == [1.0, 0.0, 1.0, *[2.5 if name == "author" else 1.0 for name in FEATURES[1:-1]], 0.0]
+    assert row == [1.0, 0.0, 0.0, *[2.5 if name == "author" else 1.0 for name in FEATURES[:-1]], 0.0]
 
 
 def test_rare_showings_count_for_more_up_to_a_cap() -> None:

@@ -66,7 +66,8 @@ BEGIN
                 WHEN v_repeated ? v_draft.key THEN format(
                     'its key %L stands in this call %s times; a key names one memory', v_draft.key,
                     v_repeated ->> v_draft.key) END, CASE
-                WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END);
+                WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END,
+                CASE WHEN v_item ? 'tokens' THEN recall.tokens_problem(v_item -> 'tokens') END);
         END IF;
         IF v_problem IS NULL THEN
             v_draft.id := nextval('recall.memory_id_seq');

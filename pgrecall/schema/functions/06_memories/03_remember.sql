@@ -39,6 +39,11 @@ BEGIN
     v_stored := recall.remember_parsed_drafts(
         v_rules, v_read.drafts, v_read.ids, v_read.keys, CASE WHEN v_read.linked THEN v_read.links END, v_read.named,
         v_read.pinned, v_embeddings, p_revive, p_now);
+    IF p_embedded_with IS NOT NULL AND jsonb_path_exists(p_items, '$[*].tokens') THEN
+        PERFORM recall.store_token_signs(v_rules.tenant, v_stored.ids, (
+            SELECT jsonb_agg(coalesce(i.value -> 'tokens', 'null') ORDER BY i.ordinality)
+            FROM jsonb_array_elements(p_items) WITH ORDINALITY i), p_embedded_with);
+    END IF;
     RETURN QUERY
     SELECT u.item::int, u.id, u.key,
            coalesce(u.outcome, CASE WHEN u.id IS NULL THEN 'rejected' ELSE 'created' END), u.problem
@@ -141,6 +146,7 @@ BEGIN
         SELECT p_tenant, u, 'write', recall.access_weight(p_tenant, 'write'), p_now, p_now FROM unnest(p_changed_text) u;
     END IF;
     PERFORM recall.sync_vectors(p_tenant, v_updated);
+    DELETE FROM recall.token_signs s WHERE s.tenant = p_tenant AND s.memory_id = ANY (p_changed_text);
     PERFORM recall.link_drafts(
         p_tenant, p_drafts, p_links, p_ids, p_outcomes, recall.close_archivals(p_tenant, v_updated, p_now), p_now);
     PERFORM recall.retune_memories(p_tenant, v_updated);

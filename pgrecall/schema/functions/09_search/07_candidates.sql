@@ -56,12 +56,14 @@ RETURN CASE w.form
 -- whether the question names it exactly. `activation` is S as vitality has it; in `use` every access is at least an hour
 -- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
 -- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
--- it names.
+-- it names. p_tokens are the token signs of the question: the 40 most relevant candidates are compared with it by their
+-- tokens, and each of the others counts as the least alike of these.
 CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
-    p_recent bigint[], p_filter recall.search_filter, p_explain boolean, p_period recall.period
+    p_recent bigint[], p_filter recall.search_filter, p_explain boolean, p_period recall.period,
+    p_tokens bit varying[]
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
     floored boolean, named boolean, logit double precision, evidence recall.evidence
@@ -211,18 +213,31 @@ BEGIN
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
                    f.session_coverage) END AS logit
         FROM sessioned f
+    ), compared AS MATERIALIZED (
+        SELECT t.id, t.similarity
+        FROM (SELECT array_agg(r.id) AS ids FROM (
+            SELECT j.id FROM judged j ORDER BY j.logit DESC, j.id LIMIT 40) r) best
+        CROSS JOIN LATERAL recall.token_similarities(p_tenant, best.ids, v_embedder, p_tokens) t
+        WHERE p_tokens <> '{}' AND p_arms[1] > 0
+    ), weighed AS MATERIALIZED (
+        SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
+                   ELSE coalesce(w.token_similarity * p_arms[1] * f.token_similarity, w.no_token_similarity) END AS log_odds
+        FROM (
+            SELECT j.*, CASE WHEN row_number() OVER (ORDER BY j.logit DESC, j.id) <= 40 THEN c.similarity
+                             ELSE (SELECT min(m.similarity) FROM compared m) END AS token_similarity
+            FROM judged j LEFT JOIN compared c ON c.id = j.id) f
     ), lent AS (
-        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.logit))
-                   * (1 - least(v_graph * l.share * recall.logistic(s.logit), 1)) AS probability
+        SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.log_odds))
+                   * (1 - least(v_graph * l.share * recall.logistic(s.log_odds), 1)) AS probability
         FROM unnest(v_linked, v_seeds, v_shares) l(id, seed, share)
-        JOIN judged j ON j.id = l.id JOIN judged s ON s.id = l.seed
-        ORDER BY l.id, l.share * recall.logistic(s.logit) DESC, l.seed
+        JOIN weighed j ON j.id = l.id JOIN weighed s ON s.id = l.seed
+        ORDER BY l.id, l.share * recall.logistic(s.log_odds) DESC, l.seed
     )
     SELECT j.id, j.layer, j.superseded_by, j.activation, j.use, j.floored, j.likeness = 1,
-           CASE WHEN l.id IS NULL THEN j.logit ELSE recall.logit(l.probability) END,
+           CASE WHEN l.id IS NULL THEN j.log_odds ELSE recall.logit(l.probability) END,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
-               j.authored, j.cue, j.cued_by, l.seed, l.share, j.logit, j.period,
-               j.session_coverage)::recall.evidence END
-    FROM judged j LEFT JOIN lent l ON l.id = j.id;
+               j.authored, j.cue, j.cued_by, l.seed, l.share, j.log_odds, j.period,
+               j.session_coverage, j.token_similarity)::recall.evidence END
+    FROM weighed j LEFT JOIN lent l ON l.id = j.id;
 END $$;

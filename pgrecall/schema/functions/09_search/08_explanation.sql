@@ -94,13 +94,15 @@ BEGIN
             'phrase', w.phrase * p_arms[2] * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
             'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue,
             'period', w.period * p_arms[7] * e.period,
-            'session_coverage', w.session_coverage * p_arms[2] * e.session_coverage, 'graph', p_logit - e.own_logit,
+            'session_coverage', w.session_coverage * p_arms[2] * e.session_coverage,
+            'token_similarity', CASE WHEN w.form <> 'logistic' THEN 0
+                ELSE coalesce(w.token_similarity * p_arms[1] * e.token_similarity, w.no_token_similarity) END,
+            'graph', p_logit - e.own_logit,
             'form', w.form,
             'features', jsonb_build_object(
                 'similarity', e.similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),
                 'phrase', coalesce(e.phrase, 0), 'name', v_name, 'author', e.authored, 'cue', e.cue,
-                'period', e.period,
-                'session_coverage', e.session_coverage,
+                'period', e.period, 'session_coverage', e.session_coverage, 'token_similarity', e.token_similarity,
                 'graph', coalesce(e.share, 0))),
         'vitality', p_vitality,
         'score', jsonb_build_object(

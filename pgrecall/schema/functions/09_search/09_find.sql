@@ -5,10 +5,10 @@
 -- it for each unit of weight), whether the memory is `exempt` from vitality, and in the first row the `summary` (what each arm found; a
 -- row without id if nothing was found). p_embedding is the vector of the query, p_embeddings those of the sub-queries.
 -- p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose blend is in
--- the summary.
+-- the summary. p_tokens are the token signs of each question, the query first: an array of arrays (null: none).
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
-    p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL
+    p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
     happened_at timestamptz, score double precision, relevance double precision,
@@ -72,6 +72,12 @@ BEGIN
         PERFORM recall.check_query_vectors((v_settings ->> 'embedding.dimensions')::int, v_embeddings,
             cardinality(p_embeddings), cardinality(v_request.queries));
     END IF;
+    IF p_tokens <> 'null' AND (CASE WHEN jsonb_typeof(p_tokens) = 'array' THEN jsonb_array_length(p_tokens) END)
+       IS DISTINCT FROM cardinality(v_queries) THEN
+        PERFORM recall.raise_invalid(
+            format('The token signs are not an array with an element for each of %s questions.', cardinality(v_queries)),
+            'Give an array of token signs for each question, or null for one without.');
+    END IF;
     IF v_request.cues IS NOT NULL OR v_request.session_id IS NOT NULL THEN
         v_cues := recall.cue_ids(
             v_tenant, v_request.cues, recall.require_session_id(v_request.session_id), v_moment);
@@ -104,7 +110,7 @@ BEGIN
         CROSS JOIN LATERAL recall.candidates(
             v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
             v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
-            v_request.explain, v_periods[q.place]) c
+            v_request.explain, v_periods[q.place], (recall.tokens_read(p_tokens -> (q.place - 1)))[1:16]) c
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
         -- Only a question has an answer; a window or a cue has not.
@@ -162,8 +168,15 @@ BEGIN
             'lead', v_settings -> 'confidence.lead', 'size', v_settings -> 'confidence.size',
             'memories', v_memories) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall.rerank_blend(v_tenant, p_reranker) END,
-        'skipped', CASE WHEN v_window AND (SELECT count(*) FROM judged) >= 5000 THEN
-            jsonb_build_array('window: it holds more than 5,000 memories, of which the newest were looked at') END) END
+        'skipped', (
+            SELECT jsonb_agg(s.reason) FROM (VALUES
+                (CASE WHEN v_window AND (SELECT count(*) FROM judged) >= 5000 THEN
+                     'window: it holds more than 5,000 memories, of which the newest were looked at' END),
+                (CASE WHEN p_tokens <> 'null' AND EXISTS (
+                     SELECT FROM hit h JOIN recall.token_signs k ON k.tenant = v_tenant AND k.memory_id = h.id
+                     WHERE k.model <> v_settings ->> 'embedding.model') THEN
+                     'tokens: those that another embedder made of some hits are ignored' END)) s(reason)
+            WHERE s.reason IS NOT NULL)) END
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT h.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.tags, m.happened_at,

@@ -48,7 +48,7 @@ END $$;
 -- synchronous_commit = off where losing a retrieval is acceptable.
 CREATE OR REPLACE FUNCTION recall.search_and_log(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
-    p_now timestamptz DEFAULT now()
+    p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
     happened_at timestamptz, score double precision, relevance double precision,
@@ -66,7 +66,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH hit AS MATERIALIZED (
-        SELECT * FROM recall.find(p_request, p_embedding, p_embeddings, p_now)
+        SELECT * FROM recall.find(p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens)
     ), logged AS MATERIALIZED (
         SELECT recall.log_search(v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile,
                                  v_queries) AS search_id
@@ -84,7 +84,7 @@ END $$;
 -- invalid memories are explained too, unless an include_... of the request is false; `k` is ignored.
 CREATE OR REPLACE FUNCTION recall.explain(
     p_memory_id bigint, p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
-    p_now timestamptz DEFAULT now()
+    p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL
 ) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -98,7 +98,7 @@ DECLARE
 BEGIN
     PERFORM recall.require_memory(p_memory_id);
     SELECT f.*, count(*) OVER () AS candidates INTO v_hit
-    FROM recall.find(v_request, p_embedding, p_embeddings, p_now) f
+    FROM recall.find(v_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens) f
     ORDER BY f.id = p_memory_id DESC NULLS LAST LIMIT 1;
     v_filter := (recall.read_search_request(v_request)).filter;
     IF v_hit.id IS DISTINCT FROM p_memory_id THEN

@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION recall.export_kinds() RETURNS TABLE (kind text, numbe
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES ('setting', false), ('layer', false), ('layer_median', false), ('relevance_model', false),
-           ('rerank_model', false), ('lexeme', false), ('memory', true), ('vector', false), ('supersession', false),
+           ('rerank_model', false), ('lexeme', false), ('memory', true), ('vector', false), ('token_signs', false),
+           ('supersession', false),
            ('activation', false), ('link', false), ('pending_link', false), ('link_history', false),
            ('access', false), ('access_key', false), ('access_queue', false), ('prune_plan', true),
            ('prune_item', false), ('archival', false), ('floor_change', false), ('search_log', true),
@@ -53,6 +54,7 @@ BEGIN
             WHEN 'layer' THEN 'SELECT count(*) FROM recall.exported_layers($1)'
             WHEN 'vector' THEN
                 'SELECT count(*) FROM recall.stored_vectors($1, NULL) WHERE $2'
+            WHEN 'token_signs' THEN 'SELECT count(*) FROM recall.token_signs s WHERE s.tenant = $1 AND $2'
             WHEN 'supersession' THEN
                 'SELECT count(*) FROM recall.memory m WHERE m.tenant = $1 AND m.superseded_by IS NOT NULL'
             ELSE format('SELECT count(*) FROM recall.%I t WHERE t.tenant = $1', v_kind) END
@@ -114,6 +116,9 @@ SET jit = off AS $$
         FROM recall.memory m WHERE m.tenant = (SELECT recall.current_tenant()) ORDER BY m.id)
     UNION ALL (SELECT recall.export_line('vector', jsonb_build_object('memory_id', v.id, 'embedding', v.embedding))
         FROM recall.stored_vectors((SELECT recall.current_tenant()), NULL) v WHERE p_embeddings)
+    UNION ALL (SELECT recall.export_line('token_signs', to_jsonb(s))
+        FROM recall.token_signs s
+        WHERE s.tenant = (SELECT recall.current_tenant()) AND p_embeddings ORDER BY s.memory_id)
     UNION ALL (SELECT recall.export_line('supersession', jsonb_build_object('id', m.id, 'superseded_by', m.superseded_by))
         FROM recall.memory m
         WHERE m.tenant = (SELECT recall.current_tenant()) AND m.superseded_by IS NOT NULL ORDER BY m.id)

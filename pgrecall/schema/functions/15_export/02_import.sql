@@ -177,7 +177,7 @@ BEGIN
         IF NOT v_part.whole THEN
             PERFORM recall.raise_invalid(format('its %s is no JSON object', left(v_part.kind, 100)));
         END IF;
-        IF p_embeddings OR v_part.kind <> 'vector' THEN
+        IF p_embeddings OR v_part.kind NOT IN ('vector', 'token_signs') THEN
             PERFORM recall.import_rows(p_tenant, v_part.kind, v_part.rows);
         END IF;
         v_counts := v_counts || jsonb_build_object(v_part.kind, v_part.many);

@@ -1,5 +1,5 @@
-"""What ranking needs on any corpus: more features of relevance, one more mode of weighing use, and searches that
-return nothing without an answer."""
+"""What ranking needs on any corpus: more features of relevance, the signs of the tokens of memories, one more mode of
+weighing use, and searches that return nothing without an answer."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -118,7 +118,21 @@ def upgrade() -> None:
     op.create_check_constraint("relevance_model_mode_check", "relevance_model", MODES, schema="recall")
     op.add_column("lexeme", sa.Column("body_length", sa.Double()), schema="recall")
     op.execute("ALTER TYPE recall.question ADD ATTRIBUTE body_length double precision")
-    op.execute("ALTER TYPE recall.evidence ADD ATTRIBUTE session_coverage double precision")
+    for name in ("session_coverage", "token_similarity"):
+        op.execute(f"ALTER TYPE recall.evidence ADD ATTRIBUTE {name} double precision")
+    op.create_table(
+        "token_signs",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("memory_id", sa.BigInteger(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("signs", pg.ARRAY(pg.BIT(varying=True)), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "memory_id", name="token_signs_pkey"),
+        sa.ForeignKeyConstraint(
+            ["tenant", "memory_id"], ["recall.memory.tenant", "recall.memory.id"],
+            name="token_signs_memory_fkey", ondelete="CASCADE",
+        ),
+        schema="recall",
+    )  # fmt: skip
     _words()
 
 

@@ -1,0 +1,115 @@
+"""Which tokens of a text are kept, and their signs: what late interaction compares.
+
+The state of a token is the vector a model ends with for it, in the light of the whole text. The signs of its
+numbers keep most of what it says, in a bit each. Tokens of stop words and punctuation are left out by a fixed
+list, so that other memories change nothing for one. Of a long text, tokens that are alike are merged (token
+pooling: B. Clavié, A. Chaffin and G. Adams, 2024), by Ward's criterion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pgrecall.search.embed.embedder import TokenSigns
+
+    Floats = NDArray[np.float32]
+
+BITS = 512
+"""Numbers of a state whose signs are kept; of longer states the first."""
+
+_STOP_PIECES = frozenset(
+    """
+    a about above after again against all also am an and any are as at be because been before being
+    below between both but by can could d did do does doing don down during each few for from further
+    had has have having he her here hers herself him himself his how i if in into is it its itself just
+    ll m ma me more most my myself no nor not now o of off oh on once only or other our ours ourselves
+    out over own re really s same shan she should so some such t than that the their theirs them
+    themselves then there these they this those through to too under until up ve very was we were what
+    when where which while who whom why will with won would wow y yeah you your yours yourself
+    yourselves
+    """.split()  # noqa: SIM905
+)
+
+
+class KeptPieces:
+    """Tells the pieces of a tokenizer that are kept: no special ones, no stop words, no punctuation."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._special = frozenset(tokenizer.all_special_ids)
+        self._kept: dict[int, bool] = {}
+
+    def places(self, pieces: Sequence[int]) -> list[int]:
+        """The places of the pieces that are kept; those of all but the special ones where nothing is left."""
+        new = [piece for piece in set(pieces) if piece not in self._kept]
+        for piece, text in zip(new, self._tokenizer.convert_ids_to_tokens(new), strict=True):
+            self._kept[piece] = piece not in self._special and _says_something(str(text))
+        kept = [place for place, piece in enumerate(pieces) if self._kept[piece]]
+        return kept or [place for place, piece in enumerate(pieces) if piece not in self._special]
+
+
+def _says_something(piece: str) -> bool:
+    # Without the marks of WordPiece, SentencePiece and byte-level BPE for where a word begins or goes on.
+    text = piece.removeprefix("##").lstrip("\u2581\u0120").casefold()
+    return text not in _STOP_PIECES and any(letter.isalnum() for letter in text)
+
+
+def signs_of(states: Floats, places: Sequence[int], most: int) -> TokenSigns:
+    """The signs of the states at these places, merged to at most ``most``.
+
+    Args:
+        states: (tokens, dimensions), of any length.
+    """
+    import numpy as np
+
+    kept = states[list(places)]
+    lengths = np.linalg.norm(kept, axis=1, keepdims=True)
+    kept = pooled(kept / np.maximum(lengths, 1e-12), most)
+    return tuple(row.tobytes() for row in np.packbits(kept[:, :BITS] > 0, axis=1))
+
+
+def pooled(states: Floats, most: int) -> Floats:
+    """At most so many states: again and again the two are merged that lose least by it."""
+    import numpy as np
+
+    count = len(states)
+    if count <= most:
+        return states
+    means, sizes = states.astype(np.float32).copy(), np.ones(count, dtype=np.float32)
+    squares = (means**2).sum(axis=1)
+    costs = _merging_costs(means, means, squares, squares, sizes, sizes)
+    np.fill_diagonal(costs, np.inf)
+    for _ in range(count - most):
+        one, other = sorted(divmod(int(costs.argmin()), count))
+        together = sizes[one] + sizes[other]
+        means[one] = (means[one] * sizes[one] + means[other] * sizes[other]) / together
+        sizes[one], sizes[other] = together, 0.0
+        squares[one] = (means[one] ** 2).sum()
+        costs[other, :] = costs[:, other] = np.inf
+        fresh = _merging_costs(means[one][None], means, squares[one][None], squares, sizes[one][None], sizes)[
+            0
+        ]
+        fresh[(sizes == 0) | (np.arange(count) == one)] = np.inf
+        costs[one, :] = costs[:, one] = fresh
+    return means[sizes > 0]
+
+
+def _merging_costs(
+    some: Floats,
+    others: Floats,
+    some_squares: Floats,
+    other_squares: Floats,
+    some_sizes: Floats,
+    sizes: Floats,
+) -> Floats:
+    """What merging loses: a b / (a + b) times the squared distance of the means (J. H. Ward, JASA 1963)."""
+    import numpy as np
+
+    distances = some_squares[:, None] + other_squares[None, :] - 2.0 * some @ others.T
+    weights = some_sizes[:, None] * sizes[None, :] / np.maximum(some_sizes[:, None] + sizes[None, :], 1.0)
+    return np.asarray(weights * np.maximum(distances, 0.0), dtype=np.float32)
