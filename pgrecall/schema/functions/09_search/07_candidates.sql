@@ -177,8 +177,8 @@ BEGIN
         ORDER BY l.id, l.share * recall.logistic(s.logit) DESC, l.seed
     )
     SELECT j.id, j.layer, j.superseded_by, j.activation, j.use, j.floored, j.likeness = 1,
-           -- A link can make an answer of what is near to one, not of anything: where little of a memory's own speaks
-           -- for it, what is lent is right four to six times as often as the memory alone, and hardly more.
+           -- Of memories that have little evidence of their own, those linked to an answer are right two to seven
+           -- times as often as the evidence says, never a hundred times, as a large share could make them.
            CASE WHEN l.id IS NULL THEN j.logit ELSE least(recall.logit(l.probability), j.logit + ln(6)) END,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
