@@ -1,10 +1,10 @@
-"""How fast the link graph is judged: plain Python, numba and networkx, on one graph in one run.
+"""Time to find the articulation points of a link graph: plain Python, numba and networkx.
 
     python -m benchmarks.graph [--nodes 200000] [--links 600000] [--rounds 5] [--json]
 
-A preferential-attachment graph, built and searched for articulation points from the same links by
-each contender in turn, round after round; medians of the rounds. numba is warmed up first (its
-first call compiles, or loads what was compiled before, and is timed apart). All must agree.
+Each contender in turn builds the same preferential-attachment graph and searches it for articulation points;
+figures are medians over the rounds. The first call of numba, which compiles or loads compiled code, is timed
+separately. The results must be equal.
 """
 
 from __future__ import annotations

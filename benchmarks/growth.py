@@ -1,12 +1,12 @@
-"""How cost grows with the number of memories, from the speed benchmark at several sizes.
+"""Growth of costs with the number of memories, from the speed benchmark at several sizes.
 
     python -m benchmarks.speed --quick --json > 50000.json
     python -m benchmarks.speed --json > 200000.json
     python -m benchmarks.speed --full --json > 1000000.json
     python -m benchmarks.growth 50000.json 200000.json 1000000.json
 
-The exponent is the slope of the logarithm of a cost over that of the size: 0 does not grow, 1 is linear. What
-must not grow has a bound and a verdict; of the rest the table says how it grows.
+The exponent is the slope of the logarithm of a cost over that of the size: 0 is constant, 1 is linear. Costs
+in MUST_NOT have a bound and a verdict; the others are only shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 BOUNDED = 0.1
-"""The largest exponent of what must not grow: a tenth more for each 2.6 times as many."""
+"""The largest exponent of a bounded cost: 10 % more for 2.6 times the size."""
 MUST_NOT = (
     "memories read by a search",
     "vitalities computed by a search",
@@ -45,7 +45,7 @@ MAY = {
     "graph job, again": "the graph job",
     "one remember, embedding given": "storing one memory",
 }
-"""Rows of the benchmark, and what they are called here."""
+"""Rows of the benchmark, and their names here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Growth:
 
 
 def growths(documents: Sequence[Mapping[str, Any]]) -> list[Growth]:
-    """What grows how, of the rows that all of these runs have."""
+    """The growth of each row that all of these runs have."""
     runs = {int(one["memories"]): {row["measure"]: row for row in one["rows"]} for one in documents}
     sizes = sorted(runs)
 

@@ -1,4 +1,4 @@
-"""What benchmarks share: a database of their own, timed pairs, and the table of ratios with goals."""
+"""Shared by benchmarks: a fresh database, interleaved timing, and the table of ratios with goals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SETTINGS = "SELECT name, current_setting(name) FROM pg_settings WHERE name = AN
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A bound of a ratio; ``least`` turns it round."""
+    """An upper bound of a ratio; a lower bound with ``least``."""
 
     bound: float
     least: bool = False
@@ -45,12 +45,12 @@ class Goal:
 
 
 KNOWN = Goal(float("inf"))
-"""Of what is there to be known."""
+"""No goal: the figure is only shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was measured, against what, and what is wanted of their ratio. Both in the same ``unit``."""
+    """A measurement, the floor that it is compared with, both in ``unit``, and the goal of their ratio."""
 
     measure: str
     against: str
@@ -78,9 +78,9 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def interleaved(actions: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """The median of each action's seconds; each round does all of them, and a first one is thrown away.
+    """The median seconds of each action. Each round runs all of them; the first round is discarded.
 
-    Another one begins each round: what asks first pays for what the processor's caches do not hold yet.
+    Each round begins with another action, since the first one pays for cold processor caches.
     """
     taken: list[list[float]] = [[] for _ in actions]
     for turn in range(rounds + 1):
@@ -93,7 +93,7 @@ def interleaved(actions: Sequence[Callable[[], object]], rounds: int) -> list[fl
 
 
 def surroundings(connection: psycopg.Connection[Any], *packages: str) -> dict[str, Any]:
-    """Versions, settings of the server, and how busy the machine is."""
+    """Versions, settings of the server, and the load of the machine."""
     return {
         "versions": {
             "pgrecall": pgrecall.__version__,
@@ -108,7 +108,7 @@ def surroundings(connection: psycopg.Connection[Any], *packages: str) -> dict[st
 
 
 def show(rows: Sequence[Row], sizes: Mapping[str, int], around: Mapping[str, Any], *, as_json: bool) -> None:
-    """Prints the rows, with how much of what they were measured on and in which surroundings."""
+    """Prints the rows, the sizes of the data, and the surroundings."""
     if as_json:
         print(json.dumps({**sizes, **around, "rows": [row.document() for row in rows]}, indent=2))
         return
@@ -159,7 +159,7 @@ def fresh_database(settings: Settings, dimensions: int) -> Iterator[str]:
 
 
 def _drop(admin: psycopg.Connection[Any], name: str) -> None:
-    """Postgres waits five seconds for its sessions to end, which may be too few on a busy machine."""
+    """Retries, since Postgres waits only five seconds for sessions to end."""
     statement = f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode()
     for _ in range(9):
         with suppress(psycopg.errors.ObjectInUse):

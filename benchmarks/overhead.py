@@ -1,12 +1,11 @@
-"""What the client and the service add to the SQL call that answers a search.
+"""The time that the client and the HTTP service add to the SQL call of a search.
 
     python -m benchmarks.overhead [--memories 5000] [--rounds 200] [--json]
 
-Fills a new database with memories and asks the same questions in three ways, which take turns: the SQL call
-alone on an open connection, ``Memory.search``, and a POST to a `pgrecall serve` of its own over one kept
-connection. None of them reranks, and vectors are made of words' hashes, once, so that no model's time is
-counted. The figures are medians; CPU is what the client's own process spends. Then an ``AsyncMemory`` with a
-pool of 8 is asked 200 questions at once.
+Fills a new database with memories and asks the same questions in three ways in turn: the SQL call alone on an
+open connection, ``Memory.search``, and a POST to `pgrecall serve` over one connection. There is no reranker,
+and the hash embedder computes each vector once, so no time of a model is included. Figures are medians; CPU
+is that of the client's process. Then an ``AsyncMemory`` with a pool of 8 gets 200 queries at once.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ WORDS = 2000
 QUESTIONS = 50
 CLIENT, SERVICE, ALL = Goal(1.3), Goal(2.0), Goal(1.0, least=True)
 CPU = 2.0
-"""Milliseconds of Python that a search may cost."""
+"""Milliseconds of Python allowed for a search."""
 
 AT_ONCE, POOL = 200, 8
 
 
 def rows(memories: int, rounds: int) -> list[Row]:
-    """The rows, in a database of so many memories."""
+    """The rows, for a database with so many memories."""
     return run(argparse.Namespace(memories=memories, rounds=rounds), Console(stderr=True, quiet=True))[0]
 
 
 def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[str, Any]]:
-    """The rows, and what they were measured with."""
+    """The rows, and the surroundings of the measurement."""
     with fresh_database(load_settings(), DIMENSIONS) as url:
         settings = Settings(database_url=url, embedder="hash", embedder_dimensions=DIMENSIONS)
         with (
@@ -83,7 +82,7 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
 
 
 class _Remembering(HashEmbedder):
-    """Knows the vector of what it was asked before: a client's time is measured, not a model's."""
+    """Caches vectors, so that the client is measured and not the embedder."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__(dimensions)
@@ -96,7 +95,7 @@ class _Remembering(HashEmbedder):
 
 
 def _worked(action: Callable[[], object], rounds: int) -> float:
-    """The median of the processor's seconds that this process spends on an action."""
+    """The median CPU time, in seconds, of an action in this process."""
     spent = []
     for _ in range(rounds):
         began = time.process_time()
@@ -106,7 +105,7 @@ def _worked(action: Callable[[], object], rounds: int) -> float:
 
 
 async def _at_once(settings: Settings, questions: Sequence[str]) -> int:
-    """How many of 200 searches begun together are answered."""
+    """How many of 200 concurrent searches are answered."""
     async with AsyncMemory(settings=replace(settings, pool_size=POOL)) as memory:
         asked = [memory.search(question) for question in islice(cycle(questions), AT_ONCE)]
         answers = await asyncio.gather(*asked, return_exceptions=True)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.relevance [--reranker FOLDER]
 
-It works like `pgrecall calibration fit`, but over three corpora at once (notes and two chats), with a prior
+It works like `pgrecall calibration fit`, but over all corpora of examples/ at once, with a prior
 of zero and with two weights chosen. The corpora are our own (CC0); nothing is fitted on LoCoMo, which
 `benchmarks.locomo` tests with. With a cross-encoder it fits the coefficients of the reranked probability
 instead, for the relevance in force. It prints the coefficients for the defaults of the schema, and how they
@@ -40,10 +40,10 @@ from pgrecall.search.calibration.reliability import agreement_of, gain
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings, load_settings
 
-CHOSEN = {"author": 1.0, "graph": 0.3}
-"""Not fitted: how far a question believes the author it names, and how much of its relevance a memory lends
-along a link. The ranking gains with both and the log loss hardly minds; beyond, it does: a false premise is
-then believed, and what is beside an answer is taken for one."""
+CHOSEN = {"author": 1.0, "graph": 0.3, "period": 1.0}
+"""Not fitted: how far a question believes the author and the period it names, and how much of its relevance a
+memory lends along a link. The ranking gains with them and the log loss hardly minds; beyond, it does: a false
+premise is then believed, and what is beside an answer is taken for one."""
 
 RIDGE = 0.1
 """Weaker than a tenant's: zero is known to be wrong, where what ships is about right."""
@@ -84,9 +84,9 @@ PROFILES = {
 }
 
 FORMULAS = """\
-    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0.3, 0, 0.2, 0, 0, 0, 0, NULL, 'multiply',
+    ('*', '*', 'seed', 'seed', 0, 0.5, 0, 0.3, 0, 0.2, 0, 0, 0, 0, 0, NULL, 'multiply',
      'a blend: 0.5 meaning + 0.3 words + 0.2 names, times vitality'),
-    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, NULL, NULL,
+    ('*', '*', 'rrf', 'rrf', 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, NULL, NULL,
      'reciprocal ranks of meaning, words and names, k = 60')"""
 
 
@@ -216,13 +216,14 @@ def told(what: str, examples: Examples, before: Floats, after: Floats) -> str:
 
 
 def report(subject: Subject, found: dict[str, Examples]) -> None:
-    everything = together(found.values())
+    fitted_on = {name: examples for name, examples in found.items() if CORPORA[name].fitted}
+    everything = together(fitted_on.values())
     relevant, queries = int(everything.relevant.sum()), len(np.unique(everything.query))
     print(f"{queries} queries, {len(everything)} candidates, {relevant} relevant; in force -> held out")
     after = held_out(everything, subject.terms, subject.fitter)
     print(told("all", everything, subject.log_odds(everything), after))
     for corpus, examples in found.items():
-        others = together(part for name, part in found.items() if name != corpus)
+        others = together(part for name, part in fitted_on.items() if name != corpus)
         elsewhere = subject.terms.log_odds(examples.design, subject.fitter(others, subject.terms))
         print(told(f"{corpus} by others", examples, subject.log_odds(examples), elsewhere))
     fitted = subject.terms.named(subject.fitter(everything, subject.terms))

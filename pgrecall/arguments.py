@@ -56,6 +56,7 @@ class SearchOptions(FilterOptions, total=False):
 
     k: int
     min_relevance: float
+    require_answer: bool
     vitality_mode: VitalityMode | None
     vitality_weight: float | None
     explain: bool

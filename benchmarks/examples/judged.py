@@ -17,7 +17,9 @@ from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.importers.detect import open_source
 from pgrecall.importers.jsonl import read_accesses
-from pgrecall.models.memories import Access
+from pgrecall.importers.markdown.reader import read_markdown
+from pgrecall.models.import_export import Problem
+from pgrecall.models.memories import Access, Draft
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -26,12 +28,52 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 MIN_RELEVANCE = 0.05
 """Below this relevance a search says that nothing answers. How it was chosen: examples/README.md."""
 
+WHOLE = 20_000
+"""Characters of the longest note that is kept whole where a corpus keeps notes whole."""
+
 POOL = 50
 """Hits asked for: the first ten are those that a search for ten would show."""
 
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A set of memories and the queries over it, as paths under examples/.
+
+    ``memories`` is a folder of notes or a file that an importer reads; of a file with several chats, the
+    corpus is the chat of its name. Queries without ``sample_id`` belong to the first corpus with their file.
+    ``whole`` keeps long notes in one memory. What is not ``fitted`` is measured, but nothing is fitted on it.
+    """
+
+    name: str
+    memories: str
+    judged: str
+    language: str = "english"
+    whole: bool = False
+    fitted: bool = True
+
+    @property
+    def prefix(self) -> str:
+        """What its keys begin with and its judged keys leave out: the name of a chat."""
+        return f"{self.name}/" if self.memories.endswith(".json") else ""
+
+
 NOTES = "vault"
-CHATS = ("harbor-1", "harbor-2")
-CORPORA = (NOTES, *CHATS)
+CORPORA = {
+    corpus.name: corpus
+    for corpus in (
+        Corpus(NOTES, "vault", "judged/vault.jsonl"),
+        Corpus("harbor-1", "chat.json", "judged/chat.jsonl"),
+        Corpus("harbor-2", "chat.json", "judged/chat.jsonl"),
+        Corpus("assistant-1", "assistant.json", "judged/assistant.jsonl"),
+        Corpus("assistant-2", "assistant.json", "judged/assistant.jsonl"),
+        Corpus("club-1", "club.json", "judged/club.jsonl"),
+        Corpus("handbook", "handbook", "judged/handbook.jsonl", whole=True),
+        Corpus("diary-de", "diary-de", "judged/diary-de.jsonl", "german"),
+        Corpus("diary-es", "diary-es.json", "judged/diary-es.jsonl", "spanish"),
+        Corpus("diary-ja", "diary-ja.jsonl", "judged/diary-ja.jsonl", "simple"),
+        Corpus("diary-zh", "diary-zh.jsonl", "judged/diary-zh.jsonl", "simple"),
+    )
+}
 
 _LISTS = ("queries", "roles", "authors", "layers", "tags", "hints")
 _FIELDS = frozenset(
@@ -63,37 +105,50 @@ class JudgedLink:
     relation: str
     target: str
     at: datetime
+    corpus: str = NOTES
 
 
 def read_judged() -> tuple[Judged, ...]:
-    """All judged queries, those over the notes first. Raises ValueError for a field nobody knows."""
-    files = (EXAMPLES / "judged" / f"{name}.jsonl" for name in ("vault", "chat"))
-    return tuple(_judged(entry) for file in files for entry in _lines(file))
+    """All judged queries, in the order of the corpora. Raises ValueError for an unknown field."""
+    files: dict[str, str] = {}
+    for corpus in CORPORA.values():
+        files.setdefault(corpus.judged, corpus.name)
+    return tuple(_judged(entry, first) for file, first in files.items() for entry in _lines(EXAMPLES / file))
 
 
 def read_links() -> tuple[JudgedLink, ...]:
     return tuple(
-        JudgedLink(entry["source"], entry["relation"], entry["target"], _day(entry["at"]))
+        JudgedLink(
+            entry["source"], entry["relation"], entry["target"], _day(entry["at"]), entry.get("corpus", NOTES)
+        )
         for entry in _lines(EXAMPLES / "links.jsonl")
     )
 
 
-def fill(memory: Memory, corpus: str) -> None:
-    """Imports a corpus into the tenant of ``memory``, with its use and links as examples/ tell them."""
-    if corpus == NOTES:
-        memory.import_drafts(open_source(EXAMPLES / "vault"), source=NOTES, strict=True)
+def read_memories(corpus: Corpus) -> Iterator[Draft | Problem]:
+    """The memories of a corpus, as its importer reads them."""
+    path = EXAMPLES / corpus.memories
+    reads = read_markdown(path, source=corpus.name, split_at=WHOLE) if corpus.whole else open_source(path)
+    for read in reads:
+        if isinstance(read, Problem) or (read.key or "").startswith(corpus.prefix):
+            yield read
+
+
+def fill(memory: Memory, name: str) -> None:
+    """Imports a corpus into the tenant of ``memory``, with its links; the vault with its accesses."""
+    memory.settings.set_language(CORPORA[name].language)
+    memory.import_drafts(read_memories(CORPORA[name]), source=name, strict=True)
+    if name == NOTES:
         uses = [use for use in read_accesses(EXAMPLES / "accesses.jsonl") if isinstance(use, Access)]
         memory.record_accesses(uses, now=NOW)
-        for link in read_links():
-            if link.relation == "supersedes":
-                memory.supersede(link.target, link.source, now=link.at)
-            else:
-                memory.link(link.source, link.target, link.relation, now=link.at)
-        memory.maintenance.refresh_statistics(now=NOW)
-    else:
-        turns = open_source(EXAMPLES / "chat.json")
-        own = (turn for turn in turns if getattr(turn, "key", "").startswith(f"{corpus}/"))
-        memory.import_drafts(own, source="chat", strict=True)
+    for link in read_links():
+        if link.corpus != name:
+            continue
+        if link.relation == "supersedes":
+            memory.supersede(link.target, link.source, now=link.at)
+        else:
+            memory.link(link.source, link.target, link.relation, now=link.at)
+    memory.maintenance.refresh_statistics(now=NOW)
 
 
 def ask(memory: Memory, judged: Judged, **more: Any) -> Answer:
@@ -119,12 +174,12 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     return (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
 
 
-def _judged(entry: Mapping[str, Any]) -> Judged:
+def _judged(entry: Mapping[str, Any], first: str) -> Judged:
     if unknown := entry.keys() - _FIELDS:
         names = ", ".join(sorted(unknown))
         raise ValueError(f"The judged query {entry['id']} has fields nobody knows: {names}.")
-    corpus = entry.get("sample_id", NOTES)
-    prefix = "" if corpus == NOTES else f"{corpus}/"
+    corpus = entry.get("sample_id", first)
+    prefix = CORPORA[corpus].prefix
     options: dict[str, Any] = {name: tuple(entry[name]) for name in _LISTS if name in entry}
     if "cues" in entry:
         options["cues"] = tuple(prefix + key for key in entry["cues"])

@@ -1,15 +1,15 @@
-"""How well search finds the evidence turns of LoCoMo questions.
+"""Recall and MRR of the evidence turns of judged conversations: LoCoMo, or BEAM in LoCoMo's format.
 
-    python -m benchmarks.locomo PATH [--reranker FOLDER] [--note TEXT] [--json]
+    python -m benchmarks.locomo FILE... [--pooled] [--reranker FOLDER] [--note TEXT] [--json]
 
-PATH is the public LoCoMo JSON (a list of conversations, may be gzipped). Every conversation is a corpus of
-its own, as in the published baselines. Categories 1 to 4 count; the adversarial category 5 asks for things
-that were never said. Evidence that names no turn is dropped.
+A file is a JSON list of conversations and may be gzipped. If its name or that of a sample begins with "beam",
+it has BEAM's categories. Every conversation is a tenant of its own, as in the published baselines; with
+--pooled all of a file are in one tenant. LoCoMo's category 5 (questions without an answer) and evidence that
+names no turn do not count.
 
-Stages: each arm alone (the others weigh 0), all of them, vitality otherwise weighed, and with --reranker all
-of them and then a cross-encoder over the best 50. FOLDER holds one for sentence-transformers or for ONNX
-Runtime. --note is shown beside its figures: say there if it was trained on these conversations, which
-flatters it.
+Stages: each arm alone (the others have weight 0), all of them, all of them without vitality, and with
+--reranker all of them and then a cross-encoder on the best 50. FOLDER contains one for sentence-transformers
+or for ONNX Runtime. --note is printed with its name: use it if the model was trained on these conversations.
 """
 
 from __future__ import annotations
@@ -23,32 +23,40 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.harness import fresh_database
-from benchmarks.locomo.data import Question, RememberedVectors, import_conversation, load, questions_of
-from benchmarks.locomo.scores import Scores, gain, table
+from benchmarks.locomo.data import (
+    Question,
+    RememberedVectors,
+    corpus_of,
+    import_conversations,
+    load,
+    questions_of,
+    turns_of,
+)
+from benchmarks.locomo.scores import Scores, gain, tables, verdict
 from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.rerank.local import LocalReranker
 from pgrecall.search.rerank.onnx import OnnxReranker
 from pgrecall.search.rerank.reranker import Reranker, warm_up
-from pgrecall.settings import Settings, load_settings
+from pgrecall.settings import load_settings
 
 PAIRS = 50
 PATIENCE = 600.0
-"""Seconds a question: quality is measured here, and no deadline may cut it."""
+"""Seconds for each question: no deadline may cut a measure of quality."""
 
-ARMS = ("semantic", "lexical", "name", "author", "cue", "graph")
+ARMS = ("semantic", "lexical", "name", "author", "cue", "graph", "period")
 FUSED = "fused"
 ALONE = {
     "words": ("lexical",),
     "meaning": ("semantic",),
-    "names": ("name", "author"),
     "words and names": ("lexical", "name", "author"),
 }
+ARMS_ALONE = ("words", "meaning")
 
 
 def stages(*, embeds: bool, reranks: bool) -> dict[str, SearchOptions]:
-    """The options of each stage, by its name."""
+    """The search options of each stage."""
     alone: dict[str, SearchOptions] = {
         stage: {"weights": {arm: 0.0 for arm in ARMS if arm not in kept}, "vitality_mode": "off"}
         for stage, kept in ALONE.items()
@@ -57,14 +65,13 @@ def stages(*, embeds: bool, reranks: bool) -> dict[str, SearchOptions]:
     together: dict[str, SearchOptions] = {
         FUSED: {},
         "fused, vitality off": {"vitality_mode": "off"},
-        "fused, vitality multiply": {"vitality_mode": "multiply"},
     }
     reranked: dict[str, SearchOptions] = {"fused, reranked": {"rerank": True, "deadline": PATIENCE}}
     return alone | together | (reranked if reranks else {})
 
 
 def reranker_in(folder: Path | None) -> Reranker | None:
-    """The cross-encoder in the folder, loaded; that of ONNX Runtime where it holds one."""
+    """The loaded cross-encoder of the folder; through ONNX Runtime if there is a ``model.onnx``."""
     if folder is None:
         return None
     onnx = (folder / "model.onnx").is_file()
@@ -73,35 +80,43 @@ def reranker_in(folder: Path | None) -> Reranker | None:
     return made
 
 
-def run(path: Path, reranker: Reranker | None, progress: Callable[[str], None]) -> dict[str, Any]:
-    """The summary of each stage, and what the reranker gains."""
+def run(
+    path: Path, reranker: Reranker | None, progress: Callable[[str], None], *, pooled: bool = False
+) -> dict[str, Any]:
+    """The summary of each stage, the comparison with the best arm, and the differences to fused."""
     settings = load_settings()
     inner = make_embedder(settings)
     embedder = RememberedVectors(inner) if inner else None
     options = stages(embeds=embedder is not None, reranks=reranker is not None)
     scores = {stage: Scores() for stage in options}
+    conversations = load(path)
+    tenants = {"pooled": conversations} if pooled else {one["sample_id"]: [one] for one in conversations}
     with fresh_database(settings, embedder.dimensions if embedder else 384) as url:
-        for conversation in load(path):
-            name, questions = conversation["sample_id"], list(questions_of(conversation))
-            progress(f"{name}: importing")
-            import_conversation(conversation, url, settings, embedder)
-            with Memory(url, tenant=name, settings=settings, embedder=embedder, reranker=reranker) as memory:
+        for tenant, samples in tenants.items():
+            questions = [question for sample in samples for question in questions_of(sample)]
+            with Memory(
+                url, tenant=tenant, settings=settings, embedder=embedder, reranker=reranker
+            ) as memory:
+                progress(f"{tenant}: importing")
+                import_conversations(samples, memory)
                 for stage, chosen in options.items():
-                    progress(f"{name}: {len(questions)} questions, {stage}")
+                    progress(f"{tenant}: {len(questions)} questions, {stage}")
                     ask(memory, questions, chosen, scores[stage])
-    gains = {
-        stage: gain(scores[stage], scores[FUSED])
-        for stage in options
-        if stage != FUSED and stage.startswith(FUSED)
-    }
+    corpus = corpus_of(path, conversations)
+    turns = {key: turn for conversation in conversations for key, turn in turns_of(conversation).items()}
     return {
-        "stages": {stage: score.summary() for stage, score in scores.items()},
-        "paired difference to fused": gains,
+        "corpus": corpus.name,
+        "pooled": pooled,
+        "stages": {stage: score.summary(corpus, turns) for stage, score in scores.items()},
+        "fused against the best arm": verdict(scores, FUSED, [arm for arm in ARMS_ALONE if arm in scores]),
+        "paired difference to fused": {
+            stage: gain(score, scores[FUSED]) for stage, score in scores.items() if stage != FUSED
+        },
     }
 
 
 def ask(memory: Memory, questions: Sequence[Question], options: SearchOptions, scores: Scores) -> None:
-    """Adds what is found for each question. Raises RuntimeError where the reranker was asked and failed."""
+    """Searches for each question. Raises RuntimeError if the reranker failed."""
     wanted: SearchOptions = {"k": PAIRS, "explain": False, "log": False, **options}
     for question in questions:
         result = memory.search(question.text, **wanted)
@@ -110,44 +125,57 @@ def ask(memory: Memory, questions: Sequence[Question], options: SearchOptions, s
         scores.add(question, [hit.key or "" for hit in result.hits])
 
 
-def title(settings: Settings, reranker: Reranker | None, note: str) -> str:
-    read_by = f"; reranker {reranker.name}" if reranker else "; no reranker"
-    said = f" ({note})" if note and reranker else ""
-    return (
-        f"LoCoMo evidence, categories 1 to 4; embedder {settings.embedder}{read_by}{said}\n"
-        "below: published LoCoMo retrieval baselines measured by us, conversations 26, 30, 41, 42, 43"
+def title(results: Mapping[str, Any], path: Path, reranker: Reranker | None, note: str) -> str:
+    parts = (
+        f"{results['corpus']}: {path.name}, {results['stages'][FUSED]['questions']} questions",
+        "all conversations in one tenant" if results["pooled"] else "a tenant for each conversation",
+        f"embedder {load_settings().embedder}",
+        f"reranker {reranker.name}{f' ({note})' if note else ''}" if reranker else "no reranker",
     )
+    return "; ".join(parts)
 
 
-def difference(gains: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
-    lines = []
-    for stage, figures in gains.items():
-        parts = (
-            f"{name} {mean:+.3f} ({low:+.3f} to {high:+.3f})" for name, (mean, low, high) in figures.items()
-        )
-        lines.append(f"{stage}, against {FUSED}: {', '.join(parts)}")
+def comparison(results: Mapping[str, Any]) -> str:
+    """A line for each measure against the best arm, and the other stages against fused."""
+    lines = [
+        f"{name}: fused is {'at least as good as' if one['ok'] else 'WORSE than'} {one['best arm']}: "
+        f"{_signed([one['difference'], *one['95%']])}"
+        for name, one in results["fused against the best arm"].items()
+    ]
+    for stage, figures in results["paired difference to fused"].items():
+        parts = (f"{name} {_signed(figure)}" for name, figure in figures.items())
+        lines.append(f"{stage} against {FUSED}: {', '.join(parts)}")
     return "\n".join(lines)
+
+
+def _signed(figure: Sequence[float]) -> str:
+    mean, low, high = figure
+    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--reranker", type=Path, help="the folder of a cross-encoder")
-    parser.add_argument("--note", default="", help="what is to be known of the reranker")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument("paths", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--pooled", action="store_true", help="put all conversations of a file in one tenant")
+    parser.add_argument("--reranker", type=Path, help="folder of a cross-encoder")
+    parser.add_argument("--note", default="", help="remark on the reranker, printed with its name")
+    parser.add_argument("--json", action="store_true", help="print a JSON list, one document for each file")
     chosen = parser.parse_args(arguments)
-    errors = Console(stderr=True)
+    errors, screen = Console(stderr=True), Console(width=190)
     reranker = reranker_in(chosen.reranker)
-    results = run(chosen.path, reranker, lambda line: errors.print(line, style="dim"))
+    named = {"reranker": reranker.name, "note": chosen.note} if reranker else {}
+    documents = []
+    for path in chosen.paths:
+        results = run(path, reranker, lambda line: errors.print(line, style="dim"), pooled=chosen.pooled)
+        documents.append({"file": path.name, **named, **results})
+        if not chosen.json:
+            corpus = corpus_of(path, load(path))
+            screen.print(*tables(results["stages"], corpus, title(results, path, reranker, chosen.note)))
+            screen.print(comparison(results), highlight=False)
     if chosen.json:
-        named = {"reranker": reranker.name, "note": chosen.note} if reranker else {}
-        print(json.dumps({**named, **results}, indent=2))
-        return
-    screen = Console(width=190)
-    screen.print(table(results["stages"], title(load_settings(), reranker, chosen.note)))
-    screen.print(difference(results["paired difference to fused"]), highlight=False)
+        print(json.dumps(documents, indent=2))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""LoCoMo's conversations and questions, and what is needed to search them."""
+"""Conversations and questions in LoCoMo's format."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import gzip
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pgrecall import Memory
-from pgrecall.importers.chat import read_transcript
+from pgrecall.importers.chat import read_transcript, role_of
 from pgrecall.search.embed.embedder import Embedder
-from pgrecall.settings import Settings
 
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A collection of judged conversations in LoCoMo's format; ``categories`` are those that count."""
+
+    name: str
+    categories: Mapping[int, str]
+
+
+LOCOMO = Corpus("LoCoMo", {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"})
+"""Category 5 does not count: its questions have no answer."""
+BEAM = Corpus("BEAM", {1: "multi-session", 2: "temporal", 3: "update, contradiction", 4: "extraction"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,14 @@ class Question:
     evidence: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What evidence is grouped by: the speaker's role, if it has one, and the length in characters."""
+
+    role: str | None
+    length: int
+
+
 def load(path: Path) -> list[dict[str, Any]]:
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as stream:
@@ -34,34 +52,42 @@ def load(path: Path) -> list[dict[str, Any]]:
     return data if isinstance(data, list) else [data]
 
 
-def questions_of(conversation: dict[str, Any]) -> Iterator[Question]:
-    """Questions of categories 1 to 4 whose evidence names at least one turn that exists."""
-    name = conversation["sample_id"]
+def corpus_of(path: Path, conversations: Sequence[Mapping[str, Any]]) -> Corpus:
+    """BEAM if the file or its conversations are named so, else LoCoMo."""
+    names = [path.name, *(conversation["sample_id"] for conversation in conversations)]
+    return BEAM if any(name.casefold().startswith("beam") for name in names) else LOCOMO
+
+
+def turns_of(conversation: Mapping[str, Any]) -> dict[str, Turn]:
+    """The turns by the key of their memory."""
     sessions = [value for value in conversation["conversation"].values() if isinstance(value, list)]
-    turns = {turn["dia_id"] for session in sessions for turn in session}
+    return {
+        f"{conversation['sample_id']}/{turn['dia_id']}": Turn(
+            role_of(turn["speaker"]), len(turn.get("text") or "")
+        )
+        for session in sessions
+        for turn in session
+    }
+
+
+def questions_of(conversation: Mapping[str, Any]) -> Iterator[Question]:
+    """Questions of categories 1 to 4 with evidence in at least one turn that exists."""
+    name, turns = conversation["sample_id"], turns_of(conversation)
     for entry in conversation["qa"]:
         cited = {
-            f"D{session}:{turn}"
+            f"{name}/D{session}:{turn}"
             for text in entry.get("evidence", ())
             for session, turn in re.findall(r"D:?(\d+):0*(\d+)", text)
         }
-        if entry["category"] in CATEGORIES and cited & turns:
-            keys = frozenset(f"{name}/{turn}" for turn in cited & turns)
-            yield Question(name, entry["question"], entry["category"], keys)
+        if entry["category"] in LOCOMO.categories and cited & turns.keys():
+            yield Question(name, entry["question"], entry["category"], frozenset(cited & turns.keys()))
 
 
-def import_conversation(
-    conversation: dict[str, Any], url: str, settings: Settings, embedder: Embedder | None
-) -> None:
-    name = conversation["sample_id"]
+def import_conversations(conversations: Sequence[Mapping[str, Any]], memory: Memory) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.json"
-        path.write_text(json.dumps([conversation]), encoding="utf-8")
-        with Memory(url, tenant=name, settings=settings, embedder=embedder) as memory:
-            report = memory.import_drafts(
-                read_transcript(path, source="locomo"), source="locomo", strict=True
-            )
-            assert report.created, f"{name} was not imported"
+        path = Path(folder) / "conversations.json"
+        path.write_text(json.dumps(conversations), encoding="utf-8")
+        memory.import_drafts(read_transcript(path, source="locomo"), source="locomo", strict=True)
 
 
 class RememberedVectors:

@@ -1,18 +1,20 @@
-"""What the rankings of LoCoMo questions are worth, how sure that is, and what others reach."""
+"""Measures of the rankings of LoCoMo questions, their intervals, and published baselines."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from rich.table import Table
 
 from benchmarks.intervals import bootstrap_interval
-from benchmarks.locomo.data import CATEGORIES, Question
+from benchmarks.locomo.data import LOCOMO, Corpus, Question, Turn
+from pgrecall.models.memories import Role
 
-CUTOFFS = (1, 5, 10, 25, 50)
+CUTOFFS = (1, 5, 10, 50)
+GROUPINGS = ("category", "role of the evidence", "length of the evidence")
 
 PEERS: Mapping[str, tuple[float, ...]] = {
     "BM25 with a stemmer": (0.565, 0.281, 0.732, 0.273, 0.629),
@@ -34,37 +36,74 @@ the bare text. No reranker anywhere."""
 
 @dataclass
 class Scores:
-    """Per question: recall at each cutoff and the reciprocal rank of the first evidence turn."""
+    """The questions of one stage and the keys found for each, best first."""
 
-    recall: dict[int, list[float]] = field(default_factory=lambda: {k: [] for k in CUTOFFS})
-    reciprocal: list[float] = field(default_factory=list)
-    category: list[int] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    found: list[Sequence[str]] = field(default_factory=list)
 
     def add(self, question: Question, found: Sequence[str]) -> None:
-        for k in CUTOFFS:
-            self.recall[k].append(len(question.evidence & set(found[:k])) / len(question.evidence))
-        ranks = (1 / rank for rank, key in enumerate(found, 1) if key in question.evidence)
-        self.reciprocal.append(next(ranks, 0.0))
-        self.category.append(question.category)
+        self.questions.append(question)
+        self.found.append(found)
 
-    def summary(self) -> dict[str, Any]:
-        at_ten = self.recall[10]
-        by_category = {
-            name: values
-            for number, name in CATEGORIES.items()
-            if (values := [r for r, c in zip(at_ten, self.category, strict=True) if c == number])
-        }
+    def measures(self) -> dict[str, list[float]]:
+        """Recall at each cutoff and the reciprocal rank of the first evidence turn, by question."""
+        evidence = [question.evidence for question in self.questions]
+        found = list(zip(evidence, self.found, strict=True))
+        ranks = (next((n for n, key in enumerate(keys, 1) if key in due), None) for due, keys in found)
         return {
-            **{f"recall@{k}": round(statistics.fmean(values), 4) for k, values in self.recall.items()},
-            "mrr": round(statistics.fmean(self.reciprocal), 4),
-            "recall@10 95%": _interval(at_ten),
-            "mrr 95%": _interval(self.reciprocal),
-            "recall@10 by category": {
-                name: round(statistics.fmean(values), 4) for name, values in by_category.items()
-            },
-            "recall@10 by category 95%": {name: _interval(values) for name, values in by_category.items()},
-            "questions": len(at_ten),
+            **{f"recall@{k}": [_recall(due, keys, k) for due, keys in found] for k in CUTOFFS},
+            "mrr": [1 / rank if rank else 0.0 for rank in ranks],
         }
+
+    def summary(self, corpus: Corpus, turns: Mapping[str, Turn]) -> dict[str, Any]:
+        """The mean of every measure with its 95 % interval, and recall@10 by group.
+
+        By role and by length, a question counts in every group that has some of its evidence, with the recall
+        of that part.
+        """
+        figures: dict[str, Any] = {"questions": len(self.questions)}
+        for name, values in self.measures().items():
+            figures |= {name: _mean(values), f"{name} 95%": _interval(values)}
+        groups = (self._by_category(corpus), self._by_role(turns), self._by_length(turns))
+        for grouping, recalls in zip(GROUPINGS, groups, strict=True):
+            figures[f"recall@10 by {grouping}"] = {
+                name: {"mean": _mean(values), "95%": _interval(values), "questions": len(values)}
+                for name, values in recalls
+                if values
+            }
+        return figures
+
+    def _by_category(self, corpus: Corpus) -> Iterator[tuple[str, list[float]]]:
+        recalls = list(zip(self.questions, self.measures()["recall@10"], strict=True))
+        for number, name in corpus.categories.items():
+            yield name, [recall for question, recall in recalls if question.category == number]
+
+    def _by_role(self, turns: Mapping[str, Turn]) -> Iterator[tuple[str, list[float]]]:
+        for role in get_args(Role):
+            yield role, self._recall_of({key for key, turn in turns.items() if turn.role == role})
+
+    def _by_length(self, turns: Mapping[str, Turn]) -> Iterator[tuple[str, list[float]]]:
+        """Quartiles of the lengths of all evidence."""
+        evidence = {key for question in self.questions for key in question.evidence}
+        lengths = sorted(turns[key].length for key in evidence)
+        bounds = (
+            [lengths[len(lengths) * quarter // 4 - 1] for quarter in range(1, 5)] if len(lengths) > 3 else []
+        )
+        for low, high in zip([-1, *bounds], bounds, strict=False):
+            name = f"{low + 1:,} to {high:,} characters"
+            yield name, self._recall_of({key for key in evidence if low < turns[key].length <= high})
+
+    def _recall_of(self, group: Collection[str]) -> list[float]:
+        parts = [question.evidence.intersection(group) for question in self.questions]
+        return [_recall(part, keys, 10) for part, keys in zip(parts, self.found, strict=True) if part]
+
+
+def _recall(evidence: Collection[str], found: Sequence[str], k: int) -> float:
+    return len(set(evidence) & set(found[:k])) / len(evidence)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(statistics.fmean(values), 4)
 
 
 def _interval(values: Sequence[float]) -> list[float]:
@@ -72,42 +111,53 @@ def _interval(values: Sequence[float]) -> list[float]:
 
 
 def gain(scores: Scores, over: Scores) -> dict[str, Any]:
-    """How much better the same questions were answered, with 95 % intervals of the mean difference."""
+    """The mean difference on the same questions and its 95 % interval, for recall@10 and MRR."""
+    mine, theirs = scores.measures(), over.measures()
     differences = {
-        "recall@10": [a - b for a, b in zip(scores.recall[10], over.recall[10], strict=True)],
-        "mrr": [a - b for a, b in zip(scores.reciprocal, over.reciprocal, strict=True)],
+        name: [a - b for a, b in zip(mine[name], theirs[name], strict=True)] for name in ("recall@10", "mrr")
     }
-    return {
-        name: [round(statistics.fmean(values), 4), *_interval(values)] for name, values in differences.items()
-    }
+    return {name: [_mean(values), *_interval(values)] for name, values in differences.items()}
 
 
-def table(stages: Mapping[str, Mapping[str, Any]], title: str) -> Table:
-    """A row for each stage, then one for each peer: figures with their intervals."""
-    shown = Table(title=title)
-    narrow = [f"recall@{k}" for k in CUTOFFS if k != 10]
-    for column in ("stage", "recall@10", "MRR", *narrow, *CATEGORIES.values()):
-        shown.add_column(column, justify="left" if column == "stage" else "right")
+def verdict(scores: Mapping[str, Scores], fused: str, arms: Sequence[str]) -> dict[str, Any]:
+    """Whether fused is as good as the best arm alone: the interval of the difference reaches zero."""
+    means = {arm: {name: _mean(values) for name, values in scores[arm].measures().items()} for arm in arms}
+    result: dict[str, Any] = {}
+    for name in ("recall@10", "mrr"):
+        best = max(arms, key=lambda arm: means[arm][name])
+        mean, low, high = gain(scores[fused], scores[best])[name]
+        result[name] = {"best arm": best, "difference": mean, "95%": [low, high], "ok": high >= 0}
+    return result
+
+
+def tables(stages: Mapping[str, Mapping[str, Any]], corpus: Corpus, title: str) -> list[Table]:
+    """One table of the measures, one of recall@10 by group; a row for each stage."""
+    overall, grouped = Table(title=title), Table(title="recall@10 by group")
+    names = [f"recall@{k}" for k in CUTOFFS] + ["mrr"]
+    for column in ("stage", *names):
+        overall.add_column(column, justify="left" if column == "stage" else "right")
     for stage, result in stages.items():
-        shown.add_row(
-            stage,
-            _between(result["recall@10"], result["recall@10 95%"]),
-            _between(result["mrr"], result["mrr 95%"]),
-            *(f"{result[column]:.3f}" for column in narrow),
-            *(
-                _between(result["recall@10 by category"][name], result["recall@10 by category 95%"][name])
-                if name in result["recall@10 by category"]
-                else ""
-                for name in CATEGORIES.values()
-            ),
-        )
-    shown.add_section()
-    for peer, (overall, *by_category) in PEERS.items():
-        figures = [f"{figure:.3f}" for figure in by_category] or [""] * len(CATEGORIES)
-        shown.add_row(peer, f"{overall:.3f}", "", *("" for _ in narrow), *figures, style="dim")
-    return shown
+        overall.add_row(stage, *(_figure(result[name], result[f"{name} 95%"]) for name in names))
+    grouped.add_column("group")
+    grouped.add_column("questions", justify="right")
+    for stage in stages:
+        grouped.add_column(stage, justify="right")
+    for grouping in GROUPINGS:
+        groups = [result[f"recall@10 by {grouping}"] for result in stages.values()]
+        for name in groups[0]:
+            figures = (_figure(group[name]["mean"], group[name]["95%"]) for group in groups)
+            grouped.add_row(name, str(groups[0][name]["questions"]), *figures)
+        grouped.add_section()
+    if corpus is not LOCOMO:
+        return [overall, grouped]
+    peers = Table(title="recall@10 of published baselines, measured by us; conversations 26, 30, 41, 42, 43")
+    for column in ("baseline", "all", *corpus.categories.values()):
+        peers.add_column(column, justify="left" if column == "baseline" else "right")
+    for peer, recalls in PEERS.items():
+        peers.add_row(peer, *(f"{recall:.3f}" for recall in recalls))
+    return [overall, grouped, peers]
 
 
-def _between(mean: float, bounds: Sequence[float]) -> str:
+def _figure(mean: float, bounds: Sequence[float]) -> str:
     low, high = bounds
     return f"{mean:.3f} [dim]{low:.2f}-{high:.2f}[/dim]"

@@ -1,13 +1,13 @@
-"""How well vitality foretells what is used next.
+"""How well vitality predicts the next access.
 
     python -m benchmarks.next_access PATH [--json] [--evaluations 250]
 
-PATH is an access log NAME.csv.gz (benchmarks/access_log.py tells the format) or a folder of them. Each log
-is replayed through pgrecall's own SQL functions, in a tenant of its own. The first fifth of the batches is
-warm-up. Of the later batches that use something known, evenly spread ones are evaluated: just before such
-a batch every living memory is scored, by `recall.vitality` and by the predictors beside it, and the scores
-are judged by the memories that the batch uses, and by those used from then on for seven days (the batch
-itself among them; near the end of a log the week is shorter). Ties are judged by their expectation.
+PATH is an access log NAME.csv.gz (see benchmarks/next_access/access_log.py) or a folder of them. Each log is
+replayed through the SQL functions in a tenant of its own. The first fifth of the batches is warm-up. Of the
+later batches that use known items, evenly spread ones are evaluated: just before such a batch every live
+memory is scored by `recall.vitality` and by the other predictors. Relevant are the memories that the batch
+uses, and, for the second set of measures, those used within seven days, including the batch. Ties count by
+their expectation.
 
 Of a batch that uses several items, one is then the cue of a search, which is judged by the others
 (benchmarks/next_access/cued.py).
@@ -42,12 +42,12 @@ from pgrecall.vitality.activation import MIN_AGE_DAYS
 
 EVALUATIONS = 250
 DIMENSIONS = 8
-"""Of embeddings, of which there are none."""
+"""Dimensions of embeddings; there are none."""
 BASELINE = "seed_o1"
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, dict[str, Any]]:
-    """Figures by predictor: the mean over these logs, each resampled for itself."""
+    """Figures by predictor: the mean over these logs, each resampled separately."""
     reciprocal = {
         name: np.mean(
             [resampled_means(outcome.judged[name][:, 0], seed) for seed, outcome in enumerate(outcomes)],
@@ -137,7 +137,7 @@ def table(results: dict[str, Any]) -> Table:
 
 
 def run(logs: Sequence[AccessLog], most: int, screen: Console) -> dict[str, Any]:
-    """Replays the logs one after the other in a database of their own; progress shows on a terminal."""
+    """Replays the logs in a fresh database, with progress on a terminal."""
     settings = load_settings()
     with fresh_database(settings, DIMENSIONS) as url:
         database = Database(url, pool_size=1, connect_timeout=settings.connect_timeout)
@@ -155,7 +155,7 @@ def run(logs: Sequence[AccessLog], most: int, screen: Console) -> dict[str, Any]
 
 
 def read_all(path: Path) -> list[AccessLog]:
-    """The logs at this path; InvalidInput says which of them cannot be used."""
+    """The logs at this path. Raises InvalidInput for one that cannot be used."""
     logs = [read_log(file) for file in find_logs(path)]
     for log in logs:
         if not eligible(log):

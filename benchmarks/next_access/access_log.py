@@ -1,10 +1,10 @@
 """Access logs: which items were used together, and when.
 
-A log is NAME.csv.gz: a header `item,epoch,op,batch`, then lines in time order. `op` is `c` (created, which
-is also the first access), `a` (accessed), `d` (deleted) or `b` (touched in bulk, which is no access).
-Consecutive lines with the same batch are one moment of use; of several lines about one item in a batch
-the last counts. An item that is used before it was created, or after it was deleted, begins a new life
-then: whoever cut the log at its start shall not have to mend it.
+A log is NAME.csv.gz: a header `item,epoch,op,batch`, then lines in time order. `op` is `c` (created, which is
+also the first access), `a` (accessed), `d` (deleted) or `b` (touched in bulk, which is no access).
+Consecutive lines with the same batch are one moment of use; of several lines about an item in a batch the
+last counts. An item that is used before its creation or after its deletion counts as created then, so that a
+log can start at any time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ YEAR_3000 = 32_503_680_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What happened at one moment (epoch seconds), told by who was alive just before it."""
+    """The events of one moment (epoch seconds), by items live just before it."""
 
     name: str
     at: int
@@ -35,7 +35,7 @@ class Batch:
     accessed: tuple[str, ...]
     deleted: tuple[str, ...]
     alive: int
-    """How many items were alive just before."""
+    """The number of items that were live just before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _is_log(path: Path) -> bool:
 
 
 def _lines(path: Path) -> Iterator[Line]:
-    """The lines of a log, each checked by itself and against the one before."""
+    """The lines of a log, each checked alone and against the previous one."""
     before: Line | None = None
     number = 0
     try:
@@ -115,7 +115,7 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def _line(fields: list[str], before: Line | None) -> Line:
-    """One line as values; ValueError says what is wrong with it."""
+    """The values of a line. Raises ValueError with the reason."""
     if len(fields) != len(HEADER):
         raise ValueError(f"it has {len(fields)} fields, not the {len(HEADER)} of {','.join(HEADER)}")
     item, epoch, op, batch = fields

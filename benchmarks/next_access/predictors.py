@@ -1,12 +1,12 @@
-"""What else could foretell the next use: each predictor scores every living item from its accesses.
+"""Other predictors of the next access: each scores every live item from its accesses.
 
 By name, as in the report:
 
-    exact     sum of age^-d over all accesses, d the product's
-    seed_o1   the closed form ln(n/(1-d)) - d ln L, which knows only the count and the first access
-    lru, lfu  the newest first; the most used first
+    exact     sum of age^-d over all accesses, with pgrecall's d
+    seed_o1   the closed form ln(n/(1-d)) - d ln L, from the count and the first access
+    lru, lfu  most recently used first; most frequently used first
     exp_7d, exp_30d   sum of 2^-(age / half-life)
-    random    no opinion; judged by its expectation, like every tie
+    random    equal scores, which count by their expectation
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ SEED_DECAY = 0.5
 
 @dataclass(frozen=True)
 class View:
-    """Every access there was at one moment; ``lives[access]`` is whose it was, ``ages`` are in days."""
+    """All accesses at one moment; ``lives[access]`` is the life it belongs to, ``ages`` are in days."""
 
     items: tuple[str, ...]
     living: Integers
-    """The life of each item that is alive, in the order of ``items``."""
+    """The life of each live item, in the order of ``items``."""
     lives: Integers
     ages: Floats
     born: int
-    """How many lives there were so far, ended ones too."""
+    """The number of lives so far, including ended ones."""
 
     def total(self, weights: Floats) -> Floats:
-        """The sum of the weights of its accesses, for each living item."""
+        """The sum of the weights of the accesses of each live item."""
         sums = np.bincount(self.lives, weights=weights, minlength=self.born)
         return np.asarray(sums[self.living], dtype=np.float64)
 
@@ -52,21 +52,21 @@ class View:
 
     @cached_property
     def newest(self) -> Floats:
-        """Age of the newest access of each living item."""
+        """The age of the newest access of each live item."""
         youngest = np.full(self.born, np.inf)
         np.minimum.at(youngest, self.lives, self.ages)
         return np.asarray(youngest[self.living])
 
     @cached_property
     def oldest(self) -> Floats:
-        """Age of the first access of each living item."""
+        """The age of the first access of each live item."""
         eldest = np.zeros(self.born)
         np.maximum.at(eldest, self.lives, self.ages)
         return np.asarray(eldest[self.living])
 
 
 class History:
-    """The accesses so far. A deleted item that returns is a new life without a past."""
+    """The accesses so far. A deleted item that returns starts a new life."""
 
     def __init__(self) -> None:
         self._living: dict[str, int] = {}
@@ -85,7 +85,7 @@ class History:
             del self._living[item]
 
     def view(self, now: int) -> View:
-        """What there is at ``now`` (epoch seconds, not before the newest access)."""
+        """The accesses at ``now`` (epoch seconds, not before the newest access)."""
         return View(
             items=tuple(self._living),
             living=np.array(list(self._living.values()), dtype=np.int64),

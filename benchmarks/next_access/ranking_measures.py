@@ -1,7 +1,7 @@
-"""How good a ranking was, and how sure of that we are.
+"""Measures of rankings and their confidence intervals.
 
-Equal scores are no order: each measure is its exact expectation over all orders of what is tied, so no
-figure depends on a seed, on ids or on the order of rows.
+Each measure is its exact expectation over all orders of equal scores, so no figure depends on a seed, on ids
+or on the order of rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEASURES = ("mrr", "auc", "recall_at_10", "auc_7d")
 
 
 def judge(scores: Floats, used_next: Mask, used_in_week: Mask) -> tuple[float, ...]:
-    """The MEASURES of one ranking; ``used_*`` mark what was used, at least one item each."""
+    """The MEASURES of one ranking; ``used_*`` mark relevant items, at least one each."""
     return (
         reciprocal_rank(scores, used_next),
         area_under_curve(scores, used_next),
@@ -47,7 +47,7 @@ def reciprocal_rank(scores: Floats, relevant: Mask) -> float:
 
 
 def area_under_curve(scores: Floats, relevant: Mask) -> float:
-    """How often a relevant item scores above another one, ties counting half; NaN without both kinds."""
+    """The probability that a relevant item scores above another; ties count half; NaN without both kinds."""
     hits = int(relevant.sum())
     others = len(scores) - hits
     if not hits or not others:
@@ -58,14 +58,14 @@ def area_under_curve(scores: Floats, relevant: Mask) -> float:
 
 
 def recall_at(k: int, scores: Floats, relevant: Mask) -> float:
-    """Expected share of the relevant items that is among the first k."""
+    """The expected share of the relevant items among the first k."""
     _, place, counts = np.unique(-scores, return_inverse=True, return_counts=True)
     ahead = np.cumsum(counts) - counts
     return float(np.clip((k - ahead) / counts, 0, 1)[place][relevant].mean())
 
 
 def mean_of(values: Floats) -> float | None:
-    """The mean of what is a number; None when nothing is."""
+    """The mean of the numbers among the values; None if there is none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else None
 
@@ -75,10 +75,10 @@ def block_length(count: int) -> int:
 
 
 def resampled_means(values: Floats, seed: int) -> Floats:
-    """Means of RESAMPLES moving-block resamples: neighbours in time are alike, so they stay together.
+    """Means of RESAMPLES moving-block resamples, since neighbours in time are correlated.
 
-    Blocks are about sqrt(n) long. One seed cuts all series of one length at the same places, so the
-    difference of two results is that of a paired resample.
+    Blocks have about sqrt(n) values. One seed cuts all series of the same length at the same positions, so
+    differences of two results are those of paired resamples.
     """
     length = block_length(len(values))
     summed = np.concatenate([[0.0], np.cumsum(values)])

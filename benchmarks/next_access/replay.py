@@ -1,7 +1,7 @@
-"""Plays an access log into pgrecall, and asks on the way who would have been expected next.
+"""Replays an access log through pgrecall and evaluates predictions on the way.
 
-A deleted item is forgotten for good: its log says that it is gone, and an archived memory would keep its
-past, which a later item of that name would inherit.
+A deleted item is deleted as a memory, because a later item with its name would inherit the past of an
+archived memory.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def moment(epoch: int) -> datetime:
 
 @dataclass
 class Replay:
-    """A log inside pgrecall. Batches wait until somebody wants to know; then one transaction applies them."""
+    """A log in pgrecall. Batches are queued until vitality is needed, then applied in one transaction."""
 
     database: Database
     tenant: str
     rows: int = 0
     seconds: float = 0.0
-    """How many vitalities were computed, and how long that took."""
+    """How many vitalities were computed, and in how many seconds."""
     _asked: int = 0
     _waiting: list[Batch] = field(default_factory=list)
 
@@ -61,11 +61,11 @@ class Replay:
         self._waiting.append(batch)
 
     def vitalities(self, now: int) -> dict[str, float]:
-        """The vitality of every living memory at ``now``, by key."""
+        """The vitality of every live memory at ``now``, by key."""
         with self.database.transaction(self.tenant) as connection:
             for batch in self._waiting:
                 _apply(connection, batch)
-            if self._asked % ANALYZE_EVERY == 0:  # years pass here sooner than autovacuum wakes up
+            if self._asked % ANALYZE_EVERY == 0:  # years pass before autovacuum runs
                 connection.execute("ANALYZE")
             connection.execute(MEDIANS, (moment(now),))
         self._asked += 1
@@ -99,7 +99,7 @@ def _apply(connection: Connection[Row], batch: Batch) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What each predictor achieved on one log: an array of evaluations by MEASURES."""
+    """The results of each predictor on one log: an array of evaluations by MEASURES."""
 
     log: AccessLog
     eligible: int
@@ -111,7 +111,7 @@ class Outcome:
 
 
 def eligible(log: AccessLog) -> list[int]:
-    """The batches after the warm-up that use something known, while there is more to choose from."""
+    """The batches after the warm-up that use known items, if there is a choice."""
     first = int(np.ceil(WARM_UP * len(log.batches)))
     return [
         number
@@ -137,7 +137,7 @@ def used_within_week(log: AccessLog, number: int) -> set[str]:
 
 
 def replay(log: AccessLog, database: Database, evaluations: int, advance: Callable[[], None]) -> Outcome:
-    """Plays one log into an empty tenant and judges every predictor on the way.
+    """Replays one log in an empty tenant and evaluates every predictor.
 
     Args:
         evaluations: at most so many, evenly spread over the eligible batches.
@@ -174,7 +174,7 @@ def replay(log: AccessLog, database: Database, evaluations: int, advance: Callab
 
 
 def score_all(view: View, vitality: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, Floats]]:
-    """The living items, and what each predictor gives them."""
+    """The live items and their scores by each predictor."""
     if vitality.keys() != set(view.items):
         raise RuntimeError("pgrecall holds other memories than the log says are alive.")
     product = np.array([vitality[item] for item in view.items])

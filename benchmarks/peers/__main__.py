@@ -1,19 +1,18 @@
-"""Search beside what a user would pick instead: LlamaIndex, LangChain and mem0, all on one Postgres.
+"""Search compared with LlamaIndex, LangChain and mem0, all on one Postgres.
 
     python -m benchmarks.peers --install
     python -m benchmarks.peers [--memories 50000] [--conversations LOCOMO.json] [--calls 200] [--json]
 
-The first line installs each of them from its package, into an environment of its own in the folder --peers;
-what is not there is named in the table. Each works in a process of its own on a database of its own, set up
-as its documentation has it (the table says how), with the same texts and the same vectors, made before. They
-take turns question by question, so that what else the machine does meets all. With LoCoMo's public JSON (may
-be gzipped) its turns are among the memories and its questions are asked too; without it nobody knows what a
-question should find.
+The first command installs each package in an environment of its own in the folder --peers; the table names
+those that are missing. Each runs in its own process and database, configured as its documentation recommends
+(the table says how), with the same texts and precomputed vectors. They take turns question by question, so
+that other load on the machine affects all. With LoCoMo's public JSON (may be gzipped) its turns are among the
+memories and its questions are asked too; otherwise no relevance is known.
 
-Times are what a caller waits for 10 memories, less the embedding of the question. CPU is per search, of the
-caller's process and of the backends of its database, the mean. Loading has the indexes in it, and autovacuum
-works meanwhile; then the databases are vacuumed, analyzed and kept in the folder --cache: later runs search
-copies of them, which are read into memory before. hnsw.ef_search is 100 for all.
+Times are those of a search for 10 memories without the embedding of the question. CPU is the mean for a
+search, of the caller's process and the backends of its database. Loading includes indexes and autovacuum;
+then the databases are vacuumed, analyzed and kept in the folder --cache. Later runs search copies of them,
+read into memory first. hnsw.ef_search is 100 for all.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ PACKAGES = {
     "LangChain": ("langchain-postgres",),
     "mem0": ("mem0ai", "psycopg[binary,pool]"),
 }
-"""What is installed for each peer."""
+"""The packages to install for each peer."""
 OURS = ("pgrecall", "pgrecall, transcripts")
 
 
 def interpreter(peers: Path, name: str) -> Path:
-    """The Python that a store is installed for; it need not be there."""
+    """The Python executable of a store; it may not exist."""
     return Path(sys.executable) if name in OURS else peers / name.lower() / "bin" / "python"
 
 
 def install(peers: Path) -> None:
-    """Makes an environment for each peer and installs it there."""
+    """Creates an environment for each peer and installs its packages."""
     for name, packages in PACKAGES.items():
         python = interpreter(peers, name)
         if not python.exists():
@@ -67,7 +66,7 @@ def install(peers: Path) -> None:
 
 
 def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Contender], dict[str, Any]]:
-    """The contenders with what was measured of them, and in which surroundings."""
+    """The contenders with their measurements, and the surroundings."""
     embedder = make_embedder(Settings(embedder="local"))
     assert embedder is not None
     with screen.status("Memories, questions and their vectors; the first time this takes minutes"):

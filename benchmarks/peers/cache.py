@@ -1,4 +1,4 @@
-"""Databases of the stores that are compared: loaded once and kept, while a run works on copies."""
+"""Databases of the compared stores: loaded once and kept, while a run works on copies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SELECT sum(pg_prewarm(oid)) FROM pg_class WHERE relkind IN ('r', 'i', 't') AND r
 
 
 def kept(url: str, store: Store, folder: Path) -> tuple[str, dict[str, Any]]:
-    """The database that holds what is in ``folder``, and what its loading took; loaded where it is not there.
+    """The database with the contents of ``folder``, loaded if it does not exist, and the cost of loading.
 
     Raises:
         BrokenOff: the store cannot be loaded.
@@ -51,7 +51,7 @@ def kept(url: str, store: Store, folder: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _keep(admin: psycopg.Connection[Any], name: str, spent: Mapping[str, Any]) -> None:
-    """What loading took is said with the database, so that neither is there without the other."""
+    """Stores the cost of loading as the comment of the database, so that neither exists without the other."""
     rename, say = SQL("ALTER DATABASE {} RENAME TO {}"), SQL("COMMENT ON DATABASE {} IS {}")
     with admin.transaction():
         admin.execute(rename.format(Identifier(_LOADING), Identifier(name)))
@@ -59,7 +59,7 @@ def _keep(admin: psycopg.Connection[Any], name: str, spent: Mapping[str, Any]) -
 
 
 def _digest(store: Store, versions: Mapping[str, Any], folder: Path) -> str:
-    """Of all that a loaded store is made of; ours also of this checkout."""
+    """A digest of everything that a loaded store depends on; for pgrecall also this checkout."""
     made_of = hashlib.sha256(json.dumps([store.name, versions]).encode())
     files = [*folder.iterdir(), Path(stores.__file__)]
     if store.name.startswith("pgrecall"):
@@ -70,7 +70,7 @@ def _digest(store: Store, versions: Mapping[str, Any], folder: Path) -> str:
 
 
 def _loaded(url: str, admin: psycopg.Connection[Any], store: Store, folder: Path) -> dict[str, Any]:
-    """What loading took into a new database, vacuumed and analyzed since. Autovacuum works as for users."""
+    """The cost of loading a new database, vacuumed and analyzed afterwards. Autovacuum is on."""
     _create(admin, _LOADING, "template0")
     _vacuums(admin, by_itself=True)
     try:
@@ -87,7 +87,7 @@ def _loaded(url: str, admin: psycopg.Connection[Any], store: Store, folder: Path
 
 @contextmanager
 def copied(url: str, template: str) -> Iterator[dict[str, str]]:
-    """How a copy of a database is reached, in memory from end to end; dropped afterwards."""
+    """The URL of a copy of a database, read into memory; dropped afterwards."""
     name = f"run_{template}"
     with psycopg.connect(url, autocommit=True) as admin:
         _create(admin, name, template)

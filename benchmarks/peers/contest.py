@@ -1,4 +1,4 @@
-"""Stores that take turns: each in a process of its own, on a database of its own."""
+"""Stores that take turns, each in its own process and database."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHERE c.relkind = 'r' AND c.relrowsecurity AND n.nspname NOT IN ('pg_catalog', '
 
 @dataclass(slots=True)
 class Contender:
-    """A store, where it is installed, and what became of it."""
+    """A store, if it is installed, and its measurements."""
 
     name: str
     failed: str = "not installed"
@@ -51,8 +51,7 @@ class Contender:
 
     @contextmanager
     def opened(self, url: str, store: Store, folder: Path) -> Iterator[None]:
-        """Starts it on a copy of what it has loaded, on the server of this URL; where it cannot, ``failed``
-        says why."""
+        """Starts the store on a copy of its loaded database; ``failed`` has the reason if it cannot."""
         self.failed = ""
         with ExitStack() as stack:
             try:
@@ -78,7 +77,7 @@ class Contender:
         return self._worker.ask(what, **values)
 
     def search(self, number: int) -> list[str]:
-        """The keys of what one question finds, which is timed."""
+        """The keys found for a question; the call is timed."""
         answer = self.ask("search", question=number)
         self.wall.append(answer["wall"])
         self.caller.append(answer["processor"])
@@ -86,13 +85,13 @@ class Contender:
         return keys
 
     def worked(self) -> dict[int, float]:
-        """Processor seconds of each backend of its database so far."""
+        """CPU seconds of each backend of its database so far."""
         assert self._admin is not None
         rows = self._admin.execute(_BACKENDS, (self._database,)).fetchall()
         return {pid: _processor_seconds(pid) for (pid,) in rows}
 
     def document(self) -> dict[str, Any]:
-        """Everything that was measured; milliseconds where nothing else is said."""
+        """All measurements, in milliseconds unless stated otherwise."""
         if not self.there:
             return {"store": self.name, "failed": self.failed}
         return {
@@ -120,7 +119,7 @@ def contest(contenders: Sequence[Contender], given: Given, calls: int, clients: 
             one.ask("search", question=number)
     before = [one.worked() for one in contenders]
     for turn, number in enumerate(order):
-        first = turn % len(contenders)  # nobody always comes after the same other
+        first = turn % len(contenders)  # the order changes
         for one in (*contenders[first:], *contenders[:first]):
             keys = one.search(number)
             judged = given.questions[number]
@@ -134,7 +133,7 @@ def contest(contenders: Sequence[Contender], given: Given, calls: int, clients: 
 
 
 def _order(given: Given, calls: int) -> list[int]:
-    """Questions with evidence, all of them, and others in between, at least ``calls`` in all."""
+    """All questions with evidence, mixed with others, at least ``calls`` in total."""
     judged = [number for number, question in enumerate(given.questions) if question]
     others = [number for number, question in enumerate(given.questions) if not question]
     wanted = max(calls - len(judged), len(judged) // 4)

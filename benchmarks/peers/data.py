@@ -1,4 +1,4 @@
-"""What the stores are given: memories, questions, and the vectors of both, made once and kept in files."""
+"""The data for the stores: memories, questions and vectors, computed once and kept in files."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from pgrecall.models.memories import Draft
 from pgrecall.search.embed.embedder import Embedder
 
 ASKED = 400
-"""Sentences of the libraries that no memory holds; their first ten words are asked."""
+"""Sentences that no memory contains; their first ten words are queries."""
 SAID = 2_000
-"""All sentences that are embedded."""
+"""The number of embedded sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A folder of files that every worker reads, and what the answers are judged by."""
+    """A folder of files that every worker reads, and the evidence of the questions."""
 
     folder: Path
     memories: int
     questions: Sequence[Question | None]
-    """Each question's evidence; None where nobody knows what it should find."""
+    """The evidence of each question; None if it is unknown."""
 
 
 def prepare(
     folder: Path, memories: int, conversations: Path | None, embedder: Embedder, cache: Path
 ) -> Given:
-    """Writes the files: so many memories, turns of the conversations among them, in an order of chance."""
+    """Writes the files: so many memories with the turns of the conversations, in random order."""
     folder.mkdir(parents=True, exist_ok=True)
     samples = load(conversations) if conversations else []
     (folder / "conversations.json").write_text(json.dumps(samples), encoding="utf-8")
@@ -65,7 +65,7 @@ def _turns(conversations: Path) -> list[Draft]:
 
 
 def _background(said: Sequence[str], vectors: Vectors, count: int) -> tuple[list[dict[str, str]], Vectors]:
-    """Texts of one to three sentences, each with a number of its own, and their vectors."""
+    """Texts of one to three sentences with a number each, and their vectors."""
     dice = np.random.default_rng(7)
     parts = dice.integers(0, len(said), (count, 3))
     parts[np.arange(3) >= dice.integers(1, 4, (count, 1))] = -1

@@ -1,4 +1,4 @@
-"""A store in a process of its own, asked by lines of JSON."""
+"""A store in its own process, controlled by lines of JSON."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import IO, Any
 
 
 class BrokenOff(Exception):
-    """A worker that has ended."""
+    """The worker has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Its name, and the Python that it is installed for."""
+    """The name of a store and its Python executable."""
 
     name: str
     python: Path
 
     @contextmanager
     def started(self) -> Iterator[Worker]:
-        """A worker that has it, ended afterwards."""
+        """A running worker for the store, stopped afterwards."""
         command = [str(self.python), "-m", "benchmarks.peers.worker", self.name]
         environment = os.environ | {
             "PYTHONPATH": str(Path(__file__).parents[2]),
@@ -47,7 +47,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A process of ``benchmarks.peers.worker``, and what it says on its standard error."""
+    """A process of ``benchmarks.peers.worker`` and its standard error."""
 
     process: subprocess.Popen[str]
     errors: IO[str]
@@ -56,7 +56,7 @@ class Worker:
         """The worker's answer.
 
         Raises:
-            BrokenOff: it has ended; with the last line of what it said.
+            BrokenOff: the worker has ended; the message is its last line of output.
         """
         process = self.process
         assert process.stdin is not None

@@ -1,7 +1,7 @@
-"""The stores that are compared, each set up as its own documentation has it.
+"""The compared stores, each configured as its documentation recommends.
 
-Nothing is imported before a store is made, for each is installed in an environment that lacks the others. All
-are given vectors that were made before; none calls a model.
+Packages are imported when a store is created, since each environment has only one of them. All use
+precomputed vectors and call no model.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 FOUND, CANDIDATES, EF_SEARCH, BATCH, CLIENTS = 10, 50, 100, 500, 8
 BACKGROUND = "background/"
-"""How the keys begin of memories that no question is about."""
+"""The prefix of the keys of memories that no question is about."""
 Rows = Sequence[dict[str, str]]
-"""Each with its ``key`` and ``text``."""
+"""Rows with ``key`` and ``text``."""
 
 
 class Store(Protocol):
@@ -34,16 +34,16 @@ class Store(Protocol):
         """Opens the store in a database, which is empty until it is loaded."""
 
     def load(self, rows: Rows) -> None:
-        """Stores all rows and makes the indexes."""
+        """Stores all rows and creates the indexes."""
 
     def search(self, question: str) -> list[str]:
-        """The keys of what is found, best first."""
+        """The keys found, best first."""
 
     def close(self) -> None: ...
 
 
 class LlamaIndex:
-    """PGVectorStore in hybrid mode, its two lists fused by QueryFusionRetriever as its guide advises."""
+    """PGVectorStore in hybrid mode; QueryFusionRetriever fuses its two lists, as its guide recommends."""
 
     packages = ("llama-index-vector-stores-postgres", "llama-index-core")
     setup = (
@@ -95,8 +95,8 @@ class LlamaIndex:
 
 
 class LangChain:
-    """PGVectorStore with a hybrid search configuration, a new one for each question: one that is given to the
-    store keeps the words of the first question for all that follow."""
+    """PGVectorStore with a hybrid search configuration, a new one for each question, because a configuration
+    given to the store keeps the words of the first question."""
 
     packages = ("langchain-postgres", "langchain-core")
     setup = (
@@ -155,7 +155,7 @@ class _LangChainEmbedder:
 
 
 class Mem0:
-    """mem0 with its pgvector store; what is added is not given to a language model."""
+    """mem0 with its pgvector store and no language model."""
 
     packages = ("mem0ai", "psycopg", "spacy")
     setup = (
@@ -167,7 +167,7 @@ class Mem0:
         self._home = tempfile.TemporaryDirectory()
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": self._home.name}
         logging.getLogger("mem0").setLevel(logging.ERROR)
-        # A key that opens nothing: both models are made by the constructor, and neither is ever asked.
+        # A fake key: the constructor creates both models, and neither is called.
         model = {"provider": "openai", "config": {"api_key": "none"}}
         url = "postgresql://{user}@/{dbname}?host={host}&port={port}".format(**database)
         self._memory = import_module("mem0").Memory.from_config(
@@ -187,7 +187,7 @@ class Mem0:
         self._memory.embedding_model = _Mem0Embedder(known)
 
     def load(self, rows: Rows) -> None:
-        self._add(rows[0])  # makes the table, which threads would each make
+        self._add(rows[0])  # creates the table once, before threads try to
         with ThreadPoolExecutor(CLIENTS) as threads:
             list(threads.map(self._add, rows[1:]))
 
@@ -212,7 +212,7 @@ class _Mem0Embedder:
 
 
 class Pgrecall:
-    """``Memory`` of this checkout without a reranker, given the same rows as the others."""
+    """``Memory`` of this checkout without a reranker, with the same rows as the others."""
 
     packages = ("pgrecall", "psycopg")
     setup = "Memory.import_drafts, refresh_statistics; Memory.search as it is, which logs what it shows"
@@ -246,7 +246,7 @@ class Pgrecall:
 
 
 class PgrecallTurns(Pgrecall):
-    """The same, with conversations as its importer of transcripts reads them."""
+    """The same, with conversations imported as transcripts."""
 
     setup = "the same; turns as read_transcript has them: author, session, time and links to the next"
 

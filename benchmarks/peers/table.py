@@ -1,4 +1,4 @@
-"""The table of stores side by side, and in words what each of them does not do."""
+"""The table of stores side by side, and the missing features of each in words."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ LACKS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
 }
-"""Of each peer: the package and version this was read in, and what it does not do there."""
+"""For each peer: the package and version examined, and the features missing in it."""
 
 
 def show(contenders: Sequence[Contender], around: Mapping[str, Any]) -> None:
-    """Prints the table, and below it settings, versions and what is missing where."""
+    """Prints the table, then settings, versions and missing features."""
     screen = Console(width=140)
     screen.print(table([one.document() for one in contenders], around))
     for one in contenders:
@@ -67,7 +67,7 @@ def show(contenders: Sequence[Contender], around: Mapping[str, Any]) -> None:
 
 
 def lacking(one: Contender) -> list[str]:
-    """What a store does not do, as read in the installed version or seen in its database."""
+    """The missing features of a store, from the source of the installed version or from its database."""
     seen = (
         []
         if one.rows_protected
@@ -82,7 +82,7 @@ def lacking(one: Contender) -> list[str]:
 
 
 def table(stores: Sequence[Mapping[str, Any]], around: Mapping[str, Any]) -> Table:
-    """A row for each store: milliseconds a search, what it finds, how many at once, and loading."""
+    """A row for each store: milliseconds a search, relevance, concurrent searches, and loading."""
     shown = Table(title=f"{around['memories']:,} memories, {FOUND} found")
     columns = (
         "store", "version", "p50", "p95", "CPU caller", "CPU server", f"recall@{FOUND}",

@@ -1,10 +1,9 @@
-"""One store, in an interpreter of its own, that is asked by lines of JSON on its standard input.
+"""One store in its own interpreter, controlled by lines of JSON on standard input.
 
     PYTHON -m benchmarks.peers.worker NAME
 
-PYTHON is that of the environment the store is installed in, which has neither pgrecall nor what it needs,
-unless NAME is pgrecall's. Each line is an object whose ``do`` names what is to be done; each answer is one
-line.
+PYTHON is that of the store's environment, which lacks pgrecall and its dependencies unless NAME is
+pgrecall's. The ``do`` of each line names a task; each answer is one line.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from pathlib import Path
 from typing import Any
 
 FOUND = 10
-"""Memories that a search is asked for."""
+"""The number of memories that a search returns."""
 
 
 class Known:
-    """Vectors that were made before, by their text: every store is given the same."""
+    """Precomputed vectors by text, the same for every store."""
 
     def __init__(self, folder: Path) -> None:
         numpy = importlib.import_module("numpy")
         self.folder = folder
         texts = json.loads((folder / "texts.json").read_text(encoding="utf-8"))
-        self._places = {text.strip(): place for place, text in enumerate(texts)}  # some stores strip
+        self._places = {text.strip(): place for place, text in enumerate(texts)}  # some stores strip texts
         self._vectors = numpy.load(folder / "vectors.npy", mmap_mode="r")
 
     @property
@@ -45,17 +44,17 @@ class Known:
 
 
 class Worker:
-    """What the lines may ask for."""
+    """The tasks that lines can name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def versions(self) -> dict[str, Any]:
-        """Of the packages that the store is made of."""
+        """The versions of the store's packages."""
         return _versions(self._made().packages)
 
     def open(self, folder: str, database: dict[str, str]) -> dict[str, Any]:
-        """Opens the store in a database, empty or loaded; what it is, and how it was set up."""
+        """Opens the store in a database, empty or loaded, and describes its configuration."""
         self._folder = Path(folder)
         self._store = self._made()(Known(self._folder), database)
         asked = (self._folder / "questions.json").read_text(encoding="utf-8")
@@ -66,7 +65,7 @@ class Worker:
         return importlib.import_module("benchmarks.peers.stores").STORES[self._name]
 
     def load(self) -> dict[str, Any]:
-        """Stores everything; seconds of the clock and of this process's processor time, and rows."""
+        """Stores everything; wall-clock and CPU seconds, and the number of rows."""
         rows = json.loads((self._folder / "memories.json").read_text(encoding="utf-8"))
         wall, processor = time.perf_counter(), time.process_time()
         self._store.load(rows)
@@ -74,7 +73,7 @@ class Worker:
         return {"rows": len(rows), **spent}
 
     def search(self, question: int) -> dict[str, Any]:
-        """The keys of what is found, best first, with seconds of the clock and of processor time."""
+        """The keys found, best first, with wall-clock and CPU seconds."""
         text = self._questions[question]
         wall, processor = time.perf_counter(), time.process_time()
         keys = self._store.search(text)
@@ -82,7 +81,7 @@ class Worker:
         return {"keys": keys[:FOUND], **spent}
 
     def together(self, clients: int, calls: int) -> dict[str, Any]:
-        """The seconds that so many searches take when so many threads ask."""
+        """The seconds of so many searches by so many threads."""
         with ThreadPoolExecutor(clients) as threads:
             list(threads.map(self._store.search, islice(cycle(self._questions), 2 * clients)))
             began = time.perf_counter()
@@ -105,7 +104,7 @@ def _versions(packages: tuple[str, ...]) -> dict[str, str]:
 
 
 def main() -> None:
-    # What libraries print must not be taken for an answer.
+    # Output of libraries must not be read as an answer.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)
         worker = Worker(sys.argv[1])

@@ -1,13 +1,13 @@
-"""How fast each reranker reads 50 pairs, beside the plain call, and what it keeps of that call's order.
+"""Speed of each reranker for 50 pairs, compared with the plain call, and how much of its order it keeps.
 
     python -m benchmarks.rerank MODEL_FOLDER [--questions LOCOMO.json] [--asked 100] [--rounds 12] [--json]
 
-MODEL_FOLDER holds a cross-encoder as sentence-transformers saves it. The plain call is its ``predict`` with
-all pairs in one padded batch, in full precision. All ways take turns on the same questions, so that whatever
-else the machine does meets all of them; figures are medians, and only their ratios mean anything elsewhere.
-Each is told as the clock on the wall has it and in time of the processor, which neighbours disturb less.
-Without --questions the pairs are invented: they show what a way costs, and less of what it keeps than real
-ones. On a GPU, where torch sees one, 500 pairs are read as well; hide it to measure the CPU.
+MODEL_FOLDER contains a cross-encoder saved by sentence-transformers. The plain call is its ``predict`` with
+all pairs in one padded batch, in full precision. All rerankers take turns on the same questions, so that
+other load on the machine affects all of them; figures are medians, and only their ratios apply elsewhere.
+Both wall-clock and CPU time are shown; other load affects CPU time less. Without --questions the pairs are
+invented: they show costs well and the kept order less well. If torch finds a GPU, 500 pairs are read on it
+too; hide it to measure the CPU.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ DEADLINE_QUESTIONS = 5
 SPEED = {
     "local float32": Goal(1 / 1.4),
     "onnx int8": Goal(1 / 2.5),
-    "callable": Goal(1.2),  # the plain call itself, through our batches
+    "callable": Goal(1.2),  # the plain call in batches
     "http": Goal(1.2),  # local float32, over loopback
 }
-"""Times of the plain call, for http of local float32. What is not named is there to be known."""
+"""Goals as multiples of the plain call, for http of local float32. Others have none."""
 
 KEPT, EXACT = Goal(0.95, least=True), Goal(0.99, least=True)
 IN_TIME, SOME_READ = Goal(1.2), Goal(1 / PAIRS, least=True)
 LOSSY = ("local bfloat16", "onnx int8")
 CUT = {"local float32": SOME_READ, "onnx int8": SOME_READ, "http": KNOWN}
-"""Ways that are cut off by deadlines, and what they are to have read by then: http asks for 25 at a time."""
+"""Rerankers tested with deadlines, and the goal for the pairs read by then; http sends batches of 25."""
 
 
 @dataclass(slots=True)
 class Taken:
-    """Seconds of the questions read one way, and the share of the plain call's best ten that it kept."""
+    """Seconds for each question with one reranker, and the kept share of the plain call's best ten."""
 
     wall: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
@@ -83,7 +83,7 @@ def by(reranker: Reranker, asked: Asked) -> list[int]:
 
 
 def in_time(reranker: Reranker, asked: Asked, deadline: float) -> list[int]:
-    """The ids of the candidates that were read by the deadline; none where a server has not answered."""
+    """The ids of the candidates read by the deadline; none if a server has not answered."""
     count = len(asked.candidates)
     found = try_rerank(reranker, asked.question, asked.candidates, top_n=count, deadline=deadline)
     return [score.id for score in found.scores]
@@ -94,7 +94,7 @@ def share_kept(found: Sequence[int], due: Sequence[int]) -> float:
 
 
 def in_turns(plain: Plain, rerankers: Mapping[str, Reranker], questions: Sequence[Asked]) -> dict[str, Taken]:
-    """Each question read in all ways, after a first one that warms them up."""
+    """Each question with every reranker, after a first one as warm-up."""
     taken = {name: Taken() for name in (PLAIN, *rerankers)}
     for reranker in rerankers.values():
         by(reranker, questions[0])
@@ -134,13 +134,13 @@ def kept_rows(taken: Mapping[str, Taken]) -> list[Row]:
 
 
 def deadline_rows(name: str, reranker: Reranker, questions: Sequence[Asked], whole: float) -> list[Row]:
-    """What becomes of deadlines that are a share of the ``whole`` time, in seconds."""
+    """The effect of deadlines that are shares of the ``whole`` time, in seconds."""
     rows = []
     for share in SHARES:
         spent, read = Taken(), []
         for asked in questions:
             read.append(len(spent.of(partial(in_time, reranker, asked, share * whole))))
-            time.sleep(whole)  # the batch that was cut off still runs
+            time.sleep(whole)  # the interrupted batch still runs
         at = f"{name}: deadline at {share:.0%}"
         rows.append(Row(at, "the deadline", 1000 * median(spent.wall), 1000 * share * whole, "ms", IN_TIME))
         rows.append(Row(f"{at}, read", "all", median(read), len(questions[0].candidates), "pairs", CUT[name]))
@@ -148,7 +148,7 @@ def deadline_rows(name: str, reranker: Reranker, questions: Sequence[Asked], who
 
 
 def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[str, Any]]:
-    """The rows, and what they were measured with."""
+    """The rows, and the surroundings of the measurement."""
     count = max(chosen.asked, chosen.rounds)
     load_before = os.getloadavg()[0]
     questions = of_conversations(chosen.questions, count) if chosen.questions else invented(count)
@@ -174,7 +174,7 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
 
 
 def surroundings(chosen: argparse.Namespace, load_before: float) -> dict[str, Any]:
-    """Versions, hardware, what was asked, and how busy the machine was before and after."""
+    """Versions, hardware, the questions, and the load before and after."""
     packages = ("pgrecall", "torch", "sentence-transformers", "transformers", "onnxruntime")
     return {
         "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},

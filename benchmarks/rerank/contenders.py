@@ -1,4 +1,4 @@
-"""Ways to have pairs read: each reranker of ours, and the plain call that they are held against."""
+"""The compared rerankers, and the plain call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Plain = Callable[[str, Sequence[str]], list[float]]
 
 
 def plain_call(folder: Path) -> Plain:
-    """All texts in one padded batch, in full precision: what ``CrossEncoder.predict`` does when asked so."""
+    """All texts in one padded batch, in full precision: ``CrossEncoder.predict`` with these arguments."""
     with silence_libraries():
         from sentence_transformers import CrossEncoder
         from torch.nn import Identity
@@ -40,7 +40,7 @@ def plain_call(folder: Path) -> Plain:
 
 
 def hardware() -> dict[str, Any]:
-    """What torch sees: the GPU's name or None, and whether this CPU multiplies bfloat16."""
+    """The hardware: the name of the GPU or None, and whether this CPU multiplies bfloat16."""
     import torch
 
     cpu = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
@@ -54,7 +54,7 @@ def hardware() -> dict[str, Any]:
 
 @contextmanager
 def ways(folder: Path, plain: Plain, pairs: int) -> Iterator[dict[str, Reranker]]:
-    """Every reranker of ours over the model in ``folder``, loaded and warm."""
+    """Every reranker of pgrecall with the model in ``folder``, loaded and warm."""
     with ExitStack() as stack:
         workshop = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         local = LocalReranker(str(folder), precision="float32", pairs=pairs)
@@ -74,7 +74,7 @@ def ways(folder: Path, plain: Plain, pairs: int) -> Iterator[dict[str, Reranker]
 
 
 def on_gpu(folder: Path, pairs: int) -> dict[str, Reranker]:
-    """The local reranker in both precisions, for more pairs than a CPU is asked to read."""
+    """The local reranker in both precisions, for more pairs than on a CPU."""
     made: dict[str, Reranker] = {
         f"{pairs} pairs, {precision}": LocalReranker(str(folder), precision=precision, pairs=pairs)
         for precision in ("float32", "bfloat16")
@@ -86,7 +86,7 @@ def on_gpu(folder: Path, pairs: int) -> dict[str, Reranker]:
 
 @contextmanager
 def _served(reranker: Reranker) -> Iterator[str]:
-    """The URL of a server on this machine that speaks TEI's form and answers with ``reranker``."""
+    """The URL of a local server with TEI's API that answers with ``reranker``."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -1,4 +1,4 @@
-"""Questions and the texts that a reranker is to put in order."""
+"""Questions with the texts to rerank."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _TIMES = ("on Friday", "last March", "before the storm", "at noon", "twice this 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question and its candidates, the best first as a search without a reranker sees it."""
+    """A question and its candidates, in the order of a search without a reranker."""
 
     question: str
     candidates: tuple[RerankCandidate, ...]
 
 
 def invented(count: int, pairs: int = PAIRS, seed: int = 7) -> list[Asked]:
-    """Questions about chat that never was, the same at every call. Texts are as long as those of chats:
-    most of them short, a few several times as long."""
+    """Invented questions about an invented chat, the same at every call. The texts are as long as those of
+    chats: most are short, a few several times as long."""
     random_ = random.Random(seed)
 
     def clause() -> str:
@@ -50,8 +50,8 @@ def invented(count: int, pairs: int = PAIRS, seed: int = 7) -> list[Asked]:
 
 
 def of_conversations(path: Path, count: int, pairs: int = PAIRS, seed: int = 7) -> list[Asked]:
-    """Questions of categories 1 to 4 of the public LoCoMo JSON, each with the turns of its conversation
-    that share the most words with it."""
+    """Questions of categories 1 to 4 of the public LoCoMo JSON, each with the turns of its conversation that
+    share the most words with it."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as stream:
         data = json.load(stream)

@@ -1,9 +1,9 @@
-"""A day of simulated life in minutes: does anything grow that should not?
+"""A simulated day of use in minutes: does anything grow that should not?
 
     python -m benchmarks.soak [--memories 50000] [--hours 24] [--minutes 20] [--tenants 3] [--json FILE]
 
-Some tenants import, ask, use, judge, link, replace and prune, and the worker's jobs run, by a clock moved on.
-Ends with 1 where something grows without bound, or verification finds a problem.
+Tenants import, search, use, reject, link, supersede and prune, and the jobs run, by a simulated clock. Exit
+code 1 if something grows without bound or verification finds a problem.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SAMPLES = 48
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a soak came to."""
+    """The result of a soak."""
 
     hours: float
     minutes: float
@@ -54,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long and how much."""
+    """The duration and the amount of work."""
 
     memories: int = 50_000
     hours: float = 24.0
@@ -67,7 +67,7 @@ class Plan:
 
 
 def soak(url: str, plan: Plan) -> Outcome:
-    """Lives as planned in an initialised database, until the time is up."""
+    """Runs the simulation in an initialised database until the time is up."""
     tenants = tuple(f"tenant{number}" for number in range(plan.tenants))
     settings = Settings(database_url=url, tenant=tenants[0], embedder="hash", embedder_dimensions=DIMENSIONS)
     began, taken = time.monotonic(), []
@@ -91,7 +91,7 @@ def soak(url: str, plan: Plan) -> Outcome:
 def _problems(
     memory: Memory, tenants: Sequence[str], watch: psycopg.Connection[dict[str, Any]], now: datetime
 ) -> list[str]:
-    """What verification finds once all is folded, and rights that are not as declared."""
+    """The findings of verification after folding, and rights that differ from the declared ones."""
     found = []
     for tenant in tenants:
         client = memory.for_tenant(tenant)

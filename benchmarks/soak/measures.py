@@ -1,4 +1,4 @@
-"""What a soak looks at: memory, connections, sizes, locks and speed; and whether each stays bounded."""
+"""Measures of a soak: memory, connections, sizes, locks and speed, and whether each stays bounded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
 
 
 def sample(connection: psycopg.Connection[dict[str, Any]], seconds: Sequence[float]) -> dict[str, float]:
-    """How everything stands now; ``seconds`` are those that the last searches took."""
+    """All figures now; ``seconds`` are those of the last searches."""
     taken: dict[str, float] = dict(connection.execute(SERVER).fetchall()[0])
     taken["client memory"] = float(psutil.Process().memory_info().rss)
     taken["largest backend"] = max(map(_private, connection.execute(BACKENDS).fetchall()), default=0.0)
@@ -43,7 +43,7 @@ def sample(connection: psycopg.Connection[dict[str, Any]], seconds: Sequence[flo
 
 
 def _private(row: Mapping[str, Any]) -> float:
-    """The memory of a backend without what all of them share; 0 where it may not be read."""
+    """The private memory of a backend; 0 if it cannot be read."""
     try:
         memory = psutil.Process(row["pid"]).memory_info()
     except psutil.Error:
@@ -53,9 +53,9 @@ def _private(row: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How much a figure may grow from the middle of a soak to its end: a share, and so much whatever it was.
+    """The allowed growth of a figure from the middle of a soak to its end: a share plus a constant.
 
-    ``per`` names the figure that it may grow with.
+    ``per`` names a figure that it may grow in proportion to.
     """
 
     figure: str
@@ -87,7 +87,7 @@ BOUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A figure at the start, in the middle and at the end, and whether it grew no more than it may."""
+    """A figure at the start, in the middle and at the end, and whether its growth is within the bound."""
 
     figure: str
     first: float
@@ -101,10 +101,10 @@ class Verdict:
 
 
 def judge(samples: Sequence[Sample], bounds: Sequence[Bound] = BOUNDS) -> list[Verdict]:
-    """A verdict for each bound. The middle and the end are medians of the samples around them.
+    """A verdict for each bound, with medians of the samples around the middle and the end.
 
     Raises:
-        ValueError: there are fewer than four samples, of which nothing can be said.
+        ValueError: there are fewer than four samples.
     """
     if len(samples) < 4:
         raise ValueError(f"{len(samples)} samples say nothing; let the soak run longer, or sample more often")

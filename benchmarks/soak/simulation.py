@@ -1,4 +1,4 @@
-"""A simulated life for some tenants: imports, agents at work, people who tidy up, and the worker's jobs."""
+"""A simulation of tenants: imports, agents at work, people who tidy up, and the jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pgrecall import Draft, DraftLink, InvalidInput, Memory
 from pgrecall.jobs.catalogue import JOBS
 
 TICK = timedelta(minutes=10)
-"""Simulated time between two looks at what is to be done."""
+"""Simulated time between two checks for due events."""
 
 LAYERS = ("knowledge", "episodic", "episodic", "activity", "activity", "entity")
 TOPICS = (
@@ -35,7 +35,7 @@ FOLD_TICKS, PRUNE_TICKS = 1, 12
 
 @dataclass
 class Life:
-    """What happens in one tick after the other. ``clock`` is the simulated time; chance is seeded."""
+    """The events of each tick. ``clock`` is the simulated time; the random numbers are seeded."""
 
     memory: Memory
     connection: psycopg.Connection[dict[str, Any]]
@@ -68,7 +68,7 @@ class Life:
         self.clock += TICK
 
     def _import(self, client: Memory, many: int) -> None:
-        """New notes and turns, some with a short time to live, some of known keys again."""
+        """New notes and turns, some with a short time to live, some with existing keys."""
         for begin in range(0, many, 100):
             drafts = [self._draft() for _ in range(min(100, many - begin))]
             client.remember_many({draft.key: draft for draft in drafts}.values(), now=self.clock)
@@ -87,14 +87,14 @@ class Life:
             key=f"k{number}" if chance.random() < 0.97 else f"k{chance.randrange(known, number + 1)}",
             title=f"{chance.choice(TOPICS)} {number}",
             layer=chance.choice(LAYERS),
-            # Months old, most of them, as what is imported is: some of it will be pruned.
+            # Mostly months old, like imported memories: some of them will be pruned.
             occurred_at=self.clock - timedelta(days=chance.expovariate(1 / 60)),
             expires_at=self.clock + timedelta(hours=2) if chance.random() < 0.05 else None,
             links=links,
         )
 
     def _sessions(self, client: Memory) -> None:
-        """An agent asks, uses what helps, says what did not, and links what belongs together."""
+        """An agent searches, uses what helps, rejects what does not, and links related memories."""
         session = f"session {self.turn // 3}"
         for _ in range(3):
             question = f"{self._chance.choice(TOPICS)} {self._chance.choice(TOPICS)}"
@@ -113,7 +113,7 @@ class Life:
             self._replace(client, ids[6], ids[7])
 
     def _shown(self, tenant: str, ids: list[int], session: str, question: str) -> int:
-        """Logs a search as of the simulated time: the client logs none that is made for another moment."""
+        """Logs a search at the simulated time; the client does not log searches for another moment."""
         with self.connection.transaction():
             self.connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
             logged = "SELECT recall.log_shown(%s, %s, %s, %s) AS search"
@@ -125,13 +125,13 @@ class Life:
             client.supersede(old, new, now=self.clock)
             self.counts["superseded"] += 1
         except InvalidInput:
-            return  # it would replace itself
+            return  # it would supersede itself
         if self._chance.random() < 0.1:
             client.forget(old, hard=True, now=self.clock)
             self.counts["forgotten"] += 1
 
     def _prune(self, client: Memory) -> None:
-        """A plan, looked at, applied, and one in three undone."""
+        """A plan that is reviewed and applied; one in three is undone."""
         plan = client.prune.plan(grace_days=0, now=self.clock)
         client.prune.get(plan.id, limit=20)
         outcome = client.prune.apply(plan.id, now=self.clock)

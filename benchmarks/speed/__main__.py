@@ -1,10 +1,10 @@
-"""Speed, each figure beside the least that could do the same.
+"""Speed, each figure compared with a lower bound for the same work.
 
     python -m benchmarks.speed [--quick | --full] [--only WORD,...] [--calls 200] [--rounds 3] [--json]
 
-Works on 200,000 memories of ten tenants (--quick: 50,000; --full: 1,000,000), built once and kept in a folder
-(--cache). A measurement and its floor take turns, so that what else the machine does meets both; figures are
-medians, and only their ratios mean anything elsewhere. Every row ends in its goal, and whether it is met.
+Uses 200,000 memories of ten tenants (--quick: 50,000; --full: 1,000,000), created once and kept in the folder
+--cache. A measurement and its floor take turns, so that other load on the machine affects both; figures are
+medians, and only their ratios apply elsewhere. Each row ends with its goal and whether it is met.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from pgrecall.settings import Settings
 
 QUICK, DEFAULT, FULL = 50_000, 200_000, 1_000_000
 BESIDE = (1_000, 4_000, 20_000)
-"""About these many memories has each tenant that is compared with itself alone."""
+"""The approximate size of each tenant that is compared with a database of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What all measurements stand on."""
+    """The shared context of all measurements."""
 
     server: EmbeddedServer
     bench: Bench
@@ -87,11 +87,11 @@ MEASUREMENTS: dict[str, Callable[[Ground], Iterable[Row]]] = {
     ],
     "client": lambda g: overhead.rows(5_000, g.calls),
 }
-"""What is measured, in this order: what writes comes after what reads."""
+"""The measurements in order: reads before writes."""
 
 
 def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[str, Any]]:
-    """The rows, and what they were measured with."""
+    """The rows, and the surroundings of the measurement."""
     embedder = make_embedder(Settings(embedder="local"))
     assert embedder is not None
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""Filling tables fast: vectors as one array in COPY's binary form, and indexes built after the rows."""
+"""Fast loading: vectors as one array in the binary format of COPY, and indexes created after the rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHERE i.indrelid = ANY (%s::regclass[])
 
 
 def vector_rows(tenant: str, ids: npt.NDArray[np.int64], vectors: npt.NDArray[np.float32]) -> list[bytes]:
-    """Rows of (tenant, memory_id, embedding) as COPY reads them, the last one a halfvec."""
+    """Rows of (tenant, memory_id, embedding) in the format of COPY; the last is a halfvec."""
     name = tenant.encode()
     dimensions = vectors.shape[1]
     rows = np.zeros(
@@ -43,7 +43,7 @@ def vector_rows(tenant: str, ids: npt.NDArray[np.int64], vectors: npt.NDArray[np
 
 
 def copy_vectors(connection: Connect, rows: Iterable[bytes]) -> None:
-    """Stores what ``vector_rows`` made in the table of vectors that tenants share."""
+    """Stores the output of ``vector_rows`` in the shared table of vectors."""
     into = "COPY recall.vector_shared (tenant, memory_id, embedding) FROM STDIN (FORMAT binary)"
     with connection.cursor().copy(into) as copy:
         copy.write(_HEAD + b"".join(rows) + _TAIL)
@@ -52,7 +52,7 @@ def copy_vectors(connection: Connect, rows: Iterable[bytes]) -> None:
 def copy_rows(
     connection: Connect, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Stores rows of the named columns, each with its type, in binary form."""
+    """Stores rows of the named columns, each with its type, in binary format."""
     into = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT binary)"
     with connection.cursor().copy(into) as copy:
         copy.set_types(list(columns.values()))
@@ -62,7 +62,7 @@ def copy_rows(
 
 @contextmanager
 def indexed_after(connection: Connect, *tables: str) -> Iterator[None]:
-    """Drops the indexes of these tables and builds them anew at the end; what keeps rows different stays."""
+    """Drops the indexes of these tables and creates them at the end; unique constraints stay."""
     found = connection.execute(_INDEXES, (list(tables),)).fetchall()
     for name, _ in found:
         connection.execute(f"DROP INDEX {name}")

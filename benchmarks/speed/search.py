@@ -1,4 +1,4 @@
-"""What a search costs beside the least that could answer it: one look into the vector index."""
+"""The cost of a search compared with the least that could answer it: one scan of the vector index."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Connect = psycopg.Connection[Any]
 
 
 def asking(connection: Connect, sql: str, given: Sequence[Values]) -> Callable[[], object]:
-    """Asks the next question each time it is called, as a prepared statement."""
+    """Asks the next question at each call, as a prepared statement."""
     turns = cycle(given)
     return lambda: connection.execute(sql, next(turns), prepare=True).fetchall()
 
@@ -67,8 +67,8 @@ def asking(connection: Connect, sql: str, given: Sequence[Values]) -> Callable[[
 def asking_apart(
     connection: Connect, asked: Sequence[tuple[str, Sequence[Values]]]
 ) -> list[Callable[[], object]]:
-    """Statements that ask different questions in one round, as nobody asks one twice in a row: what came
-    second would find the processor's caches warm. In as many rounds as there are questions each asks all."""
+    """Statements that ask different questions in one round, since a repeated question would find warm
+    processor caches. In as many rounds as there are questions, each statement asks all of them."""
     acts = []
     for place, (sql, given) in enumerate(asked):
         first = place * len(given) // len(asked)
@@ -81,7 +81,7 @@ def act_for(connection: Connect, tenant: str) -> None:
 
 
 def home_of(connection: Connect, tenant: str) -> str:
-    """The table that the tenant's vectors are in."""
+    """The table of the tenant's vectors."""
     (home,) = connection.execute("SELECT recall.vector_table(%s)", (tenant,)).fetchone() or ("",)
     return str(home)
 
@@ -91,7 +91,7 @@ def values_of(asked: Sequence[Question], tenant: Tenant) -> list[Values]:
 
 
 def arms(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Iterator[Row]:
-    """Each arm more, beside a bare look into the vector index of this tenant."""
+    """Each additional arm, compared with a bare scan of this tenant's vector index."""
     act_for(connection, tenant.name)
     (ef,) = connection.execute("SELECT recall.hnsw_ef_search(%s)", (tenant.size,)).fetchone() or (100,)
     connection.execute(f"SET hnsw.ef_search = {ef}")
@@ -127,7 +127,7 @@ def _row(measure: str, against: str, measured: float, floor: float, goal: float)
 
 
 def words(connection: Connect, tenant: Tenant, calls: int) -> Iterator[Row]:
-    """The dearest questions in words, beside one rare word."""
+    """The most expensive lexical queries, compared with one rare word."""
     act_for(connection, tenant.name)
     rare = [{"text": word} for (word,) in connection.execute(_RARE, {"tenant": tenant.name}).fetchall()]
     often = [word for (word,) in connection.execute(_COMMON, {"tenant": tenant.name}).fetchall()]
@@ -165,7 +165,7 @@ def _recall(connection: Connect, asked: Sequence[Question], tenant: Tenant, goal
 
 
 def beside(together: Connect, alone: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Row:
-    """A tenant among others, and by itself in a database of its own."""
+    """A tenant among others, and alone in a database."""
     for connection in (together, alone):
         act_for(connection, tenant.name)
     given = values_of(asked, tenant)
@@ -180,7 +180,7 @@ def beside(together: Connect, alone: Connect, asked: Sequence[Question], tenant:
 
 
 def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, calls: int) -> Row:
-    """The search as it is, and one that reads the vitality that the refresh stored."""
+    """The search, and a variant that reads the cached vitality."""
     act_for(connection, tenant.name)
     connection.execute(_CACHED_SUM)
     for name, replaced in (("candidates", "activation_sum"), ("find", "candidates")):
@@ -191,7 +191,7 @@ def vitality(connection: Connect, asked: Sequence[Question], tenant: Tenant, cal
         cached = definition.replace(f"FUNCTION recall.{name}(", f"FUNCTION recall.{name}_cached(")
         by = "cached_sum" if replaced == "activation_sum" else f"{replaced}_cached"
         connection.execute(cached.replace(f"recall.{replaced}(", f"recall.{by}("))
-        # As another role's it would have every plan that both share made anew at each turn.
+        # With another role, every shared plan would be made again at each turn.
         connection.execute(f"ALTER FUNCTION recall.{name}_cached OWNER TO recall_owner")
     connection.execute("UPDATE recall.activation SET vitality = coalesce(vitality, 0.5)")
     connection.execute("VACUUM ANALYZE recall.activation")

@@ -1,7 +1,7 @@
-"""Real sentences and their embeddings: from the documentation of Python's own library and of ours it needs.
+"""Real sentences and their embeddings, from the documentation of Python's library and of dependencies.
 
-Every machine that runs this has them, in English written by hundreds of people about many things. Which there
-are depends on versions; ratios within one run do not mind.
+Every machine that runs this has them: English by hundreds of people about many topics. The set depends on
+versions, which does not affect ratios within one run.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _SKIPPED = {
 _BLOCK = 1000
 
 NOISE = 0.42
-"""Of what is said: what it is said with."""
+"""The length of the noise relative to that of the sentences."""
 
 
 def sentences(count: int, cache: Path) -> list[str]:
-    """So many different sentences, in an order that is the same each time; an error where there are fewer.
+    """So many different sentences in a fixed order. Raises an error if there are fewer.
 
-    What the libraries say is read once and kept in the folder ``cache``.
+    The texts of the libraries are read once and kept in the folder ``cache``.
     """
     said_by = " ".join([sys.version, *(f"{package} {version(package)}" for package in _PACKAGES)])
     kept = cache / f"sentences-{hashlib.sha256(said_by.encode()).hexdigest()[:16]}.json"
@@ -75,7 +75,7 @@ def _all_sentences() -> Iterator[str]:
 def _sentences_in(path: Path) -> Iterator[str]:
     try:
         tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):  # some files are there to be wrong
+    except (SyntaxError, ValueError):  # some files are invalid on purpose
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -91,7 +91,7 @@ def _split(paragraph: str) -> Iterator[str]:
 
 
 def embedded(texts: Sequence[str], embedder: Embedder, cache: Path) -> Vectors:
-    """One vector for each text, made once and kept in the folder ``cache``, a thousand in a file."""
+    """One vector for each text, computed once and kept in the folder ``cache``, a thousand in a file."""
     cache.mkdir(parents=True, exist_ok=True)
     blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
     return np.concatenate([_block(block, embedder, cache) for block in blocks])
@@ -108,15 +108,15 @@ def _block(texts: Sequence[str], embedder: Embedder, cache: Path) -> Vectors:
 
 
 def mixed(vectors: Vectors, parts: npt.NDArray[np.int64], dice: np.random.Generator) -> Vectors:
-    """Vectors like those of texts that say what these sentences say, each in words of its own.
+    """Vectors like those of texts that paraphrase these sentences.
 
-    They are sums of the sentences, more of one and less of another, and something that no sentence says:
-    noise that spreads as sentences do, so that it leads nowhere where no text is. Two texts that say the same
-    single sentence have a cosine of about 0.85.
+    They are weighted sums of the vectors of the sentences plus noise with the covariance of sentences, which
+    keeps them in the region of real texts. Two texts with the same single sentence have a cosine of about
+    0.85.
 
     Args:
         vectors: of the sentences, (sentences, dimensions).
-        parts: which sentences each text holds, (texts, at most so many); -1 where it holds fewer.
+        parts: the sentences of each text, (texts, at most so many); -1 for none.
     """
     shares = dice.uniform(0.5, 1.5, parts.shape).astype(np.float32)
     shares[parts < 0] = 0

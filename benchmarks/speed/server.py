@@ -1,4 +1,4 @@
-"""A server of the benchmark's own, with worlds that are kept and copies of them that are thrown away."""
+"""The benchmark's own server, with worlds that are kept and copies that are dropped."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pgrecall.search.embed.embedder import Embedder
 
 _GIGABYTE = 1 << 30
 _SOURCES = ("speed/world.py", "speed/bulk_copy.py", "speed/sentences.py", "upkeep/data.py")
-"""What a world is made by: one that other code made is made anew."""
+"""The source code that creates a world; after a change the world is created again."""
 
 
 def _settings() -> dict[str, str]:
-    """As is advised for a machine of this size; autovacuum would fall into single measurements."""
+    """The recommended settings for a machine of this size; autovacuum would disturb single measurements."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "shared_buffers": f"{min(8 * _GIGABYTE, memory // 4) >> 20}MB",
@@ -48,7 +48,7 @@ def bench_server(folder: Path) -> Iterator[EmbeddedServer]:
 
 
 def world(server: EmbeddedServer, memories: int, embedder: Embedder, cache: Path) -> str:
-    """The name of the database that holds the world of this size; made where it is not there."""
+    """The name of the database with the world of this size, created if it does not exist."""
     kept = f"world_{memories}_{_digest(embedder)}"
     with psycopg.connect(server.url, autocommit=True) as admin:
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", (kept,)).fetchone():
@@ -82,7 +82,7 @@ def _make(
 
 @contextmanager
 def copy_of(server: EmbeddedServer, template: str) -> Iterator[str]:
-    """The URL of a copy of a database, upgraded to this checkout's functions and dropped afterwards."""
+    """The URL of a copy of a database, upgraded to the functions of this checkout and dropped afterwards."""
     name = f"run_{uuid.uuid4().hex[:8]}"
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
@@ -96,7 +96,7 @@ def copy_of(server: EmbeddedServer, template: str) -> Iterator[str]:
 
 @contextmanager
 def alone(server: EmbeddedServer, url: str, tenant: Tenant, dimensions: int) -> Iterator[str]:
-    """The URL of a database that holds this tenant of another and nothing else."""
+    """The URL of a database with only this tenant of another."""
     name = f"alone_{uuid.uuid4().hex[:8]}"
     with psycopg.connect(server.url, autocommit=True) as admin:
         admin.execute(f"CREATE DATABASE {name} TEMPLATE template0")

@@ -1,4 +1,4 @@
-"""What the first moment costs: importing the package, and the first answer of the command."""
+"""The cost of starting: importing the package, and the first answer of the command."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from benchmarks.harness import Goal, Row, interleaved
 from pgrecall.embedded.cluster import find_wheel
 
 MOST = 0.4
-"""Seconds that the command may take beyond psql."""
+"""Seconds that the command may take more than psql."""
 _CALL = "SELECT id, score FROM recall.search('the value of a word')"
 
 
 def imports(rounds: int) -> Row:
-    """A fresh interpreter that imports pgrecall, and one that imports the driver it needs."""
+    """A new interpreter that imports pgrecall, and one that imports its driver."""
     ours, driver = interleaved(
         [partial(_run, [sys.executable, "-c", f"import {name}"]) for name in ("pgrecall", "psycopg")], rounds
     )
@@ -27,7 +27,7 @@ def imports(rounds: int) -> Row:
 
 
 def commands(url: str, tenant: str, rounds: int) -> Iterator[Row]:
-    """A search by the command, without models, and psql making the same call."""
+    """A search by the command, without models, and psql with the same call."""
     psql = _program("psql")
     if psql is None:
         return
@@ -60,7 +60,7 @@ def _program(name: str) -> str | None:
 
 def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
     surroundings = dict(os.environ if environment is None else environment)
-    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled once, not at each start
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # packages are compiled once, not at each start
     done = subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{command[0]} failed: {done.stderr.strip()}")

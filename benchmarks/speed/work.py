@@ -1,4 +1,4 @@
-"""How much a search has to do, counted: rows and blocks, which no other load of the machine changes."""
+"""The work of a search in rows and blocks, which other load does not change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTED = {
     "lexeme": "word counts read",
     "name": "names read",
 }
-"""Tables a search reads, and what reading a row of each is."""
+"""Tables that a search reads, and the meaning of a row of each."""
 ASKED, USED = 100, 300
 _FETCHED = """
 SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
@@ -30,7 +30,7 @@ SELECT count(*) FROM recall.spread_targets(%(tenant)s, %(id)s, 1, now())
 
 
 def work(connection: Connect, asked: Sequence[Question], tenant: Tenant) -> Iterator[Row]:
-    """What one search reads on average, and how much that is beside a look into the vector index."""
+    """The mean work of a search, compared with a scan of the vector index."""
     act_for(connection, tenant.name)
     some = values_of(asked[:ASKED], tenant)
     read = [_read(connection, value) for value in some]
@@ -57,7 +57,7 @@ def _count(measure: str, number: float) -> Row:
 
 
 def _read(connection: Connect, value: Values) -> Counter[str]:
-    """Rows that one search fetched, by table; counts that are not reported yet stand among them."""
+    """Rows fetched by one search, by table, including counts that are not reported yet."""
     with connection.transaction():
         before = Counter(dict(connection.execute(_FETCHED).fetchall()))
         connection.execute(SEARCH, value).fetchall()
@@ -65,7 +65,7 @@ def _read(connection: Connect, value: Values) -> Counter[str]:
 
 
 def _explained(connection: Connect, sql: str, value: Values) -> dict[str, float]:
-    """Blocks of one statement and of all inside it; milliseconds of planning, and of everything."""
+    """Blocks of one statement with everything inside it; milliseconds of planning, and in total."""
     ((plans,),) = connection.execute(_EXPLAIN + sql, value).fetchall()
     node = plans[0]["Plan"]
     blocks = node["Shared Hit Blocks"] + node["Shared Read Blocks"]

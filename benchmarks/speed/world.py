@@ -1,6 +1,6 @@
-"""What speed is measured on: ten tenants of very different sizes, with texts, vectors, names, links and uses.
+"""The data for speed: ten tenants of very different sizes, with texts, vectors, names, links and accesses.
 
-A world is built once for each size and kept; a run works on a copy of it.
+A world is created once for each size and kept; a run works on a copy of it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from benchmarks.upkeep.data import DAYS, STILL_DAYS, TENANT, Bench, fill_log, fi
 from pgrecall.search.embed.embedder import Embedder
 
 SHARES = (80, 8, 4.5, 3, 2, 1, 0.7, 0.4, 0.3, 0.1)
-"""Per cent of all memories that each tenant holds, the largest first."""
+"""Per cent of all memories in each tenant, largest first."""
 NAMES = 4000
-"""Entities of the largest tenant, of whatever size: names grow with what is known, not with what happens."""
+"""Entities of the largest tenant of any size: names grow with knowledge, not with events."""
 ASKED = 400
-"""Sentences that are asked for and in no memory."""
+"""Sentences that are queries and in no memory."""
 SHARED = 4_000
-"""Up to so many vectors stay in the table that tenants share, as recall.move_vectors_to_own_table has it."""
+"""Up to so many vectors stay in the shared table, as in recall.move_vectors_to_own_table."""
 _BLOCK = 10_000
 _TEXTS = {
     "tenant": "text", "id": "int8", "layer": "text", "title": "text", "body": "text",
@@ -44,7 +44,7 @@ _LAYERS = ("knowledge", "knowledge", "knowledge", "episodic", "episodic", "activ
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant, and which ids its memories have: ``first`` and the ``size`` - 1 after it."""
+    """A tenant with the ids of its memories: ``first`` and the ``size`` - 1 after it."""
 
     name: str
     first: int
@@ -56,14 +56,14 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: some words, and the vector of the sentence they begin."""
+    """A query: some words, and the vector of the sentence that they begin."""
 
     text: str
     vector: str
 
 
 def tenants(memories: int) -> list[Tenant]:
-    """The tenants of a world of so many memories; the first is the one that upkeep is measured on."""
+    """The tenants of a world of so many memories; upkeep is measured on the first."""
     sizes = [round(memories * share / 100) for share in SHARES]
     firsts = [1, *(1 + end for end in accumulate(sizes[:-1]))]
     names = [TENANT, *(f"tenant {place}" for place in range(2, len(SHARES) + 1))]
@@ -71,12 +71,12 @@ def tenants(memories: int) -> list[Tenant]:
 
 
 def sentences_for(memories: int, cache: Path) -> list[str]:
-    """What memories are made of. Embedding them takes longer than all else, so they are few."""
+    """The sentences that memories are composed of. Few, since embedding them takes longest."""
     return sentences(2_000 if memories <= 50_000 else 4_000 if memories <= 200_000 else 6_000, cache)
 
 
 def questions(embedder: Embedder, cache: Path) -> list[Question]:
-    """Sentences that no memory holds, of which the first ten words are asked."""
+    """Sentences that no memory contains; their first ten words are queries."""
     texts = sentences(ASKED, cache)
     vectors = embedded(texts, embedder, cache)
     return [
@@ -86,7 +86,7 @@ def questions(embedder: Embedder, cache: Path) -> list[Question]:
 
 
 def names_of(first: int, count: int) -> list[str]:
-    """Different names of two words, as people's are."""
+    """Different names of two words, like those of people."""
     dice = random.Random(first)
     made: dict[str, None] = {}
     while len(made) < count:
@@ -102,9 +102,9 @@ def _word(dice: random.Random) -> str:
 
 
 def build(url: str, memories: int, embedder: Embedder, cache: Path) -> None:
-    """Fills an initialised database; the tenants' memories lie among each other, as they would have come.
+    """Fills an initialised database. Memories of tenants are interleaved, as they would arrive.
 
-    The vectors' indexes are built beside everything else.
+    The indexes of the vectors are built concurrently with the rest.
     """
     known = sentences_for(memories, cache)
     vectors = embedded(known, embedder, cache)[ASKED:]
@@ -128,7 +128,7 @@ def build(url: str, memories: int, embedder: Embedder, cache: Path) -> None:
 def _store_vectors(
     connection: Connect, holders: Sequence[Tenant], parts: npt.NDArray[np.int64], sentences_: Vectors
 ) -> None:
-    """Vectors, those of large tenants into tables of their own; the largest tenants come first."""
+    """Stores vectors, those of large tenants in tables of their own; the largest tenants come first."""
     connection.execute(f"SET max_parallel_maintenance_workers = {os.cpu_count()}")
     dice = np.random.default_rng(11)
     scattered: list[bytes] = []
@@ -172,10 +172,10 @@ def _store_texts(bench: Bench, said: Sequence[str], parts: npt.NDArray[np.int64]
 
 
 def _store_use(bench: Bench) -> None:
-    """Links, uses and what is counted of them, for each tenant."""
+    """Links, accesses and their counts, for each tenant."""
     bench.run("SELECT setseed(0.5)")
     bench.run("SELECT recall.make_access_partitions(%(since)s, 15)", since=bench.now - timedelta(DAYS))
-    bench.run("SET session_replication_role = replica")  # what is stored here refers to what is there
+    bench.run("SET session_replication_role = replica")  # rows here refer to rows there
     holders = tenants(bench.memories)
     with indexed_after(bench.connection, "recall.link", "recall.access"):
         for tenant in holders:
@@ -194,7 +194,7 @@ def act_for(connection: Connect, tenant: str) -> None:
 
 
 def _kind(place: int, titles: Sequence[str]) -> tuple[str, str]:
-    """Layer and title: the first memories of a tenant are its entities."""
+    """Layer and title; the first memories of a tenant are its entities."""
     if place < len(titles):
         return "entity", titles[place]
     return _LAYERS[place % len(_LAYERS)], ""
@@ -205,21 +205,21 @@ def _entities(tenant: Tenant) -> int:
 
 
 def _parts(count: int, of: int, dice: np.random.Generator) -> npt.NDArray[np.int64]:
-    """One to three sentences for each memory; -1 where it has fewer than three."""
+    """One to three sentences for each memory; -1 for none."""
     parts = dice.integers(0, of, (count, 3))
     parts[np.arange(3) >= dice.integers(1, 4, (count, 1))] = -1
     return parts
 
 
 def _terms(count: int, dice: np.random.Generator) -> npt.NDArray[np.int64]:
-    """A term for each memory, half as often the second as the first. As in any language, there are the more
-    different ones the more is said, by its root, so that at every size some are rare."""
+    """A term for each memory, the second half as frequent as the first. The number of different terms grows
+    with the root of the number of memories (Heaps), so some are rare at every size."""
     ranks = np.exp(dice.random(count) * np.log(200 * isqrt(count)))
     return np.asarray(ranks, dtype=np.int64)
 
 
 def _term(number: int) -> str:
-    """A word that no language has, another for each number below 343,000."""
+    """A word of no language, different for each number below 343,000."""
     syllables = []
     for _ in range(3):
         number, syllable = divmod(number, 70)
@@ -234,7 +234,7 @@ def _born(now: datetime, count: int, dice: np.random.Generator) -> Iterator[date
 
 
 def move_tenant(source: str, target: str, tenant: Tenant) -> None:
-    """Copies what a search reads of a tenant into an initialised database."""
+    """Copies a tenant's data for search into an initialised database."""
     with psycopg.connect(source) as here, psycopg.connect(target, autocommit=True) as there:
         for table in ("memory", "activation", "link", "lexeme", "layer_median"):
             columns = _stored_columns(here, table)

@@ -1,8 +1,8 @@
-"""What storing costs: one memory beside a bare INSERT, an import beside COPY with indexes built after.
+"""The cost of storing: one memory compared with a bare INSERT, an import with COPY and indexes built later.
 
-The floors store what any design would have to: the text, its vector, its summary; the import also the first
-entry of its log. Their tables have the same columns, generated ones too, constraints and indexes; the bare
-INSERT is one statement into the very tables, with their triggers and keys.
+The floors store what any design must: the text, its vector and its summary; the import also the first entry
+of its log. Their tables have the same columns (also generated ones), constraints and indexes; the bare INSERT
+is one statement into the real tables, with their triggers and keys.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from benchmarks.speed.world import Question, Tenant
 from pgrecall.client.import_batches import PLAIN_BATCH
 
 Copied = Mapping[str, tuple[str, bytes]]
-"""Of each table: its columns, and rows of them in binary form."""
+"""For each table: its columns, and its rows in binary format."""
 
 NEW = "a new tenant"
-"""Whoever has nothing yet when a measurement begins."""
+"""A tenant that is empty when a measurement begins."""
 
 _REMEMBER = (
     "SELECT recall.remember(%(text)s, p_embedding => %(vector)s::halfvec, p_embedded_with => %(embedder)s)"
@@ -52,13 +52,13 @@ _COPIED = {
         "recall.access t ON (t.tenant, t.memory_id) = (m.tenant, m.id) AND t.kind = 'write'",
     ),
 }
-"""Columns of the tables that an import without vectors fills, and where their rows are."""
+"""Columns of the tables that an import without vectors fills, and the source of their rows."""
 
 
 def one(
     connection: Connect, asked: Sequence[Question], tenant: Tenant, embedder: str, calls: int
 ) -> Iterator[Row]:
-    """One memory with its vector, and bare rows in the same tables, with all their indexes and triggers."""
+    """One memory with its vector, compared with bare rows in the same tables, indexes and triggers."""
     for name, whose in ((tenant.name, "the largest tenant"), (NEW, NEW)):
         act_for(connection, name)
         given = {"tenant": name, "embedder": embedder}
@@ -85,7 +85,7 @@ def _storing(
 
 
 def bulk(connection: Connect, tenant: Tenant, rows: int, rounds: int) -> Iterator[Row]:
-    """Many memories at once, beside COPY into bare copies of the tables that they fill."""
+    """Many memories at once, compared with COPY into bare copies of the same tables."""
     rows = min(rows, tenant.size)
     plain = _copied(connection, tenant, rows)
     home = home_of(connection, tenant.name)
@@ -138,7 +138,7 @@ def _drafts(connection: Connect, tenant: Tenant, rows: int) -> list[dict[str, An
 
 
 def _copy_seconds(connection: Connect, table: str, columns: str, rows: bytes) -> float:
-    """How long it takes to fill a table like this one and to build its indexes; the table is dropped."""
+    """Seconds to fill a table like this one and build its indexes; the table is dropped."""
     connection.execute(
         f"CREATE TABLE recall.speed_copy (LIKE recall.{table} INCLUDING DEFAULTS INCLUDING GENERATED "
         "INCLUDING IDENTITY INCLUDING CONSTRAINTS)"

@@ -1,10 +1,10 @@
-"""What upkeep costs beside the least that it could cost.
+"""The cost of maintenance compared with lower bounds.
 
     python -m benchmarks.upkeep [--memories 200000] [--events 300000] [--rounds 5] [--calls 300] [--json]
 
-Fills a new database with memories, three times as many links, and a log that the summaries agree with. Each
-measurement and its floor take turns, so that whatever else the machine does meets both; figures are medians,
-and only their ratios mean anything elsewhere. Tables are vacuumed and a checkpoint made before each turn.
+Fills a new database with memories, three times as many links, and a log consistent with the summaries. A
+measurement and its floor take turns, so that other load on the machine affects both; figures are medians, and
+only their ratios apply elsewhere. Before each turn, tables are vacuumed and a checkpoint is made.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from benchmarks.upkeep.jobs import fold, graph, refresh
 from pgrecall.settings import load_settings
 
 DIMENSIONS = 384
-"""Of embeddings, of which there are none."""
+"""Dimensions of embeddings; there are none."""
 
 
 def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[str, Any]]:
-    """The rows, and what they were measured with."""
+    """The rows, and the surroundings of the measurement."""
     with fresh_database(load_settings(), DIMENSIONS) as url:
         with screen.status("Filling the database"):
             bench = build(url, chosen.memories)

@@ -1,4 +1,4 @@
-"""What use costs while it happens: one access recorded, and a search that logs what it shows."""
+"""The cost of use: recording an access, and a search that logs its hits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOT_READS = 5000
 LINKS = 10
 CLIENTS, TURNS = 8, 15
 SESSION = 5
-"""Uses of one session: each is associated with those before it."""
+"""Accesses of one session; each is associated with those before it."""
 
 _BARE_USE = """
 WITH logged AS (
@@ -43,12 +43,12 @@ FROM generate_series(1, %(links)s) i
 _REQUEST = "jsonb_build_object('query', %(text)s::text, 'explain', false)"
 BY_WORDS = f"SELECT * FROM recall.{{}}({_REQUEST})"
 BY_MEANING_TOO = f"SELECT * FROM recall.{{}}({_REQUEST}, %(vector)s::halfvec)"
-"""A search, with the function that does it left open."""
+"""A search; the placeholder is the function."""
 _SEARCHES = ("find", "search_and_log")
 
 
 def accesses(bench: Bench, calls: int) -> Iterator[Row]:
-    """One use of a memory, committed durably, beside the two writes that the least of logs would make."""
+    """One access to a memory, committed durably, compared with two writes of a minimal log."""
     bare, lonely, linked, hot, *together = (_remember(bench, name) for name in _names())
     bench.run(_LINK, tenant=TENANT, id=linked, links=LINKS)
     bench.run(_READ_OFTEN, tenant=TENANT, id=hot, now=bench.now, reads=HOT_READS)
@@ -100,13 +100,13 @@ def _use(bench: Bench, memory: int, session: str | None = None) -> None:
 
 
 def some_questions() -> list[dict[str, str]]:
-    """Three words each of those that memories are filled with."""
+    """Queries of three words from the memories."""
     generator = random.Random(1)
     return [{"text": " ".join(f"w{generator.randrange(4000)}" for _ in range(3))} for _ in range(100)]
 
 
 def searches(bench: Bench, calls: int, questions: Sequence[Values], sql: str = BY_WORDS) -> Iterator[Row]:
-    """A search that logs its hits, as the client has it committed, beside one that does not."""
+    """A search that logs its hits, committed as by the client, compared with one that does not."""
     bench.run(
         "SELECT set_config('recall.tenant', %(tenant)s, false), recall.refresh_lexemes()", tenant=TENANT
     )

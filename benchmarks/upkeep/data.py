@@ -1,4 +1,4 @@
-"""What upkeep is measured on: memories with texts, links, and a log that their summaries agree with."""
+"""The data for maintenance: memories with texts, links, and a log consistent with their summaries."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from benchmarks.graph import Links, preferential_links
 
 TENANT = "bench"
 DAYS = 365
-"""How far back memories and accesses go, with a partition of the log for each month of them."""
+"""The age of the oldest memories and accesses; the log has a partition for each month."""
 LINKS_EACH = 3
 """Links for each memory."""
 STILL_DAYS = 10
-"""So many last days are left for the searches that the fold is measured on."""
+"""The last days without accesses, kept for the searches of the fold measurement."""
 
 _MEMORIES = """
 INSERT INTO recall.memory (tenant, id, layer, title, body, created_at, updated_at) OVERRIDING SYSTEM VALUE
@@ -91,7 +91,7 @@ SELECT %(tenant)s, array_agg(h.memory_id), h.at FROM hit h GROUP BY h.search, h.
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A filled database, a connection that commits each statement for the tenant, and when it was filled."""
+    """A filled database, an autocommitting connection of the tenant, and the time it was filled."""
 
     url: str
     connection: psycopg.Connection[Any]
@@ -107,7 +107,7 @@ class Bench:
         return row[0] if row else None
 
     def settle(self, *tables: str) -> None:
-        """Leaves nothing behind that the next measurement would have to clear away."""
+        """Vacuums and checkpoints, so that the next measurement does not pay for it."""
         for table in tables:
             self.run(f"VACUUM (ANALYZE) recall.{table}")
         self.run("CHECKPOINT")
@@ -116,8 +116,8 @@ class Bench:
 def build(url: str, memories: int) -> Bench:
     """Fills an initialised database.
 
-    Chance decides how often a memory was read: half as many were read 2n times as n times. Links prefer
-    what is linked. Nothing has a vector: upkeep reads none, and their index would take longest to build.
+    The number of accesses is random: half as many memories have 2n as n. Links prefer linked memories. There
+    are no vectors: maintenance reads none, and their index would take longest to build.
     """
     connection = psycopg.connect(url, autocommit=True)
     row = connection.execute("SELECT now()").fetchone()
@@ -135,7 +135,7 @@ def build(url: str, memories: int) -> Bench:
 
 
 def fill_use(bench: Bench, tenant: str, first: int, memories: int) -> None:
-    """Links, a log, and the summaries that agree with it, for so many ids of a tenant from ``first``."""
+    """Links, a log, and consistent summaries, for so many ids of a tenant from ``first``."""
     fill_log(bench, tenant, first, memories)
     bench.settle("access")
     fill_summaries(bench, tenant)
@@ -150,12 +150,12 @@ def fill_log(bench: Bench, tenant: str, first: int, memories: int) -> None:
 
 
 def fill_summaries(bench: Bench, tenant: str) -> None:
-    """What the links and the log of a tenant come to."""
+    """The summaries of the links and the log of a tenant."""
     bench.run(_ACTIVATIONS, tenant=tenant)
 
 
 def distinct_links(memories: int, links: int) -> Links:
-    """So many different links, or nearly: a graph too small cannot hold them."""
+    """About so many different links; fewer if the graph is too small."""
     made = preferential_links(memories, links + links // 4)
     return list(dict.fromkeys((source + 1, target + 1) for source, target in made))[:links]
 
@@ -170,9 +170,9 @@ def _copy_links(bench: Bench, tenant: str, links: Links, until: datetime) -> Non
 
 
 def log_searches(bench: Bench, searches: int, part: int, parts: int) -> datetime:
-    """Logs searches with ten hits each, as search_and_log does, in one part of the still days; since when.
+    """Logs searches with ten hits each, like search_and_log, in the quiet days; returns the first time.
 
-    Hits prefer some memories: an eighth of them gets half. Half of the searches belong to a session.
+    An eighth of the memories gets half of the hits. Half of the searches have a session.
     """
     step = timedelta(STILL_DAYS) / parts
     since = bench.now - timedelta(STILL_DAYS) + part * step

@@ -1,4 +1,4 @@
-"""The jobs, each beside the least that Postgres or another library does for the same."""
+"""The jobs, each compared with the least that Postgres or another library does for the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pgrecall.operations.maintenance import (
 from pgrecall.operations.operation import Operation
 
 ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
-"""Whoever was measured before, from here on it is the tenant of upkeep."""
+"""Sets the tenant of upkeep for the following measurements."""
 _BARE_UPDATE = """
 UPDATE recall.activation SET vitality = 0.5, computed_at = now() WHERE tenant = %(tenant)s
 """
@@ -34,7 +34,7 @@ CREATE TABLE upkeep_summary AS
 SELECT memory_id, sum(weight) AS n, min(at) AS first_at, (array_agg(at ORDER BY at DESC))[1:8] AS newest
 FROM recall.access WHERE tenant = %(tenant)s AND recorded_at >= %(since)s GROUP BY memory_id
 """
-"""What a summary holds, if every event were an access."""
+"""The summary if every event were an access."""
 _BARE_TALLY = """
 CREATE TABLE upkeep_summary AS
 SELECT memory_id, count(*) AS events, sum(weight) AS weight, min(at) AS first_at, max(at) AS last_at
@@ -49,13 +49,13 @@ _WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 
 
 def fetch(bench: Bench, operation: Operation[Any]) -> Any:
-    """What an operation gives over the bench's connection, as a job runs it."""
+    """The result of an operation over the connection of the benchmark, like in a job."""
     cursor = bench.connection.cursor(row_factory=dict_row, binary=operation.binary)
     return operation.read(cursor.execute(operation.sql, operation.parameters).fetchall())
 
 
 def refresh(bench: Bench, rounds: int) -> Iterator[Row]:
-    """All cached vitalities, in the job's batches, and one bare UPDATE of the same columns."""
+    """The job vitality in its batches, compared with one bare UPDATE of the same columns."""
     bench.run(ENTER, tenant=TENANT)
     bare, ours = _Writes(bench), _Writes(bench)
     for turn in range(rounds + 1):
@@ -81,7 +81,7 @@ def _refresh_all(bench: Bench) -> None:
 
 
 class _Writes:
-    """Seconds and bytes of WAL of each round, and how many updates there were in all."""
+    """Seconds and bytes of WAL of each round, and the total number of updates."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -106,7 +106,7 @@ class _Writes:
 
 
 def graph(bench: Bench, rounds: int) -> Iterator[Row]:
-    """The graph job from the table to the table, and networkx from the table to its articulation points."""
+    """The graph job from table to table, compared with networkx from the table to its articulation points."""
     bench.run(ENTER, tenant=TENANT)
     found: dict[str, set[int]] = {}
 
@@ -140,16 +140,16 @@ def graph(bench: Bench, rounds: int) -> Iterator[Row]:
     assert found["numba"] == found["plain"] == found[ORACLE], "all find the same articulation points"
     least = median(times.pop(ORACLE))
     for name, spent_each in times.items():
-        # Plain Python is for graphs too small to wait for a compiler; it must not lose to networkx.
+        # Plain Python is for graphs too small to compile for; it must not be slower than networkx.
         goal = Goal(1) if "plain" in name else Goal(0.05)
         yield Row(f"graph job, {name}", "networkx end to end", median(spent_each), least, "s", goal)
 
 
 def fold(bench: Bench, rounds: int, events: int) -> Iterator[Row]:
-    """What searches logged, folded as the job does, and bare GROUP BYs of it into a table.
+    """The job fold on logged searches, compared with bare GROUP BYs into a table.
 
-    The first makes what a summary holds (a count, the first and the eight newest times), taking all events
-    for alike; it is what the fold is held against. The second keeps no order, so no summary could come of it.
+    The first, which has the goal, computes the contents of a summary (a count, the first and the eight newest
+    times) as if all events were alike. The second keeps no order, so it could not make a summary.
     """
     bench.run(ENTER, tenant=TENANT)
     searches = max(1, events // 10)

@@ -1,4 +1,4 @@
-"""What a client and its views share: settings, models, and the database that was found."""
+"""Resources shared by a client and its tenant views: settings, models and the database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Resources:
     """Settings, models and the database of a client. Nothing is opened before ``prepare``.
 
-    Models that the caller handed in are the caller's to close.
+    Models given by the caller are not closed.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class Resources:
         self._url = url
 
     def prepare(self) -> str:
-        """Finds or starts the database, and makes sure that it can be used; returns its URL. May take long.
+        """Finds or starts the database, checks it, and returns its URL. May take long.
 
         Raises:
-            DatabaseUnavailable, DatabaseUnsuitable, SchemaMismatch, EmbedderMismatch: it cannot.
+            DatabaseUnavailable, DatabaseUnsuitable, SchemaMismatch, EmbedderMismatch: it cannot be used.
         """
         configured = self.settings.database_url
         address = self._url or (configured.get_secret_value() if configured else None)
@@ -64,9 +64,9 @@ class Resources:
         return self.server.serving_url
 
     def _current(self, server: EmbeddedServer) -> schema.SchemaState:
-        """Brings an embedded server up to date, for a role that may use memories and do nothing else."""
+        """Upgrades an embedded server, and creates a role that can use memories and nothing else."""
         timeout = self.settings.connect_timeout
-        with suppress(DatabaseError):  # before the first installation there is no such role
+        with suppress(DatabaseError):  # the role does not exist before the first installation
             state = schema.inspect(server.serving_url, timeout=timeout)
             if schema.is_current(state):
                 return state
@@ -91,7 +91,7 @@ class Resources:
         self.revision = state.revision or ""
 
     def limits(self) -> dict[str, Any]:
-        """What a database is opened with."""
+        """The arguments for opening a database."""
         return {
             "pool_size": self.settings.pool_size,
             "connect_timeout": self.settings.connect_timeout,
@@ -99,7 +99,7 @@ class Resources:
         }
 
     def release(self) -> None:
-        """Closes the models made here; the last user of an embedded server stops it. Harmless twice."""
+        """Closes the models created here and releases the embedded server. May be called twice."""
         while self._own:
             self._own.pop().close()
         self.release_server()
@@ -113,7 +113,7 @@ class Resources:
 
 @runtime_checkable
 class _Closable(Protocol):
-    """A model that holds connections."""
+    """A model with connections to close."""
 
     def close(self) -> None: ...
 
@@ -125,7 +125,7 @@ def _require_timeout(timeout: float | None) -> float | None:
 
 
 def require_tenant(tenant: str) -> str:
-    """The name of a tenant. An empty one must never mean the default.
+    """The name, if it is valid for a tenant. An empty name never means the default.
 
     Raises:
         InvalidInput: no tenant can have this name.

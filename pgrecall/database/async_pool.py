@@ -21,7 +21,7 @@ Pool = AsyncConnectionPool[BoundedAsyncConnection]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a pool belongs: sockets to a process, the tasks that wait for them to an event loop."""
+    """A pool with its process, which owns the sockets, and its event loop, which owns the waiting tasks."""
 
     process: int
     loop: asyncio.AbstractEventLoop
@@ -31,8 +31,8 @@ class _Place:
 class AsyncDatabase:
     """A pool of connections to one database, serving any number of tenants and tasks of one event loop.
 
-    A forked child gets connections of its own. ``blocking`` is the same database for threads, as jobs need
-    it; it has no connection before it is used.
+    A forked child gets connections of its own. ``blocking`` is the same database for threads, used by jobs;
+    it connects at the first use.
 
     Args:
         timeout: seconds Postgres may take for one call; None sets no limit.
@@ -49,7 +49,7 @@ class AsyncDatabase:
         self.blocking = Database(url, pool_size=pool_size, connect_timeout=connect_timeout, timeout=timeout)
 
     async def close(self) -> None:
-        """Closes the connections of this loop; those that a fork brought are its parent's."""
+        """Closes the connections of this loop. Those inherited by a fork belong to the parent."""
         self._closed = True
         await asyncio.to_thread(self.blocking.close)
         place = self._place
@@ -83,7 +83,7 @@ class AsyncDatabase:
         loop, process, place = asyncio.get_running_loop(), os.getpid(), self._place
         if place is None or place.process != process:
             if place is not None:
-                self._inherited.append(place)  # never closed, not even as garbage: they are the parent's
+                self._inherited.append(place)  # or garbage collection would close the parent's sockets
             place = self._place = _Place(process, loop, self._made())
         if place.loop is not loop:
             raise InvalidInput(

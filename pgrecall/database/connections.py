@@ -1,4 +1,4 @@
-"""Connections with deadlines, and single connections outside any pool."""
+"""Connections with deadlines, and single connections outside a pool."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ KEPT_ALIVE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-"""How a connection notices that the other end is gone without a word, as after a power cut or behind a router
-that forgot it: within a minute, where the system's defaults are two hours. What a URL says itself holds."""
+"""Parameters that detect a silently lost connection, as after a power cut, within a minute; most systems take
+two hours by default. Values in the URL override them."""
 
 FRESH = 1.0
-"""Seconds after an answer for which a connection that is quiet counts as alive without being asked."""
+"""Seconds after an answer during which an idle connection counts as alive without a check."""
 
 
 class BoundedConnection(psycopg.Connection[Row]):
-    """A connection that waits for the server until ``deadline``; ``heard_at`` is when it last answered.
+    """A connection that waits for the server until ``deadline``; ``heard_at`` is the time of the last answer.
 
-    Both are moments of the monotonic clock.
+    Both are in seconds of the monotonic clock.
     """
 
     deadline = math.inf
@@ -57,7 +57,7 @@ class BoundedConnection(psycopg.Connection[Row]):
 
 
 class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
-    """A connection with a deadline, for an event loop."""
+    """BoundedConnection for an event loop."""
 
     deadline = math.inf
     heard_at = -math.inf
@@ -68,19 +68,19 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
 
 
 def kept_alive(url: str) -> dict[str, Any]:
-    """Parameters beside this URL with which its connections do not outlive their other end."""
+    """Connection parameters for this URL that detect a lost server (KEPT_ALIVE)."""
     try:
         given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # whoever connects says so
+    except psycopg.ProgrammingError:  # connecting reports it
         return {}
     return KEPT_ALIVE | {name: value for name, value in given.items() if name in KEPT_ALIVE}
 
 
 def watch_from_there(connection: psycopg.Connection[Row], url: str) -> None:
-    """Makes the server notice in the same time that this end is gone, also while a statement of it runs or
-    waits: else what the session holds, as the lock of a job, would be held for hours."""
+    """Makes the server detect a lost client equally fast, even while a statement runs or waits. Otherwise the
+    session would keep its locks, such as that of a job, for hours."""
     connection.execute(_KEEP_ALIVE, kept_alive(url))
-    with suppress(psycopg.DataError):  # a server on Windows cannot look while it works
+    with suppress(psycopg.DataError):  # not supported by servers on Windows
         connection.execute("SELECT set_config('client_connection_check_interval', '10s', false)")
 
 
@@ -93,7 +93,7 @@ _KEEP_ALIVE = (
 
 
 class _VectorDumper(Dumper):
-    """A packed vector as it is, of a type that the function says which it is given to."""
+    """Sends a packed vector unchanged; the called function determines its type."""
 
     format = Format.BINARY
 
@@ -105,10 +105,10 @@ psycopg.adapters.register_dumper(PackedVector, _VectorDumper)
 
 
 class _JsonReader:
-    """Reads JSON: the first values by Python's own parser, then by pydantic's.
+    """Reads JSON: the first values with Python's parser, then with pydantic's.
 
-    That one is eight times as quick, and takes as long to be imported as it saves by a thousand explanations:
-    a command that asks once never has it.
+    pydantic's is eight times as fast, but its import takes as long as it saves in a thousand explanations,
+    too long for a command with one search.
     """
 
     def __init__(self) -> None:
@@ -118,13 +118,13 @@ class _JsonReader:
     def __call__(self, value: str | bytes) -> Any:
         if self._read is json.loads:
             self._left -= 1
-            if self._left <= 0:  # threads that count at once may pass by zero
+            if self._left <= 0:  # concurrent threads may skip zero
                 from pydantic_core import from_json
 
                 self._read = from_json
         try:
             return self._read(value)
-        except ValueError:  # valid, as Postgres wrote it, and nested deeper than pydantic's parser goes
+        except ValueError:  # valid JSON of Postgres, nested too deeply for pydantic's parser
             return json.loads(value)
 
 
@@ -132,19 +132,19 @@ _read_json = _JsonReader()
 
 
 def read_json_quickly(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
-    """JSON of this connection is read as quickly as pays: explanations are half of what a search gives."""
+    """Makes this connection read JSON with _JsonReader: explanations are half of a search result."""
     set_json_loads(_read_json, connection)
 
 
 def is_fresh(connection: BoundedConnection | BoundedAsyncConnection) -> bool:
-    """Whether the server answered a moment ago and has not hung up since: then it need not be asked."""
+    """Whether the server answered within FRESH seconds and has not closed the connection since."""
     if time.monotonic() - connection.heard_at >= FRESH:
         return False
-    return not _something_to_read(connection.fileno())  # the end of a connection is something to read
+    return not _something_to_read(connection.fileno())  # the end of a connection is readable
 
 
 def _something_to_read(descriptor: int) -> bool:
-    if sys.platform == "win32":  # which has no poll, and whose select takes any socket
+    if sys.platform == "win32":  # has no poll; its select accepts any socket
         return bool(select.select([descriptor], [], [], 0)[0])
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
@@ -152,7 +152,7 @@ def _something_to_read(descriptor: int) -> bool:
 
 
 def _bounded(gen: PQGen[RV], connection: BoundedConnection | BoundedAsyncConnection) -> PQGen[RV]:
-    """The same exchange with the server, looking at the clock whenever psycopg wakes up without news."""
+    """The same exchange with the server, with a check of the deadline when psycopg wakes up without data."""
     try:
         wanted = next(gen)
         while True:
@@ -167,7 +167,7 @@ def _bounded(gen: PQGen[RV], connection: BoundedConnection | BoundedAsyncConnect
 
 
 class Session:
-    """One connection, kept over many transactions; only ``cancel`` may be called from another thread."""
+    """One connection for many transactions. Only ``cancel`` may be called from another thread."""
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
@@ -183,7 +183,7 @@ class Session:
 
     def cancel(self) -> None:
         """Cancels the running statement, if any; it fails with a DatabaseError."""
-        with suppress(psycopg.Error):  # a connection that is gone runs nothing
+        with suppress(psycopg.Error):  # a lost connection runs no statement
             self._connection.cancel_safe(timeout=5.0)
 
 
@@ -199,7 +199,7 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
             **kept_alive(url),
         )
     except psycopg.ProgrammingError:
-        raise _unreadable() from None  # libpq quotes what it cannot read, and that may be the password
+        raise _unreadable() from None  # libpq quotes the invalid part, possibly the password
     except psycopg.OperationalError as error:
         if _misread(url):
             raise _unreadable() from None
@@ -223,7 +223,7 @@ def _unreadable() -> DatabaseUnavailable:
 
 
 def _misread(url: str) -> bool:
-    """Whether a part of the password was taken for a host or a port, as of ``user:p@ss@host``."""
+    """Whether part of the password was read as a host or a port, as in ``user:p@ss@host``."""
     found = conninfo_to_dict(url)
     hosts, ports = str(found.get("host") or ""), str(found.get("port") or "")
     return "@" in hosts or not all(port.isdecimal() for port in ports.split(",") if port)

@@ -1,4 +1,4 @@
-"""Judged queries, and what fitting coefficients to them came to."""
+"""Judged queries, models of relevance, and the result of fitting them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from typing import Literal
 
 from pgrecall.models.search import SearchRequest
 
-FEATURES = ("similarity", "coverage", "information", "name", "author", "phrase", "cue", "graph")
-"""What a relevance is computed from, as search explains it; each has a coefficient of its name."""
+FEATURES = (
+    "similarity", "coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage",
+    "graph",
+)  # fmt: skip
+"""The features of relevance, as in explanations; each has a coefficient of its name."""
 
 Fitted = Literal["relevance", "rerank"]
-"""What is fitted: a profile's relevance, or how a reranker's score is read beside it."""
+"""What is fitted: the relevance of a profile, or the conversion of a reranker's score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a memory, by id or key, answers a question; the key of a note also names its sections.
+    """Whether a memory, by id or key, answers a query; the key of a note also stands for its sections.
 
-    ``propensity`` is how likely the memory was to be shown and judged at all, above 0 and at most 1:
-    what was rarely shown and nevertheless judged counts for more.
+    ``propensity`` is the probability that the memory was shown and judged, above 0 and at most 1. A judgement
+    counts with the inverse of it.
     """
 
     memory: int | str
@@ -30,10 +33,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A question with its filters, and the memories judged.
+    """A query with its filters, and its judged memories.
 
-    With ``complete`` every candidate that is not among ``judgements`` does not answer; else nothing is
-    known of it, and it is left out.
+    With ``complete``, candidates that are not in ``judgements`` are not relevant; otherwise they are left
+    out.
     """
 
     question: SearchRequest
@@ -45,8 +48,8 @@ class JudgedQuery:
 class RelevanceModel:
     """Coefficients of a profile: log-odds a unit of each feature, ``intercept`` and ``no_similarity``.
 
-    ``embedder`` is ``*`` where they hold for any; ``source`` says whose they are; of a profile's models
-    one is ``in_force``. ``vitality_weight`` and ``vitality_mode`` None leave it to the settings.
+    ``embedder`` is ``*`` if they apply to any; ``source`` says who set them; one model of a profile is
+    ``in_force``. If ``vitality_weight`` and ``vitality_mode`` are None, the settings apply.
     """
 
     profile: str
@@ -62,10 +65,10 @@ class RelevanceModel:
 
 @dataclass(frozen=True, slots=True)
 class RerankModel:
-    """How a reranker's score r makes a probability: logit(p) = intercept + rerank r + fused logit(p before).
+    """The probability of a reranker's score r: logit(p) = intercept + rerank r + fused logit(p before).
 
-    ``reranker`` is ``*`` where it holds for any that has none of its own; ``source`` says whose it is; of
-    the models for one reranker one is ``in_force``.
+    ``reranker`` is ``*`` for any without a model of its own; ``source`` says who set it; one model of a
+    reranker is ``in_force``.
     """
 
     reranker: str
@@ -79,9 +82,9 @@ class RerankModel:
 class Agreement:
     """How well probabilities agree with judgements.
 
-    ``log_loss`` in nats a candidate; ``brier`` the mean square error; ``ece`` the mean distance between
-    predicted and observed over ten bins; ``mrr`` the mean reciprocal rank of the first relevant candidate.
-    The less the better, but for ``mrr``.
+    ``log_loss`` is in nats a candidate, ``brier`` the mean square error, ``ece`` the mean distance between
+    predicted and observed in ten bins, ``mrr`` the mean reciprocal rank of the first relevant candidate.
+    Lower is better, except for ``mrr``.
     """
 
     log_loss: float
@@ -92,10 +95,10 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Candidates whose predicted probability lies in one tenth of 0 to 1.
+    """The candidates with a predicted probability in one tenth of 0 to 1.
 
-    ``predicted`` is their mean, ``observed`` the share that is relevant, ``low`` and ``high`` its 95 %
-    Wilson interval; ``count`` is unweighted.
+    ``predicted`` is their mean, ``observed`` the share of relevant ones, ``low`` and ``high`` its 95 % Wilson
+    interval; ``count`` is unweighted.
     """
 
     count: int
@@ -107,14 +110,14 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What fitting to judged queries came to.
+    """The result of a fit to judged queries.
 
-    ``name`` is the profile's or the reranker's. ``relevant`` of ``candidates`` answer; ``missed`` memories
-    are judged relevant and were no candidates; ``left_out`` questions have no words, and relevance knows
-    nothing of them. ``before`` is with the coefficients in force, ``after`` as cross-validated: each query
-    predicted by coefficients fitted without it. ``gain`` is by how much the log loss falls, ``gain_low`` to
-    ``gain_high`` its 95 % interval over queries. ``better`` holds when it falls at all; ``stored`` whether
-    the coefficients were stored.
+    ``name`` is that of the profile or the reranker. ``relevant`` counts the relevant ``candidates``,
+    ``missed`` the relevant memories that were no candidates, ``left_out`` the queries without words, which
+    have no relevance. ``before`` is with the coefficients in force, ``after`` is cross-validated: each query
+    is predicted by coefficients fitted without it. ``gain`` is the decrease of the log loss, ``gain_low`` to
+    ``gain_high`` its 95 % interval over queries. ``better`` says whether it decreases, ``stored`` whether the
+    coefficients were stored.
     """
 
     fitted: Fitted

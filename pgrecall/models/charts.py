@@ -1,4 +1,4 @@
-"""What charts are drawn from: accesses, distributions, curves, links around a memory, the overview of all."""
+"""Data of charts: accesses, distributions, curves, neighbourhoods, and the overview of a tenant."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Literal
 from pgrecall.models.memories import AccessKind
 
 OverviewList = Literal["alive", "leaving", "unused"]
-"""The liveliest; those nearest to the lower bound of their zone; those never used, the oldest first."""
+"""Highest vitality first; nearest to the lower bound of their zone; never accessed, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRecord:
-    """An access as it stands in the log; ``weight`` is as how many accesses it was logged."""
+    """A logged access; ``weight`` is the number of accesses that it counts as."""
 
     id: int
     kind: AccessKind
@@ -26,7 +26,7 @@ class AccessRecord:
 
 @dataclass(frozen=True, slots=True)
 class VitalityCounts:
-    """How many live memories of a layer have a vitality in each of as many equal parts of 0 to 1."""
+    """A histogram of the vitality of a layer's live memories: ``counts`` in equal bins from 0 to 1."""
 
     layer: str
     memories: int
@@ -35,7 +35,7 @@ class VitalityCounts:
 
 @dataclass(frozen=True, slots=True)
 class VitalityPoint:
-    """How alive a memory is at an instant; ``retention`` adds the protection floor, and zones go by it."""
+    """The vitality of a memory at a moment. ``retention`` includes the floor and decides the zone."""
 
     at: datetime
     vitality: float
@@ -45,10 +45,10 @@ class VitalityPoint:
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A memory in a part of the link graph, ``hops`` links from the one it is around.
+    """A memory in a neighbourhood, ``hops`` links from its centre.
 
-    ``cut_size`` is how many memories it alone keeps connected with the rest, when last counted; a memory
-    without a title goes by the first words of its body.
+    ``cut_size`` is the number of memories that it alone keeps connected with the rest, at the last count.
+    Without a title, ``title`` has the first words of the body.
     """
 
     id: int
@@ -76,7 +76,7 @@ class GraphLink:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What lies around a memory: itself first, then the nearest; ``left_out`` counts those beyond a limit."""
+    """The memories near one, itself first, then the nearest. ``left_out`` counts those beyond the limit."""
 
     nodes: tuple[GraphNode, ...]
     links: tuple[GraphLink, ...]
@@ -84,7 +84,7 @@ class Neighbourhood:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Neighbourhood:
-        """From what ``recall.neighbourhood`` returns."""
+        """Converts the result of ``recall.neighbourhood``."""
         nodes = tuple(GraphNode(**entry) for entry in document["nodes"])
         links = tuple(GraphLink(**entry) for entry in document["links"])
         return cls(nodes, links, document["left_out"])
@@ -92,8 +92,8 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class OverviewLayer:
-    """The live memories of a layer: how many, how many of them were never used, how many each zone holds, and
-    how many have a vitality in each of as many equal parts of 0 to 1."""
+    """The live memories of a layer: their number, how many were never accessed, the number in each zone, and
+    the ``counts`` of their vitality in equal bins from 0 to 1."""
 
     layer: str
     memories: int
@@ -104,9 +104,9 @@ class OverviewLayer:
 
 @dataclass(frozen=True, slots=True)
 class OverviewItem:
-    """A memory that is listed. ``used_at`` is its last whole use, None without one; ``kept`` says that it is
-    pinned or protected; ``leaves_at`` is when it leaves its zone if it is not used, None if it never does.
-    A memory without a title goes by the first words of its body."""
+    """A memory in a list. ``used_at`` is its last whole access or None; ``kept`` says whether it is pinned or
+    protected; ``leaves_at`` is when it leaves its zone without further accesses, None if it does not.
+    Without a title, ``title`` has the first words of the body."""
 
     id: int
     key: str | None
@@ -128,7 +128,7 @@ class OverviewItem:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Part of a list: ``memories`` counts all that it holds."""
+    """Part of a list; ``memories`` counts all of it."""
 
     memories: int
     items: tuple[OverviewItem, ...]
@@ -136,7 +136,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class ZoneShare:
-    """How many live memories of a layer a zone held at an instant: estimated where not all were seen."""
+    """The number of live memories of a layer in a zone at a moment, estimated for large tenants."""
 
     at: datetime
     layer: str
@@ -146,14 +146,14 @@ class ZoneShare:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How lively live memories are: by layer, and in lists."""
+    """The vitality of live memories, by layer and in lists."""
 
     layers: tuple[OverviewLayer, ...]
     lists: Mapping[str, Listed]
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Overview:
-        """From what ``recall.overview`` returns."""
+        """Converts the result of ``recall.overview``."""
         layers = tuple(
             OverviewLayer(**{**entry, "counts": tuple(entry["counts"])}) for entry in document["layers"]
         )

@@ -11,6 +11,9 @@ from pgrecall.models.search import Hit
 Order = Literal["score", "time"]
 Reason = Literal["superseded", "near_duplicate", "quota", "over_budget"]
 
+MIN_RELEVANCE = 0.05
+"""Default of a context: below it a memory is filler. Measured on the judged queries of examples/."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
@@ -70,13 +73,14 @@ class ContextBlock:
     """Text to put into a prompt, with its sources.
 
     Attributes:
-        text: the text; empty without any memory.
+        text: the text; empty if no memory answers.
         tokens: number of tokens of the text.
         sources: the memory of each marker, in the order shown.
         left_out: memories that were found but are not in the text, best first.
         hits: the memories in the text, in the order shown.
         skipped: a sentence for each step that did not run.
         search_id: id for ``used`` and ``rejected``; None if the search was not logged.
+        confidence: that of the search.
     """
 
     text: str
@@ -86,3 +90,4 @@ class ContextBlock:
     hits: tuple[Hit, ...]
     skipped: tuple[str, ...] = ()
     search_id: int | None = None
+    confidence: float | None = None

@@ -1,4 +1,4 @@
-"""Prune plans: what a dry run found, read from the document that ``recall.get_prune_plan`` returns."""
+"""Prune plans, converted from the document that ``recall.get_prune_plan`` returns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What a plan was made with. ``layers`` None means all of them; days are days."""
+    """The options of a plan. ``max_share`` is 0 to 1; ``layers`` None means all."""
 
     max_count: int
     max_share: float
@@ -32,7 +32,7 @@ class PlanOptions:
 
 @dataclass(frozen=True, slots=True)
 class PlanExample:
-    """A memory named in passing. In plans a memory without a title goes by the first words of its body."""
+    """An example. In plans, ``title`` has the first words of the body if there is no title."""
 
     id: int
     title: str
@@ -40,7 +40,7 @@ class PlanExample:
 
 @dataclass(frozen=True, slots=True)
 class PlanKeptBack:
-    """A candidate that stays: without it alone, ``cut_size`` live memories would be cut off from others;
+    """A candidate that stays, because archiving it as well would disconnect ``cut_size`` live memories;
     ``examples`` are at most 10 of them."""
 
     id: int
@@ -66,7 +66,7 @@ class PlanLink:
 
 @dataclass(frozen=True, slots=True)
 class PlanNeighbour:
-    """A live memory that stays and loses a link."""
+    """A remaining memory that loses a link."""
 
     id: int
     key: str | None
@@ -79,8 +79,10 @@ class PlanNeighbour:
 
 @dataclass(frozen=True, slots=True)
 class PlanCommunity:
-    """Live memories around one hub: each belongs with its best-linked neighbour, and so on to the hub. How
-    many, how many of them the plan archives, how lively they are on average, and the titles of a few."""
+    """Live memories around a hub: each joins its neighbour with the most links, and so on up to the hub.
+
+    Their number, how many of them the plan archives, their mean vitality, and the titles of a few.
+    """
 
     memories: int
     planned: int
@@ -94,14 +96,14 @@ class PlanCommunity:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """What the whole plan would do.
+    """The effects of a plan.
 
-    ``zones`` counts live memories by layer and zone, ``histogram`` by vitality in 20 bins of 0.05.
-    Of ``eligible`` candidates ``staying`` are kept back (``kept_back`` shows at most 1,000, the worst cut
-    first), ``capped`` are left out by a cap, ``planned`` are left. Had nothing been kept back, and no cap
-    applied, ``would_cut_off`` live memories would have been cut off.
-    ``links_ending`` references end, of which ``links`` shows at most 500 and ``neighbours`` the far
-    ends; ``communities`` are at most 20, lowest mean vitality first.
+    ``zones`` counts live memories by layer and zone, ``histogram`` by vitality in 20 bins of 0.05. Of the
+    ``eligible`` candidates, ``staying`` are kept back (``kept_back`` has at most 1,000, largest cut first),
+    ``capped`` exceed a limit, and ``planned`` are in the plan. Without keeping any back and without limits,
+    ``would_cut_off`` live memories would be disconnected. ``links_ending`` counts references that end;
+    ``links`` has at most 500 of them and ``neighbours`` their other ends. ``communities`` has at most 20,
+    lowest mean vitality first.
     """
 
     live: int
@@ -119,7 +121,7 @@ class PlanReport:
 
     @property
     def staying(self) -> int:
-        """How many candidates are kept back in all."""
+        """The number of candidates that are kept back."""
         return self.eligible - self.capped - self.planned
 
     @classmethod
@@ -136,7 +138,7 @@ class PlanReport:
 
 @dataclass(frozen=True, slots=True)
 class PlanEnd:
-    """The far end of a reference that would end; ``outgoing`` says that the planned memory refers to it."""
+    """The other end of a reference that would end; ``outgoing`` if the planned memory refers to it."""
 
     id: int
     title: str
@@ -146,7 +148,7 @@ class PlanEnd:
 
 @dataclass(frozen=True, slots=True)
 class PlanImpact:
-    """References of a planned memory to and from live memories; ``ends`` shows at most 10 of them."""
+    """The references of a planned memory to and from live memories; ``ends`` has at most 10 of them."""
 
     links_in: int
     links_out: int
@@ -159,7 +161,7 @@ class PlanImpact:
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One memory a plan archives: ``place`` 1 is the least lively. ``note`` says why it was skipped."""
+    """A memory of a plan: ``place`` 1 has the lowest vitality. ``note`` is the reason why it was skipped."""
 
     id: int
     key: str | None
@@ -181,7 +183,7 @@ class PlanItem:
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """A stored dry run. ``items`` may be one page of all ``report.planned`` of them, by place."""
+    """A stored plan. ``items`` may be one page of all ``report.planned`` items, by place."""
 
     id: int
     state: PlanState
@@ -194,7 +196,7 @@ class PrunePlan:
 
     @classmethod
     def from_document(cls, document: Document) -> PrunePlan:
-        """Reads what ``recall.get_prune_plan`` returns and ``pgrecall prune show --json`` prints."""
+        """Converts the result of ``recall.get_prune_plan``, as in ``pgrecall prune show --json``."""
         read: dict[str, Any] = {
             "created_at": datetime.fromisoformat(document["created_at"]),
             "applied_at": _moment(document["applied_at"]),
@@ -208,7 +210,7 @@ class PrunePlan:
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """One line of the list of plans. ``archived`` and ``skipped`` count what became of its items."""
+    """A row of the list of plans. ``archived`` and ``skipped`` count the outcomes of its items."""
 
     id: int
     state: PlanState
@@ -223,7 +225,7 @@ class PlanSummary:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What became of one item; ``note`` says why it was skipped."""
+    """The outcome of an item; ``note`` is the reason why it was skipped."""
 
     id: int
     outcome: ItemOutcome
@@ -232,25 +234,25 @@ class PruneResult:
 
 @dataclass(frozen=True, slots=True)
 class PruneOutcome:
-    """What applying a plan did, item by item in the plan's order."""
+    """The outcome of applying a plan, by item in the order of the plan."""
 
     plan: int
     results: tuple[PruneResult, ...]
 
     @property
     def archived(self) -> tuple[int, ...]:
-        """The ids of what was archived."""
+        """The ids of the archived memories."""
         return tuple(result.id for result in self.results if result.outcome == "archived")
 
     @property
     def skipped(self) -> tuple[PruneResult, ...]:
-        """What was left as it is."""
+        """The items that were skipped."""
         return tuple(result for result in self.results if result.outcome == "skipped")
 
 
 @dataclass(frozen=True, slots=True)
 class PruneUndone:
-    """What undoing a plan did: ``restored`` memories came back, ``back_before`` were back already, by use."""
+    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that use had restored."""
 
     plan: int
     restored: int

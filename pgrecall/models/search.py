@@ -54,9 +54,11 @@ class SearchRequest(SearchFilter):
         cues: memories, by id or key, from which activation spreads; with ``session_id`` also the
             latest of that session.
         min_relevance: leaves out hits of lower relevance, 0 to 1.
+        require_answer: returns no hits if probably none of them answers the query: if the confidence is below
+            the setting ``search.min_confidence``.
         now: time to use for ranking instead of the database's clock.
         profile: coefficients and weights; None is the profile of the only layer in ``layers``, else balanced.
-        weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph.
+        weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period.
         vitality_mode: how vitality changes the score; None is the profile's mode, else ``odds``.
         vitality_weight: weight of vitality; None is the profile's, else the tenant's setting (0.5).
         explain: whether hits have an explanation of their rank.
@@ -69,6 +71,7 @@ class SearchRequest(SearchFilter):
     query: str = ""
     k: int = 10
     min_relevance: float = 0.0
+    require_answer: bool = False
     vitality_mode: VitalityMode | None = None
     vitality_weight: float | None = None
     explain: bool = True
@@ -168,6 +171,17 @@ class Weighing:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfidenceTerms:
+    """The coefficients of a search's confidence (log-odds), and the number of memories it searched."""
+
+    intercept: float
+    best: float
+    lead: float
+    size: float
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What the database found: hits in their order, what each arm found, and what did not run.
 
@@ -180,13 +194,18 @@ class Found:
     search_id: int | None = None
     candidates: tuple[Candidate, ...] = ()
     weighing: Weighing | None = None
+    confidence: float | None = None
+    min_confidence: float = 0.0
+    confidence_terms: ConfidenceTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first; ``no_match`` if no memory was relevant enough.
+    """Hits, best first; ``no_match`` if there are none.
 
     Attributes:
+        confidence: probability that any candidate answers the query, 0 to 1; None for a search without words.
+        answered: whether there are hits, and the confidence reaches the setting ``search.min_confidence``.
         names: known names that were removed from the query before embedding.
         skipped: a sentence for each step that did not run.
         search_id: id of the logged search, for ``used`` and ``rejected``.
@@ -201,6 +220,8 @@ class SearchResult:
     arms: Mapping[str, int] = field(default_factory=dict)
     reranked: bool = False
     timings: Mapping[str, float] = field(default_factory=dict)
+    confidence: float | None = None
+    answered: bool = True
 
     @property
     def no_match(self) -> bool:

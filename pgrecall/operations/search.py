@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from pgrecall.encoding import Vector, packed, search_document, to_json, vector_text
-from pgrecall.models.search import Candidate, Found, Hit, SearchRequest, Weighing
+from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
@@ -82,6 +82,7 @@ def _found(rows: Sequence[Row]) -> Found:
     summary = rows[0]["summary"]
     hits = [(row, _hit(row)) for row in rows if row["id"] is not None]
     blend = summary.get("blend") or {}
+    terms = summary.get("confidence_terms")
     return Found(
         tuple(hit for _, hit in hits),
         summary.get("arms") or {},
@@ -91,6 +92,9 @@ def _found(rows: Sequence[Row]) -> Found:
         if "logit" in rows[0]
         else (),
         Weighing(summary["mode"], summary["weight"], **blend),
+        summary["confidence"],
+        summary["min_confidence"],
+        ConfidenceTerms(**terms) if terms else None,
     )
 
 

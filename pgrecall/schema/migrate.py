@@ -15,7 +15,6 @@ from typing import Any
 import psycopg
 from alembic import command
 from alembic.config import Config
-from alembic.script import ScriptDirectory
 from psycopg.rows import dict_row
 from sqlalchemy import Connection, create_engine, exc, pool, text
 
@@ -166,10 +165,6 @@ def _config(connection: Connection | None = None, dimensions: int | None = None)
     config.attributes["connection"] = connection
     config.attributes["dimensions"] = dimensions
     return config
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
 
 
 def _state(connection: Connection) -> SchemaState:

@@ -22,6 +22,9 @@ _ARMS = {
 _MIN_GRAPH_LOG_ODDS = 0.1
 """Least contribution of links, in log-odds, to be named as a reason."""
 
+_MIN_NEAR = 0.1
+"""Least match with a period to be called near it."""
+
 _VITALITY_TERMS = ("recent", "tail", "spread", "revival")
 _WEIGHED = ("odds", "unbounded", "bounded")
 """The modes that have a weight."""
@@ -47,6 +50,7 @@ def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
     sentences = (
         _found(_contributing_arms(explanation.get("arms", {}), relevance), words or {}),
         _answers(relevance),
+        _period(explanation.get("period", {}), relevance),
         _reranked(explanation.get("rerank", {})),
         _weighted(explanation.get("vitality", {}), explanation.get("score", {})),
     )
@@ -113,6 +117,16 @@ def _answers(relevance: Part) -> str:
     if "probability" not in relevance:
         return ""
     return f"It answers the question with a probability of {relevance['probability']:.0%}"
+
+
+def _period(period: Part, relevance: Part) -> str:
+    """Which period the query names, and whether the memory is from it."""
+    if "words" not in period:
+        return ""
+    days = [f"{side} {period[side][:10]}" for side in ("since", "until") if period.get(side)]
+    matches = relevance.get("features", {}).get("period", 0)
+    place = "from it" if matches == 1 else "from about then" if matches >= _MIN_NEAR else "not from it"
+    return f"The query names the period “{period['words']}” ({', '.join(days)}); the memory is {place}"
 
 
 def _reranked(rerank: Part) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pgrecall.encoding import memory_reference
 from pgrecall.errors import InvalidInput
 from pgrecall.importers import dates
-from pgrecall.models.context import Order
+from pgrecall.models.context import MIN_RELEVANCE, Order
 from pgrecall.models.memories import RELATIONS, Role
 
 _MAX_ID = 2**63 - 1
@@ -85,6 +85,9 @@ class Filters(Arguments):
     min_relevance: float = Field(
         0.0, ge=0, le=1, description="Leave out memories with a lower probability of answering."
     )
+    require_answer: bool = Field(
+        True, description="Return nothing if probably no memory answers; false returns the nearest anyway."
+    )
 
 
 class SearchArguments(Filters):
@@ -118,6 +121,9 @@ class ContextArguments(Filters):
     per_layer: (
         Annotated[dict[str, Annotated[int, Field(ge=0, le=1000)]], BeforeValidator(_parse_json)] | None
     ) = Field(None, description='Maximum number of memories per layer: {"activity": 3}.')
+    min_relevance: float = Field(
+        MIN_RELEVANCE, ge=0, le=1, description="Leave out memories with a lower probability of answering."
+    )
     order: Order = Field("score", description="score: the best first; time: the oldest first.")
 
 

@@ -47,6 +47,7 @@ def _filters(arguments: Filters, now: datetime) -> SearchOptions:
         "include_superseded": arguments.include_superseded,
         "include_archived": arguments.include_archived,
         "min_relevance": arguments.min_relevance,
+        "require_answer": arguments.require_answer,
     }
 
 
@@ -69,10 +70,11 @@ def _search(memory: Client, arguments: SearchArguments, now: datetime) -> MaybeA
 def _search_response(arguments: SearchArguments, result: SearchResult) -> SearchResponse:
     return SearchResponse(
         no_match=result.no_match,
+        confidence=result.confidence,
         search_id=result.search_id,
         hits=tuple(_hit(hit, arguments) for hit in result.hits),
         skipped=result.skipped,
-        advice=_advice(arguments, bool(result.hits), result.arms),
+        advice=_advice(arguments, bool(result.hits), result.arms, result.confidence),
     )
 
 
@@ -86,17 +88,20 @@ def _hit(hit: Hit, arguments: SearchArguments) -> HitResult:
     )
 
 
-def _advice(arguments: Filters, found: bool, arms: Mapping[str, int]) -> str | None:
+def _advice(arguments: Filters, found: bool, arms: Mapping[str, int], confidence: float | None) -> str | None:
     """What to try when nothing was found; ``arms`` has the number of candidates of each arm."""
     if found:
         return None
-    defaults = {name: field.default for name, field in Filters.model_fields.items()}
+    known = type(arguments).model_fields
+    defaults = {name: known[name].default for name in Filters.model_fields if name != "require_answer"}
     filters = [name for name, default in defaults.items() if getattr(arguments, name) != default]
     ways = ["use other or fewer words", "search for a name that the memory would contain"]
     if filters:
         ways.insert(0, f"leave out {', '.join(filters)}")
     weak = ", ".join(f"{arm} {count}" for arm, count in arms.items() if count)
-    candidates = f" (too weak: {weak})" if weak else ""
+    likely = f"probability {confidence:.2f}" if confidence else ""
+    reasons = "; ".join(filter(None, (likely, f"too weak: {weak}" if weak else "")))
+    candidates = f" ({reasons})" if reasons else ""
     return f"No memory answers this{candidates}. Try once more: {'; '.join(ways)}. Otherwise say so."
 
 
@@ -115,7 +120,7 @@ def _context_result(arguments: ContextArguments, block: ContextBlock) -> Context
         block,
         sources=tuple(SourceResult.from_value(source) for source in block.sources),
         left_out=len(block.left_out),
-        advice=_advice(arguments, bool(block.sources), {}),
+        advice=_advice(arguments, bool(block.sources), {}, block.confidence),
     )
 
 

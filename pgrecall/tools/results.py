@@ -49,7 +49,8 @@ class HitResult(Result):
 class SearchResponse(Result):
     """The result of ``search``."""
 
-    no_match: bool = Field(description="No memory was relevant enough; see `advice`.")
+    no_match: bool = Field(description="Probably no memory answers; see `advice`.")
+    confidence: Rounded | None = Field(description="Probability that any memory answers the query.")
     search_id: int | None = Field(description="For `used`; null if the search was not logged.")
     hits: tuple[HitResult, ...] = Field(description="Best first.")
     skipped: tuple[str, ...] = Field(description="Steps that did not run, a sentence each.")

@@ -121,7 +121,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("url", [UNUSABLE[0], UNUSABLE[5]], ids=["unreachable", "unreadable"])
-def test_no_command_tells_a_secret_without_a_database(bare_pgrecall: Command, url: str) -> None:
+def test_no_command_prints_a_secret_without_a_database(bare_pgrecall: Command, url: str) -> None:
     told = {"embedder": "http", "reranker": "http", "connect_timeout": "2", "database_url": url}
     for command in COMMANDS:
         ended = bare_pgrecall(*command, **SECRETS, **told)
@@ -163,7 +163,7 @@ def tidied() -> Iterator[None]:
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: f"{answer.status} {answer.body[:12].decode()}")
-def test_no_model_service_makes_us_tell_its_key(
+def test_no_error_of_a_model_service_reveals_its_key(
     pgrecall: Command, endpoint: Endpoint, answer: Reply, log: pytest.LogCaptureFixture
 ) -> None:
     endpoint.replies = [Reply(answer.status, answer.body, {**answer.headers, "Retry-After": "0"})]
@@ -227,7 +227,7 @@ def _requests(wrong: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "POST", "/sign-in", {"data": {"key": wrong, "next": "/"}}
 
 
-def test_a_service_tells_nobody_its_secrets_nor_its_callers(
+def test_a_service_reveals_neither_its_secrets_nor_its_callers(
     served: tuple[Served, str], tmp_path: Path
 ) -> None:
     service, key = served

@@ -86,7 +86,7 @@ def sessions(
 
 
 @pytest.mark.parametrize("right", ["reader", "app", "worker"])
-def test_no_function_tells_or_changes_anything_of_another_tenant(
+def test_no_function_reads_or_changes_anything_of_another_tenant(
     right: str,
     functions: list[Function],
     sessions: Callable[[str], tuple[Attacker, Attacker]],

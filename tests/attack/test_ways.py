@@ -82,7 +82,9 @@ def test_no_power_can_be_taken(
     assert with_globex.digest() == before
 
 
-def test_whoever_is_bound_is_bound(attacker: psycopg.Connection[Any], tried: Counter[str]) -> None:
+def test_a_bound_role_cannot_change_its_tenant(
+    attacker: psycopg.Connection[Any], tried: Counter[str]
+) -> None:
     for statement in NAMING:
         attacker.execute(statement.encode())
         assert attacker.execute("SELECT recall.current_tenant()").fetchone() == ("acme",), statement
@@ -104,7 +106,7 @@ def test_by_options_of_the_connection_neither(
     tried["naming a tenant"] += 2
 
 
-def test_whoever_is_bound_to_nothing_is_nobody(
+def test_an_unbound_role_has_no_tenant(
     with_globex: World, logins: dict[str, str], tried: Counter[str]
 ) -> None:
     with with_globex.log_in(logins["unbound"], options="-c recall.tenant=globex") as connection:

@@ -208,7 +208,7 @@ def test_plans_supersessions_and_forgetting_never_wait_for_each_other_in_a_circl
     sound(query)
 
 
-def test_a_plan_waits_for_nobody_who_forgets_what_it_is_for(database_url: str, query: Query) -> None:
+def test_a_plan_does_not_wait_for_deletions_of_its_memories(database_url: str, query: Query) -> None:
     """A memory forgotten for good while a plan is made is not in the plan; the plan is made."""
     memories = [note(query, f"n{place}") for place in range(6)]
     with connected(database_url) as first, connected(database_url) as second:

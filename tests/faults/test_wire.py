@@ -114,7 +114,7 @@ def broken_off(call: Callable[[], object]) -> DatabaseError:
     return caught.value
 
 
-def test_a_call_whose_connection_goes_dead_fails_with_a_sentence(
+def test_a_call_on_a_dead_connection_fails_with_a_sentence(
     remote: Memory, line: Wire, query: Query, database_url: str, inject: Inject
 ) -> None:
     with memories_locked(database_url):

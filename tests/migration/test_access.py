@@ -149,7 +149,7 @@ def test_what_is_not_as_declared_is_seen_and_mended(sql: Query, breakage: str) -
     assert [problem for problem in left if "recall.extra" not in problem] == []
 
 
-def test_what_only_an_administrator_can_mend_is_told(sql: Query) -> None:
+def test_problems_only_an_administrator_can_fix_are_reported(sql: Query) -> None:
     sql("GRANT CREATE ON SCHEMA public TO PUBLIC")
     [found] = sql("SELECT * FROM recall.access_problems()")
     assert (found["ours"], found["grave"]) == (False, True)

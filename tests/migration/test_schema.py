@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 
 import psycopg
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, pool
 
 from pgrecall.schema import migrate
@@ -16,7 +18,8 @@ from tests.migration.catalogue import DEFINITIONS, fetch
 
 
 def test_there_is_one_head() -> None:
-    assert migrate._scripts().get_heads() == [migrate.head_revision()]
+    scripts = ScriptDirectory(str(files("pgrecall.schema") / "migrations"))
+    assert scripts.get_heads() == [migrate.head_revision()]
 
 
 def test_the_revisions_make_the_tables_as_they_are_described(shared_url: str) -> None:

@@ -33,7 +33,7 @@ def plain_role(server: EmbeddedServer, empty_database: str) -> Iterator[str]:
             admin.execute(f"DROP ROLE {role}")
 
 
-def test_a_role_that_may_not_create_is_told_so(plain_role: str) -> None:
+def test_a_role_that_may_not_create_is_refused(plain_role: str) -> None:
     role = psycopg.conninfo.conninfo_to_dict(plain_role)["user"]
     with pytest.raises(DatabaseUnsuitable) as caught:
         migrate.upgrade(plain_role, dimensions=64)
@@ -68,7 +68,7 @@ def test_extensions_may_live_in_another_schema(empty_database: str) -> None:
         assert memory.status().memories == 2
 
 
-def test_functions_work_whatever_the_callers_search_path(database_url: str) -> None:
+def test_functions_work_with_any_search_path(database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
         connection.execute("SET search_path = pg_catalog")
@@ -91,7 +91,7 @@ def test_an_extension_that_is_missing_is_named() -> None:
          "pgvector is 0.7.4, and pgrecall needs 0.8 or newer"),
     ],
 )  # fmt: skip
-def test_a_server_that_is_too_old_is_told_so(changes: dict[str, Any], sentence: str) -> None:
+def test_a_server_that_is_too_old_is_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DatabaseUnsuitable, match=re.escape(sentence)):
         require_suitable(facts_with(**changes))
 

@@ -138,7 +138,7 @@ THERE = {
 """What each kind of call leaves behind, once."""
 
 
-def test_calls_that_were_refused_are_told_in_one_sentence(database_url: str) -> None:
+def test_refused_calls_are_reported_in_one_sentence(database_url: str) -> None:
     """What Postgres says where a function is gone that another, which runs, comes to call."""
     with Memory(database_url, settings=_none()) as memory:
         make_old(database_url)

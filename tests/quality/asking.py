@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -23,8 +23,13 @@ from tests.conftest import alone, dropped
 
 DIMENSIONS = 384
 
+BY_CORPUS = frozenset({"handbook", "diary-de", "diary-es", "diary-ja", "diary-zh"})
+"""Corpora with floors of their own; those of the others are by kind."""
+
+BY_KIND = frozenset(CORPORA) - BY_CORPUS
+
 Floors = Mapping[str, tuple[float, float, float]]
-"""The least recall@5, recall@10 and mean reciprocal rank of each kind."""
+"""The least recall@5, recall@10 and mean reciprocal rank of each kind or corpus."""
 
 
 class Examples:
@@ -32,7 +37,7 @@ class Examples:
 
     def __init__(self, clients: Mapping[str, Memory]) -> None:
         self.clients = clients
-        self.judged = read_judged()
+        self.judged = tuple(one for one in read_judged() if one.corpus in clients)
 
     def kind(self, kind: str) -> tuple[Judged, ...]:
         return tuple(one for one in self.judged if one.kind == kind)
@@ -42,8 +47,10 @@ class Examples:
 
 
 @contextmanager
-def examples(server: EmbeddedServer, embedder: Embedder | None) -> Iterator[Examples]:
-    """The examples, imported with this embedder; dropped afterwards."""
+def examples(
+    server: EmbeddedServer, embedder: Embedder | None, corpora: Collection[str] = BY_KIND
+) -> Iterator[Examples]:
+    """The corpora of these names, imported with this embedder; dropped afterwards."""
     name = f"test_quality_{uuid.uuid4().hex[:12]}"
     url = make_conninfo(server.url, dbname=name)
     settings = Settings(embedder="local" if embedder else "none")
@@ -53,7 +60,7 @@ def examples(server: EmbeddedServer, embedder: Embedder | None) -> Iterator[Exam
             migrate.upgrade(url, dimensions=DIMENSIONS)
             with ExitStack() as stack:
                 clients = {}
-                for corpus in CORPORA:
+                for corpus in corpora:
                     memory = Memory(url, tenant=corpus, settings=settings, embedder=embedder)
                     clients[corpus] = stack.enter_context(memory)
                     fill(memory, corpus)

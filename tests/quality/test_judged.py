@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchmarks.examples.judged import CORPORA, EXAMPLES, NOW, read_judged, read_links
-from pgrecall.importers.detect import open_source
+from benchmarks.examples.judged import CORPORA, NOW, read_judged, read_links, read_memories
 from pgrecall.models.memories import Draft
 
 JUDGED = read_judged()
@@ -20,6 +19,7 @@ LEAST = {
     "time-window": 15,
     "window-alone": 10,
     "temporal": 10,
+    "period": 20,
     "single-hop": 30,
     "multi-hop": 20,
     "superseded": 12,
@@ -27,14 +27,21 @@ LEAST = {
     "as-of": 10,
     "hints": 10,
     "cue": 15,
-    "nothing-to-find": 30,
+    "long-answer": 60,
+    "update": 20,
+    "preference": 15,
+    "who": 20,
+    "nickname": 12,
+    "false-premise": 50,
+    "nothing-to-find": 80,
 }
 
 
 def keys() -> dict[str, Draft]:
     """Every memory that the examples hold, by its key; a long note by the key of the note too."""
-    sources = (open_source(EXAMPLES / "vault"), open_source(EXAMPLES / "chat.json"))
-    drafts = [draft for source in sources for draft in source if isinstance(draft, Draft)]
+    drafts = [
+        draft for corpus in CORPORA.values() for draft in read_memories(corpus) if isinstance(draft, Draft)
+    ]
     return {name: draft for draft in drafts for key in [draft.key or ""] for name in (key, key.split("#")[0])}
 
 
@@ -42,7 +49,7 @@ def test_every_kind_has_enough_queries() -> None:
     counts = Counter(one.kind for one in JUDGED)
 
     assert {kind: counts[kind] for kind in LEAST if counts[kind] < LEAST[kind]} == {}
-    assert len({one.id for one in JUDGED}) == len(JUDGED) > 300
+    assert len({one.id for one in JUDGED}) == len(JUDGED) > 700
     assert {one.corpus for one in JUDGED} == set(CORPORA)
 
 
@@ -61,6 +68,14 @@ def test_a_query_is_asked_in_words_or_by_a_window() -> None:
         assert one.query or {"since", "until"} <= one.options.keys(), one.id
         assert bool(one.relevant) == (one.kind != "nothing-to-find"), one.id
         assert not one.relevant & one.outdated, one.id
+
+
+def test_a_long_answer_is_long_and_of_the_assistant() -> None:
+    drafts = keys()
+    for one in JUDGED:
+        if one.kind == "long-answer":
+            found = [drafts[key] for key in one.relevant]
+            assert any(len(draft.body) >= 1_000 and draft.role == "assistant" for draft in found), one.id
 
 
 def test_no_two_judgements_are_of_one_question() -> None:

@@ -65,7 +65,7 @@ def test_what_cannot_be_used_is_refused_by_name_alone(name: str, given: Any) -> 
     assert len(str(given)) < 4 or str(given) not in told
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InvalidInput, match=r"PGRECALL_TENANT .*; PGRECALL_POOL_SIZE "):
         Settings(pool_size="x", tenant="*")
 

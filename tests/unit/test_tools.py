@@ -101,7 +101,7 @@ def test_both_forms_list_the_same_tools() -> None:
 
 
 @given(st.sampled_from(TOOLS), st.data())
-def test_whatever_is_sent_is_read_or_refused(tool: Tool[Any, Any, Any], data: st.DataObject) -> None:
+def test_any_arguments_are_read_or_refused(tool: Tool[Any, Any, Any], data: st.DataObject) -> None:
     names = st.sampled_from([*tool.arguments.model_fields, "other"])
     sent = data.draw(st.dictionaries(names, ANY, max_size=4))
     refused: InvalidInput | None = None

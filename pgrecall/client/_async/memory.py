@@ -98,7 +98,8 @@ class AsyncMemory(AsyncStore):
     ) -> ContextBlock:
         """Builds one text for an agent's prompt from the memories that answer a question.
 
-        A memory is shown whole or left out, with the reason. Near-duplicates, and what a newer memory
+        The text is empty if probably no memory answers. A memory is shown whole or left out, with the reason;
+        only the best one is cut if it is longer than the budget. Near-duplicates, and what a newer memory
         replaces, are shown once. What is in the text, and nothing else, is logged as shown.
 
         >>> block = await memory.context("when is the contract signed?")  # doctest: +SKIP
@@ -112,17 +113,21 @@ class AsyncMemory(AsyncStore):
             mmr_lambda: weight of the score against being unlike what is chosen already, 0 to 1.
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
             count_tokens: how many tokens a text has; an estimate when None.
-            options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from.
+            options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
+                ``min_relevance`` (0.05) leaves out filler, and ``require_answer`` (True) leaves the text empty
+                if probably nothing answers.
 
         Raises:
             InvalidInput: the budget, a quota, a weight or the order is invalid, a layer is unknown, the token
                 counter returned no count, or the search was refused.
         """
-        from pgrecall.models.context import ContextRequest
+        from pgrecall.models.context import MIN_RELEVANCE, ContextRequest
 
         options.setdefault("k", CONTEXT_CANDIDATES)
         options.setdefault("explain", False)
         options.setdefault("session_id", self.session_id)
+        options.setdefault("require_answer", True)
+        options.setdefault("min_relevance", MIN_RELEVANCE)
         request = ContextRequest(
             budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, count_tokens
         )

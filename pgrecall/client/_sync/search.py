@@ -16,7 +16,7 @@ from pgrecall.errors import DatabaseError, EmbedderError
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown, similarities, successors
 from pgrecall.operations.search import find, questions_without_names, search_and_log
-from pgrecall.search.rerank.blending import blended, most_relevant, text_to_read
+from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class Progress:
             found.arms,
             reranked,
             self.timings,
+            found.confidence,
+            bool(hits) and (found.confidence is None or found.confidence >= found.min_confidence),
         )
 
 
@@ -124,27 +126,27 @@ def _reranked(
     assert connection.reranker is not None
     reranker, pairs = connection.reranker.name, connection.resources.settings.reranker_pairs
     with progress.timed("database"):
-        gathered = replace(request, min_relevance=0.0)
+        gathered = replace(request, min_relevance=0.0, require_answer=False)
         found = connection.execute(find(gathered, vectors, pool=pairs, reranker=reranker))
     with progress.timed("reranking"):
-        outcome = _reread(connection, request, found, pairs)
+        outcome = _reread_candidates(connection, request, found, pairs)
     if outcome.reason:
         progress.skipped.append(f"reranking: {outcome.reason}")
     assert found.weighing is not None, "find always tells how it weighs"
-    hits = blended(
-        found.candidates,
-        outcome,
-        found.weighing,
-        k=request.k,
-        min_relevance=request.min_relevance,
-        reranker=reranker,
-    )
+    rescored = reread(found.candidates, outcome, found.weighing, reranker)
+    if found.confidence_terms is not None:
+        found = replace(found, confidence=confidence(rescored, found.confidence_terms))
+    hits = best(rescored, k=request.k, min_relevance=request.min_relevance)
+    if request.require_answer and found.confidence is not None and found.confidence < found.min_confidence:
+        hits = ()
     if request.logged:
         found = replace(found, search_id=_log(connection, request, hits, progress.skipped))
     return progress.result(found, hits, reranked=bool(outcome.scores))
 
 
-def _reread(connection: Connection, request: SearchRequest, found: Found, pairs: int) -> RerankOutcome:
+def _reread_candidates(
+    connection: Connection, request: SearchRequest, found: Found, pairs: int
+) -> RerankOutcome:
     """What the reranker makes of the most relevant candidates."""
     question = request.query if request.query.strip() else "; ".join(request.queries or ())
     read = most_relevant(found.candidates, pairs)
@@ -214,4 +216,4 @@ def _chosen(
             f"likeness in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
             "near-duplicates are told by their letters"
         )
-    return replace(block, skipped=tuple(skipped))
+    return replace(block, skipped=tuple(skipped), confidence=result.confidence)

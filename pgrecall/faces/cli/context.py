@@ -16,7 +16,6 @@ from pgrecall.faces.cli.options import (
     TEXT,
     filter_options,
     json_option,
-    min_relevance_option,
     no_log_option,
     now_option,
     read_query,
@@ -24,7 +23,7 @@ from pgrecall.faces.cli.options import (
     session_option,
 )
 from pgrecall.faces.snippets import printable
-from pgrecall.models.context import ContextBlock, Order
+from pgrecall.models.context import MIN_RELEVANCE, ContextBlock, Order
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _REASONS = {
@@ -58,7 +57,16 @@ _REASONS = {
     help="1 chooses by score alone; less prefers memories that differ from each other.",
 )
 @filter_options
-@min_relevance_option
+@click.option(
+    "--min-relevance",
+    type=float,
+    default=MIN_RELEVANCE,
+    show_default=True,
+    help="Leave out memories of lower relevance, 0 to 1.",
+)
+@click.option(
+    "--nearest", is_flag=True, help="Show the nearest memories even if probably none answers the question."
+)
 @json_option
 @now_option
 @session_option
@@ -71,13 +79,16 @@ def context(
     budget: int,
     quotas: tuple[str, ...],
     as_json: bool,
+    nearest: bool,
     **options: Any,
 ) -> None:
     """Build one text for a prompt from the memories that answer a question, within a budget of tokens."""
     asked, per_layer = read_query(query), _layer_quotas(quotas)
     arguments = read_search_options(options)
     with given.opened(embeds=True) as memory:
-        block = memory.context(asked, budget_tokens=budget, per_layer=per_layer, **arguments)
+        block = memory.context(
+            asked, budget_tokens=budget, per_layer=per_layer, require_answer=not nearest, **arguments
+        )
     if as_json:
         print_json({"query": asked, "budget_tokens": budget, **plain(block)})
     else:
@@ -96,7 +107,11 @@ def _show(block: ContextBlock, budget: int) -> None:
 
 def _summary(block: ContextBlock, budget: int) -> str:
     if not (block.hits or block.left_out):
-        return "Nothing was found."
+        return (
+            "Nothing answers this well; --nearest shows the nearest."
+            if block.confidence
+            else "Nothing was found."
+        )
     found = len(block.hits) + len(block.left_out)
     shown = f"{block.tokens:,} of {budget:,} tokens, {len(block.hits):,} of {found:,} memories"
     reasons = Counter(_REASONS[one.reason] for one in block.left_out)

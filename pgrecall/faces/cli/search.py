@@ -67,6 +67,7 @@ _NUMBERS = ("#", "score", "relevance")
 @click.option("-k", type=click.IntRange(1, 1000), default=10, metavar="N", help="Maximum number of hits.")
 @filter_options
 @min_relevance_option
+@click.option("--require-answer", is_flag=True, help="Show nothing if probably no memory answers.")
 @click.option("--vitality-weight", type=float, help="Weight of vitality; by default the setting's, 0.5.")
 @click.option(
     "--vitality-mode",
@@ -119,6 +120,8 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
     return {
         "query": query,
         "no_match": result.no_match,
+        "confidence": result.confidence,
+        "answered": result.answered,
         "hits": plain(result.hits),
         "search_id": result.search_id,
         "reranked": result.reranked,
@@ -133,6 +136,8 @@ def _show(result: SearchResult, explain: bool) -> None:
     for step in result.skipped:
         notes().print(f"Skipped: {step}")
     if result.hits:
+        if not result.answered:
+            notes().print("Nothing answers this well; nearest:")
         show_hits(output(), result, explain=explain)
         if explain:
             timings = ", ".join(f"{phase} {spent:.1f}" for phase, spent in result.timings.items())

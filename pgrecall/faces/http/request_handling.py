@@ -1,12 +1,13 @@
-"""What every route of the API does: authenticate, bound the body, wait for a slot, stop on disconnect."""
+"""Common steps of all routes: authentication, limits of the body, known parameters, a slot, disconnects."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -37,6 +38,7 @@ class ApiRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        known = [field.alias for field in self.dependant.query_params]
 
         async def handle_request(request: Request) -> Response:
             service, connection = get_service(request), ClientConnection(request)
@@ -48,6 +50,7 @@ class ApiRoute(APIRoute):
                     partial(self.authenticate, service, request),
                     service.settings.http_body_bytes,
                 )
+                _require_known_parameters(request, known)
                 if body:
                     _require_json(request)
                 response = handle(Request(request.scope, replay(body)))
@@ -99,6 +102,16 @@ async def read_body(
 async def _authenticate(service: Service, authenticate: Authenticate) -> AsyncMemory:
     async with service.queue.slot():
         return await authenticate()
+
+
+def _require_known_parameters(request: Request, known: Sequence[str]) -> None:
+    """Raises RequestValidationError for unknown query parameters: a misspelt filter must not widen a list."""
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        problem = f"There is no such parameter; known are: {', '.join(known) or 'none'}"
+        raise RequestValidationError(
+            [{"loc": ("query", name), "msg": problem, "type": "extra"} for name in unknown]
+        )
 
 
 def _require_json(request: Request) -> None:

@@ -20,6 +20,8 @@ _PARTS = {
     "name": "title",
     "author": "author",
     "cue": "recent accesses",
+    "period": "time in the query",
+    "session_coverage": "words of the session",
     "graph": "links",
 }
 _TOTALS = ("logit", "probability")

@@ -21,7 +21,19 @@ from pgrecall.faces.snippets import matched_words, snippet
 from pgrecall.models.search import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
-_FIELDS = ("q", "layer", "source", "metadata", "as_of", "archived", "superseded", "profile", "rerank", "k")
+_FIELDS = (
+    "q",
+    "layer",
+    "source",
+    "metadata",
+    "as_of",
+    "archived",
+    "superseded",
+    "profile",
+    "rerank",
+    "k",
+    "nearest",
+)
 _VERDICTS = ("used", "rejected")
 _MAX_VERDICTS = 60
 _SNIPPET_LENGTH = 280
@@ -58,6 +70,7 @@ async def search(request: PageRequest) -> Response:
         return await request.render("search.html.j2", status=problem_type(error).status, **values)
     values |= {"result": result, "search_id": search_id, "hits": _shown_hits(result, request.query)}
     values |= {"back": url("", _back_fields(request.query, search_id))}
+    values["nearest"] = url("/", {**fields, "nearest": "1"})
     return await request.render("search.html.j2", **values)
 
 
@@ -96,6 +109,7 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
         profile=text_field(query, "profile"),
         rerank=checkbox(query, "rerank"),
         as_of=time_field(query, "as_of"),
+        require_answer=not checkbox(query, "nearest"),
         log=not earlier and is_user_navigation(request.request),
     )
     request.service.metrics.observe_search(result, rerank=checkbox(query, "rerank"))

@@ -108,6 +108,8 @@ def _relevance(metadata: MetaData) -> None:
         # By bytes, so that the words that begin with one are a range of the key.
         Column("word", Text(collation="C"), nullable=False),
         Column("documents", BigInteger, nullable=False),
+        # Mean bytes of a body, in the row of the empty word.
+        Column("body_length", Double),
         PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
         Index(
             "lexeme_trigram_idx",

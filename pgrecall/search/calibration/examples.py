@@ -1,4 +1,4 @@
-"""Judged candidates of queries as labelled, weighted examples for a fit."""
+"""Judged candidates as labelled, weighted examples for a fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = Sequence[float]
 FEWEST_QUERIES = 30
 FEWEST_RELEVANT = 30
 LARGEST_WEIGHT = 20.0
-"""A judgement of what was hardly ever shown counts as so many: one such line must not decide a fit."""
+"""The greatest weight of a judgement with a low propensity, so that a single one cannot decide a fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Examples:
         return len(self.relevant)
 
     def of(self, rows: Ints | Bools) -> Examples:
-        """Those rows alone."""
+        """The examples of these rows."""
         return Examples(self.design[rows], self.relevant[rows], self.weight[rows], self.query[rows])
 
 
@@ -52,8 +52,8 @@ class JudgedCandidates:
     _groups: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def add(self, judged: JudgedQuery, candidates: Sequence[tuple[Hit, Row]]) -> None:
-        """The candidates search found for a question, each with its row of the design."""
-        # A question that comes twice is one question: else it would be held out from itself.
+        """Adds the candidates of a query, each with its row of the design."""
+        # A repeated query stays in one group, or it would be in training and test sets.
         asked = (judged.question.query, *(judged.question.queries or ()))
         group = self._groups.setdefault(tuple(text.strip().casefold() for text in asked), len(self._groups))
         verdicts = _Verdicts(judged)
@@ -64,10 +64,10 @@ class JudgedCandidates:
         self.missed += verdicts.missed
 
     def examples(self) -> Examples:
-        """All of them as arrays.
+        """Returns all candidates as arrays.
 
         Raises:
-            InvalidInput: they are too few, or all of one kind.
+            InvalidInput: there are too few, or all are relevant, or none is.
         """
         if not self._rows:
             raise InvalidInput(
@@ -81,7 +81,7 @@ class JudgedCandidates:
 
 
 def require_enough(examples: Examples, missed: int) -> None:
-    """Refuse examples that are too few for a fit.
+    """Rejects examples that are too few for a fit.
 
     Raises:
         InvalidInput: fewer than 30 queries or 30 relevant candidates, or candidates of one kind only.
@@ -102,7 +102,7 @@ def require_enough(examples: Examples, missed: int) -> None:
 
 
 def weights_of(propensities: Sequence[float]) -> Floats:
-    """How much each judgement counts: the inverse of its propensity, capped (inverse propensity scoring)."""
+    """The weight of each judgement: the inverse of its propensity, capped (inverse propensity scoring)."""
     return np.minimum(1.0 / np.asarray(propensities, dtype=np.float64), LARGEST_WEIGHT)
 
 

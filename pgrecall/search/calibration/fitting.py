@@ -1,12 +1,12 @@
-"""Fitting the coefficients that turn a relevance into a probability to judged candidates.
+"""Fits the coefficients of relevance to judged candidates.
 
 The model is logistic, log-odds = design @ coefficients, fitted by maximum a posteriori: weighted log loss
 plus a ridge that pulls each coefficient towards a prior, so that coefficients without evidence stay at it.
-Features that must not count against a memory have coefficients of at least zero (L-BFGS-B: R. H. Byrd,
-P. Lu, J. Nocedal and C. Zhu, SIAM J. Sci. Comput. 16, 1995): a matching word never does harm.
+Features that can never lower the relevance of a memory have coefficients of at least zero (L-BFGS-B: R. H.
+Byrd, P. Lu, J. Nocedal and C. Zhu, SIAM J. Sci. Comput. 16, 1995).
 
-One term may lend instead of add, as the links of a memory do: with odds o of its own and l = coefficient
-times what is lent, its probability is 1 - (1 - o / (1 + o)) (1 - l), which is odds of (o + l) / (1 - l).
+One term can lend instead of add, as the links of a memory do: with odds o without links and l = coefficient
+times the lent amount, the probability is 1 - (1 - o / (1 + o)) (1 - l), which is odds of (o + l) / (1 - l).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pgrecall.search.model_loading import require_package
 
 FOLDS = 5
 RIDGE = 0.5
-"""Half of it times the square of a coefficient's distance from its prior is added to the summed loss: a prior
-with a standard deviation of 1.4 log-odds a unit."""
+"""The penalty is half of it times the squared distance of a coefficient from its prior: a normal prior with a
+standard deviation of 1.4 log-odds a unit."""
 MAX_LENT = 1 - 1e-9
 """Beyond it, log-odds would not be finite."""
 
@@ -76,7 +76,7 @@ def require_calibration() -> None:
 
 
 def relevance_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:
-    """The terms of a relevance; intercept and no_similarity are free, no feature counts against a memory."""
+    """The terms of a relevance. Only intercept and no_similarity may have negative coefficients."""
     names = ("intercept", "no_similarity", *FEATURES)
     ridges = np.array([0.0] + [ridge] * (len(names) - 1))
     least = np.array([-math.inf] * 2 + [0.0] * len(FEATURES))
@@ -88,7 +88,7 @@ def relevance_row(relevance: Mapping[str, Any], graph: float, author: float = 1.
     """A candidate's row of the design, from ``explanation["relevance"]``.
 
     Args:
-        graph: the coefficient in force; it recovers what was lent from what it came to.
+        graph: the coefficient in force, to recover the lent amount from its effect.
         author: the setting ``search.author_weight``, by which the author's coefficient is multiplied.
     """
     features = relevance["features"]
@@ -156,10 +156,10 @@ def _log_odds(design: Floats, coefficients: Floats, lending: int | None) -> tupl
 
 
 def fit_relevance(examples: Examples, terms: Terms) -> Floats:
-    """As ``fit``; where similarities are there, ``no_similarity`` is pulled towards what stands in for them.
+    """``fit`` with a prior for ``no_similarity``, if there are candidates with similarities.
 
-    That is the intercept at which the other features alone are right on the whole, less the intercept: what
-    a relevance needs when the embedder is down, even if it was up for every judged query.
+    The prior is the intercept with which the other features alone are calibrated, minus the intercept. So
+    relevance stays calibrated without the embedder, even if it was available for every judged query.
     """
     coefficients = fit(examples, terms)
     missing = terms.names.index("no_similarity")
@@ -174,7 +174,7 @@ def fit_relevance(examples: Examples, terms: Terms) -> Floats:
 
 
 def held_out(examples: Examples, terms: Terms, fitter: Fitter, folds: int = FOLDS) -> Floats:
-    """Log-odds of each row by coefficients that were fitted without its question."""
+    """Log-odds of each row by coefficients that were fitted without its query."""
     from sklearn.model_selection import GroupKFold
 
     logits = np.empty(len(examples))

@@ -1,4 +1,4 @@
-"""Agreement of probabilities with judgements: log loss, Brier score, expected calibration error, ranks."""
+"""Agreement of probabilities with judgements: log loss, Brier score, expected calibration error, MRR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESAMPLES = 2000
 
 
 def agreement_of(examples: Examples, logits: Floats) -> Agreement:
-    """The figures of these log-odds, each candidate counting by its weight, each query's rank once."""
+    """Measures of these log-odds. Candidates count with their weights; MRR counts each query once."""
     from sklearn.metrics import brier_score_loss, log_loss
 
     probabilities = logistic(logits)
@@ -42,9 +42,9 @@ def reliability(examples: Examples, logits: Floats) -> tuple[ReliabilityBin, ...
 
 
 def gain(examples: Examples, before: Floats, after: Floats, seed: int = 1) -> tuple[float, float, float]:
-    """By how much the mean log loss falls from ``before`` to ``after``, and its 95 % interval.
+    """The decrease of the mean log loss from ``before`` to ``after``, and its 95 % interval.
 
-    The interval is a bootstrap over queries: candidates of one question stand or fall together.
+    The interval is a bootstrap over queries, since candidates of a query are not independent.
     """
     signs = np.where(examples.relevant, 1.0, -1.0)
     fallen = examples.weight * (np.logaddexp(0.0, -signs * before) - np.logaddexp(0.0, -signs * after))
@@ -61,7 +61,7 @@ def wilson(observed: float, count: float) -> tuple[float, float]:
     centre = observed + Z**2 / (2 * count)
     spread = Z * math.sqrt(observed * (1 - observed) / count + Z**2 / (4 * count**2))
     scale = 1 + Z**2 / count
-    # At a share of 0 or 1 a bound is that share, but for rounding: it must not pass it.
+    # At a share of 0 or 1 one bound equals the share; rounding must not move it beyond.
     low, high = (centre - spread) / scale, (centre + spread) / scale
     return max(0.0, min(low, observed)), min(1.0, max(high, observed))
 
@@ -86,7 +86,7 @@ def _tenths(probabilities: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def _mean_reciprocal_rank(examples: Examples, logits: Floats) -> float:
-    """Over the queries that have something relevant; ties count against the relevant candidate."""
+    """Mean over queries with a relevant candidate; ties count against it."""
     ranks = []
     for query in np.unique(examples.query[examples.relevant]):
         mine = examples.query == query

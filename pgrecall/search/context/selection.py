@@ -6,7 +6,8 @@ Of the hits that are left, the next to try is the one with the largest (Carbonel
 
 where a similarity below 0 counts as 0. Scores are divided by the best one, so that lambda means the same for
 a weak query as for a strong one. A hit is shown whole or left out: because it nearly repeats a chosen memory,
-its layer is full, or it exceeds the budget. Only if no memory fits whole is the best one truncated.
+its layer is full, or it exceeds the budget. Only the best hit is truncated if it exceeds the budget: an
+answer is worth more than what fits beside it.
 """
 
 from __future__ import annotations
@@ -51,10 +52,11 @@ def select_memories(
     replaced = {old: newer for old, newer in (successors or {}).items() if newer}
     left_out = _superseded(ranked, replaced)
     budget = ContextBudget(request, {old: newer[-1] for old, newer in replaced.items()})
-    left_out |= _add_by_relevance(
-        budget, [hit for hit in ranked if hit.id not in left_out], request, similarities or {}
-    )
-    skipped = () if budget.shown else _truncate_best(budget, ranked, left_out, request.budget_tokens)
+    there = [hit for hit in ranked if hit.id not in left_out]
+    skipped = _add_best(budget, there, request)
+    left_out |= _add_by_relevance(budget, there, request, similarities or {})
+    if not budget.shown:
+        skipped = _truncate_another(budget, ranked, left_out, request.budget_tokens)
     shown = {entry.hit.id for entry in budget.shown}
     return ContextBlock(
         text=budget.text,
@@ -79,15 +81,32 @@ def _superseded(ranked: Sequence[Hit], replaced: Successors) -> dict[int, LeftOu
     return left_out
 
 
+def _add_best(budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest) -> tuple[str, ...]:
+    """Show the best hit, cut if it does not fit whole; returns a note on it."""
+    if not ranked or request.per_layer.get(ranked[0].layer) == 0:
+        return ()
+    budget.add_whole(ranked[0])
+    if not budget.shown and (unit := budget.add_beginning(ranked[0])):
+        return (_cut(ranked[0], request.budget_tokens, unit),)
+    return ()
+
+
+def _cut(hit: Hit, limit: int, unit: str) -> str:
+    return f"whole memories: id {hit.id} does not fit into {limit:,} tokens, so it was cut after a {unit}"
+
+
 def _add_by_relevance(
     budget: ContextBudget, ranked: Sequence[Hit], request: ContextRequest, pairs: Pairs
 ) -> dict[int, LeftOut]:
-    """Try every hit once, in order of marginal relevance; returns what was left out and why."""
+    """Try every other hit once, in order of marginal relevance; returns what was left out and why."""
     left_out: dict[int, LeftOut] = {}
-    chosen: list[Hit] = []
+    chosen = [entry.hit for entry in budget.shown]
     relevance = _shares_of_best(ranked)
-    nearest = dict.fromkeys(relevance, 0.0)
-    waiting = list(ranked)
+    nearest = {
+        number: max([0.0, *(pairs.get(pair_key(number, one.id), 0.0) for one in chosen)])
+        for number in relevance
+    }
+    waiting = [hit for hit in ranked if hit not in chosen]
     while waiting:
         gains = [
             request.mmr_lambda * relevance[hit.id] - (1 - request.mmr_lambda) * nearest[hit.id]
@@ -134,15 +153,14 @@ def _too_large(hit: Hit, budget: ContextBudget) -> LeftOut | None:
     return _left(hit, "over_budget", f"over budget: it needs {needed:,} tokens, {left:,} were left")
 
 
-def _truncate_best(
+def _truncate_another(
     budget: ContextBudget, ranked: Sequence[Hit], left_out: Mapping[int, LeftOut], limit: int
 ) -> tuple[str, ...]:
-    """Show the beginning of the best hit whose beginning fits, if none fits whole; returns a note on it."""
+    """Show the beginning of the best hit whose beginning fits, if nothing else does; returns a note on it."""
     unfit = [hit for hit in ranked if left_out[hit.id].reason == "over_budget"]
     for hit in unfit:
         if unit := budget.add_beginning(hit):
-            note = f"none fits into {limit:,} tokens, so id {hit.id} was cut after a {unit}"
-            return (f"whole memories: {note}",)
+            return (_cut(hit, limit, unit),)
     return (f"the text: not even the beginning of a memory fits into {limit:,} tokens",) if unfit else ()
 
 

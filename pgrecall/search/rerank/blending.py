@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pgrecall.models.search import Candidate, Hit, Reranked, Weighing
+from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
 LARGEST_LOGIT = 500.0
@@ -27,28 +27,25 @@ def text_to_read(hit: Hit) -> str:
     return f"{hit.author}: {text}" if hit.author else text
 
 
-def blended(
-    candidates: Sequence[Candidate],
-    outcome: RerankOutcome,
-    weighing: Weighing,
-    *,
-    k: int,
-    min_relevance: float,
-    reranker: str,
+def reread(
+    candidates: Sequence[Candidate], outcome: RerankOutcome, weighing: Weighing, reranker: str
 ) -> tuple[Hit, ...]:
-    """The best ``k`` hits by blended relevance and vitality.
+    """The candidates with their blended relevance, and the score by it and their vitality.
 
-    Candidates that were not read keep their fused relevance. A superseded memory ranks behind the hit that
-    supersedes it.
+    Candidates that were not read keep their fused relevance.
     """
     read = {score.id: score for score in outcome.scores}
-    judged = [_judged(candidate, read.get(candidate.hit.id), weighing, reranker) for candidate in candidates]
-    good = [hit for hit in judged if hit.relevance >= min_relevance]
-    best = sorted(good, key=_order(good))[:k]
-    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(best, 1))
+    return tuple(_reread(one, read.get(one.hit.id), weighing, reranker) for one in candidates)
 
 
-def _judged(candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str) -> Hit:
+def best(hits: Sequence[Hit], *, k: int, min_relevance: float) -> tuple[Hit, ...]:
+    """The best ``k`` hits by score, ranked. A superseded memory ranks behind the hit that supersedes it."""
+    good = [hit for hit in hits if hit.relevance >= min_relevance]
+    ordered = sorted(good, key=_order(good))[:k]
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, 1))
+
+
+def _reread(candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str) -> Hit:
     logit = candidate.logit
     if score is not None:
         logit = weighing.intercept + weighing.rerank * score.score + weighing.fused * candidate.logit
@@ -83,6 +80,16 @@ def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
     if weighing.mode == "bounded":
         vitality = 1 - weighing.weight + weighing.weight * vitality
     return logit_of(logistic(logit) * vitality)
+
+
+def confidence(hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
+    """The probability that any of these hits answers; ``recall.search_confidence`` has the formula."""
+    logits = sorted((logit_of(hit.relevance) for hit in hits), reverse=True)[:10]
+    if not logits:
+        return 0.0
+    lead = logits[0] - sum(logits[1:]) / len(logits[1:]) if logits[1:] else 0.0
+    size = math.log1p(terms.memories)
+    return logistic(terms.intercept + terms.best * logits[0] + terms.lead * lead + terms.size * size)
 
 
 def logistic(log_odds: float) -> float:

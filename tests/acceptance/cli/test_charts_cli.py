@@ -128,7 +128,7 @@ def lab(colour: str, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, floa
 
 @pytest.mark.parametrize("vision", BLINDNESS)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_zones_are_told_apart_with_any_colour_vision(dark: bool, vision: str) -> None:
+def test_zones_are_distinguishable_with_any_colour_vision(dark: bool, vision: str) -> None:
     values = colours(dark=dark)
     seen = [lab(values[name], BLINDNESS[vision]) for name in (*ZONES, "page")]
     for place, one in enumerate(seen):

@@ -136,7 +136,7 @@ def test_what_is_stale_or_not_our_own_is_passed_over(
     assert "did not answer" in said
 
 
-def test_the_doctor_says_whose_models_they_are(bare_pgrecall: Command, town: Town) -> None:
+def test_the_doctor_names_the_process_that_lends_models(bare_pgrecall: Command, town: Town) -> None:
     given = {"database_url": town.url, "data_dir": str(town.folder), "server": ""}
     assert "that of the service" in bare_pgrecall("doctor", "--only", "embedder", **given).out
 

@@ -58,7 +58,7 @@ def test_bash_completes_commands_and_their_options(folder: Path) -> None:
     assert ask(folder, "bash", "-c", asked).splitlines() == ["prune", "vitality", "--strict"]
 
 
-def test_zsh_and_fish_are_told_the_same(folder: Path) -> None:
+def test_zsh_and_fish_complete_the_same(folder: Path) -> None:
     for shell, place in (("zsh", "1"), ("fish", "pru")):
         asked = {"_PGRECALL_COMPLETE": f"{shell}_complete", "COMP_WORDS": "pgrecall pru", "COMP_CWORD": place}
         assert "prune" in ask(folder, "pgrecall", **asked)
@@ -83,15 +83,13 @@ def test_it_is_installed_where_the_shell_looks(
         assert (tmp_path / start).read_text() == f"source '{tmp_path / script}'\n"
 
 
-def test_another_shell_is_told_which_there_are(
-    bare_pgrecall: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_shell_gets_a_list_of_shells(bare_pgrecall: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHELL", "/bin/csh")
     refused = bare_pgrecall("--install-completion")
     assert (refused.code, "bash, zsh or fish" in refused.err) == (2, True)
 
 
-def test_the_command_line_offers_to_install_it_and_tells_its_version(bare_pgrecall: Command) -> None:
+def test_the_command_line_offers_completion_and_its_version(bare_pgrecall: Command) -> None:
     helped = bare_pgrecall("--help").out
     assert "--install-completion" in helped
     assert "--show-completion" in helped

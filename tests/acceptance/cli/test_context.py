@@ -81,7 +81,7 @@ def test_options(stored: Command) -> None:
     assert len(chosen("--budget", "60")) == 1
 
 
-def test_what_is_shown_is_logged_unless_told_otherwise(stored: Command) -> None:
+def test_shown_memories_are_logged_by_default(stored: Command) -> None:
     def accesses() -> int:
         assert stored("jobs", "run", "fold").code == 0
         return int(stored("show", "moon", "--json").json["vitality"]["accesses"])
@@ -103,7 +103,7 @@ def test_superseded(stored: Command) -> None:
     assert "superseded by id" in alone.out
 
 
-def test_a_memory_that_is_cut_is_said_so(stored: Command, tmp_path: Path) -> None:
+def test_a_truncated_memory_is_marked(stored: Command, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text('{"key": "long", "body": "' + "The harbour is old. " * 50 + '"}\n')
     assert stored("import", str(tmp_path / "one.jsonl")).code == 0
     cut = stored("context", "harbour", "-k", "1", "--budget", "80")

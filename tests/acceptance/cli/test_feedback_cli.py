@@ -37,7 +37,7 @@ def test_the_loop(stored: Command) -> None:
     assert shown(stored)[1][0] == keys[2]
 
 
-def test_the_id_is_told_beside_the_text(stored: Command) -> None:
+def test_the_id_is_printed_with_the_text(stored: Command) -> None:
     told = stored("context", "harbour contract")
     number = told.err.strip().removesuffix(".").rpartition("Search ")[2]
     assert stored("feedback", "used", number, "k18").out == "1 used.\n"

@@ -11,7 +11,7 @@ from tests.acceptance.cli.command_tools import Command
 pytestmark = pytest.mark.slow
 
 
-def test_the_language_is_told_chosen_and_used(pgrecall: Command, tmp_path: Path) -> None:
+def test_the_language_is_shown_chosen_and_used(pgrecall: Command, tmp_path: Path) -> None:
     (tmp_path / "song.md").write_text("Marta cantaba una canción.\n")
     assert pgrecall("import", str(tmp_path)).code == 0
     told = pgrecall("language")

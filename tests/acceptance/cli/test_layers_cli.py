@@ -57,14 +57,14 @@ def layer(pgrecall: Command, name: str) -> dict[str, Any]:
         (float("inf"), "for ever"),
     ],
 )
-def test_durations_are_told_as_people_do(days: float, told: str) -> None:
+def test_durations_are_worded_naturally(days: float, told: str) -> None:
     assert duration(days) == told
 
 
 # Layers
 
 
-def test_layers_tell_rates_and_days_in_each_zone(pgrecall: Command) -> None:
+def test_layers_show_rates_and_days_in_each_zone(pgrecall: Command) -> None:
     table = pgrecall("layers", "list")
     assert table.code == 0
     lines = [line.split() for line in table.out.splitlines()]
@@ -143,7 +143,7 @@ def test_a_pin_is_set_and_taken_away(pgrecall: Command, stored: list[str], query
 # Status
 
 
-def test_status_tells_alarms_and_where_jobs_stand(
+def test_status_shows_alarms_and_jobs(
     pgrecall: Command, stored: list[str], query: Query, now: datetime
 ) -> None:
     assert "jobs: none has run yet" in pgrecall("status").out

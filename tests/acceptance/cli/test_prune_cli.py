@@ -81,7 +81,7 @@ def test_plan_show_apply_list_undo(vault: Command) -> None:
     assert "undone" in vault("prune", "list").out
 
 
-def test_what_was_used_since_is_told(vault: Command) -> None:
+def test_memories_used_since_are_reported(vault: Command) -> None:
     vault("prune", "plan", *SHARE, "--now", IN_A_YEAR)
     assert vault("access", "cod", "--at", IN_A_YEAR, "--now", IN_A_YEAR).code == 0
     applied = vault("prune", "apply", "1", "--now", IN_A_YEAR)
@@ -92,7 +92,7 @@ def test_what_was_used_since_is_told(vault: Command) -> None:
     assert "1 memory is back.\n1 memory had come back before.\n" in undone.out
 
 
-def test_what_is_kept_back_is_told(pgrecall: Command, tmp_path: Path) -> None:
+def test_kept_back_memories_are_listed(pgrecall: Command, tmp_path: Path) -> None:
     sides = [{"key": key, "title": key.capitalize(), "body": key, "pinned": True} for key in ("east", "west")]
     between: dict[str, Any] = {"title": "Bridge", "body": "The way across.", "layer": "activity"}
     between["links"] = [{"target": "east"}, {"target": "west"}]

@@ -95,7 +95,7 @@ def test_a_backup_restores_to_the_same(
     assert "café" in found.out
 
 
-def test_the_embedder_is_changed_as_it_is_told(pgrecall: Command, query: Query, tmp_path: Path) -> None:
+def test_the_embedder_is_changed_as_documented(pgrecall: Command, query: Query, tmp_path: Path) -> None:
     """The page's own commands, in a database whose vectors are said to be of another embedder."""
     (tmp_path / "notes.jsonl").write_text('{"key": "a", "body": "Mira signs."}')
     assert pgrecall("import", "notes.jsonl").code == 0

@@ -26,7 +26,7 @@ def test_the_pages_are_up_to_date(database_url: str) -> None:
     assert all(text.count("\n## ") >= 2 for text in found.values())
 
 
-def test_what_clients_call_and_pages_show_is_told_of() -> None:
+def test_public_functions_and_pages_are_documented() -> None:
     called = {
         name for file in OPERATIONS.glob("*.py") for name in re.findall(r"recall\.(\w+)\(", file.read_text())
     }

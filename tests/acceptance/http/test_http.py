@@ -210,7 +210,24 @@ def test_a_problem_names_each_place_and_repeats_nothing(api: Served) -> None:
     assert secret not in answer.text
 
 
-def test_what_is_not_there_is_a_problem(api: Served) -> None:
+UNKNOWN = [
+    ("GET", "/v1/memories", "layer"),
+    ("GET", "/v1/memories/a", "layers"),
+    ("GET", "/v1/status", "now"),
+    ("GET", "/v1/jobs/runs", "job"),
+    ("POST", "/v1/search", "k"),
+    ("DELETE", "/v1/memories/a", "hrad"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "name"), UNKNOWN)
+def test_an_unknown_parameter_is_refused(api: Served, method: str, path: str, name: str) -> None:
+    answer = api.client.request(method, path, params={name: "x"})
+    assert is_problem(answer, 422, "invalid-request"), answer.text
+    assert answer.json()["detail"].startswith(f"query.{name}: There is no such parameter; known are: ")
+
+
+def test_unknown_paths_and_memories_are_problems(api: Served) -> None:
     assert is_problem(api.client.get("/v1/nothing"), 404, "not-found")
     assert is_problem(api.client.get("/v1/memories/999999"), 404, "memory-not-found")
     assert is_problem(api.client.get("/v1/memories/"), 422, "invalid-input")
@@ -225,7 +242,7 @@ def test_only_json_is_taken(api: Served) -> None:
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_an_oversize_body_is_refused_whether_or_not_its_size_is_told(api: Served, told: bool) -> None:
+def test_an_oversize_body_is_refused_with_or_without_content_length(api: Served, told: bool) -> None:
     body = json.dumps({"body": "x" * 2_000_000}).encode()
     content: Any = body if told else iter([body[:1_000_000], body[1_000_000:]])
     answer = api.client.post("/v1/memories", content=content, headers={"Content-Type": "application/json"})
@@ -244,7 +261,7 @@ def test_every_answer_carries_the_id_of_its_request(api: Served) -> None:
     assert len(made) == 32
 
 
-def test_the_log_tells_of_requests_and_nothing_of_what_was_remembered(api: Served) -> None:
+def test_the_log_has_requests_and_no_contents_of_memories(api: Served) -> None:
     remembered(api, "Words nobody may see.", key="secret/key/of/mine")
     api.client.post("/v1/search", json={"query": "unheard question"})
     api.client.get("/v1/memories/secret/key/of/mine", headers={"X-Request-ID": "seen-in-the-log"})

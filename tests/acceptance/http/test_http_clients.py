@@ -54,7 +54,7 @@ def read_all(connection: socket.socket) -> bytes:
     return bytes(received)
 
 
-def test_a_search_whose_client_is_gone_is_cancelled_in_postgres(kept: Served, shared_url: str) -> None:
+def test_the_search_of_a_disconnected_client_is_cancelled_in_postgres(kept: Served, shared_url: str) -> None:
     with memories_locked(shared_url):
         with kept.raw() as connection:
             connection.sendall(HEAD % len(SEARCH) + SEARCH)
@@ -102,7 +102,7 @@ def test_headers_that_never_end_end_the_connection(kept: Served) -> None:
         assert read_all(connection).count(b"HTTP/1.1 200") == 1
 
 
-def test_an_answer_that_nobody_reads_ends_the_connection(kept: Served, shared_url: str) -> None:
+def test_an_unread_answer_ends_the_connection(kept: Served, shared_url: str) -> None:
     size = 30_000_000  # far more than sockets hold between them
     with member(shared_url) as memory:
         number = memory.remember("An almanac of tides.", metadata={"tides": "x" * size}).id
@@ -149,7 +149,7 @@ async def crowd(served: Served, size: int) -> Counter[int]:
     return Counter(answer.status_code for answer in answers)
 
 
-def test_what_runs_when_it_is_told_to_stop_is_finished(served: Served, database_url: str) -> None:
+def test_running_requests_finish_at_shutdown(served: Served, database_url: str) -> None:
     answers: list[httpx.Response] = []
 
     def ask() -> None:

@@ -54,7 +54,7 @@ async def service(
             yield client, made
 
 
-def test_figures_tell_of_requests_searches_jobs_and_zones(settings: Settings) -> None:
+def test_metrics_have_requests_searches_jobs_and_zones(settings: Settings) -> None:
     async def course() -> str:
         async with service(settings, Tracing()) as (client, made):
             await client.post("/v1/memories", json={"body": "The tide turns at noon."})

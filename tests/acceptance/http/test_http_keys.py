@@ -78,7 +78,7 @@ def test_without_a_valid_key_nothing_is_open(served: Served, header: str) -> Non
         assert answer.headers["www-authenticate"].startswith('Bearer realm="pgrecall"')
 
 
-def test_the_probes_need_no_key_and_tell_of_no_tenant(served: Served) -> None:
+def test_the_probes_need_no_key_and_name_no_tenant(served: Served) -> None:
     assert served.client.get("/healthz").json() == {"alive": True}
     ready = {"ready": True, "problems": []}
     until(lambda: served.client.get("/readyz").json() == ready, "readiness")  # models are loaded first
@@ -121,7 +121,7 @@ def status(served: Served) -> httpx.Response:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_it_listens_to_the_world_only_with_keys_or_when_told(
+def test_it_listens_on_all_interfaces_only_with_keys_or_on_request(
     pgrecall_process: Command, database_url: str, host: str
 ) -> None:
     refused = pgrecall_process("serve", "--host", host, "--port", "0")

@@ -31,7 +31,7 @@ def test_a_superuser_does_not_serve(pgrecall: Command, command: tuple[str, ...])
     assert done.code != 0
 
 
-def test_a_superuser_serves_when_told(pgrecall: Command) -> None:
+def test_a_superuser_serves_on_request(pgrecall: Command) -> None:
     assert pgrecall("worker", "--once", "--allow-superuser", allow_superuser="0").code == 0
 
 

@@ -67,7 +67,7 @@ def test_parallel_searches_on_a_small_pool(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_search_whose_client_gives_up_is_cancelled_in_postgres(mode: str, database_url: str) -> None:
+def test_the_search_of_a_client_that_gives_up_is_cancelled_in_postgres(mode: str, database_url: str) -> None:
     async def scenario(address: str) -> None:
         async with connected(address, mode) as client:
             with memories_locked(database_url):

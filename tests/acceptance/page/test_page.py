@@ -180,7 +180,7 @@ def test_a_plan_is_made_reviewed_applied_and_undone(served: Served) -> None:
     assert again.status_code == 422
 
 
-def test_a_plan_that_cannot_be_made_says_why_beside_its_form(served: Served) -> None:
+def test_a_refused_plan_shows_the_reason_at_its_form(served: Served) -> None:
     form = shown(served, "/prune").form("/prune")
     for typed, said in (
         ({"max_share": "400"}, "prune.max_share"),
@@ -210,7 +210,7 @@ def test_a_memory_has_its_life(served: Served) -> None:
     assert page.all("a", href=f"/links/{number_of(served, 'ferry')}")
 
 
-def test_articulation_points_are_told_by_shape_and_in_words(served: Served) -> None:
+def test_articulation_points_are_marked_by_shape_and_in_words(served: Served) -> None:
     page = shown(served, "/links/ferry")
     squares = [
         e

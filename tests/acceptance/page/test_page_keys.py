@@ -122,7 +122,7 @@ def test_a_form_belongs_to_its_session(browser: httpx.Client, keys: dict[str, st
     assert sent(browser, form, grace_days="0").status_code == 303
 
 
-def test_nobody_is_signed_in_by_another_site(browser: httpx.Client, keys: dict[str, str]) -> None:
+def test_another_site_cannot_sign_a_user_in(browser: httpx.Client, keys: dict[str, str]) -> None:
     form = Page(browser.get("/")).form("/sign-in")
     answer = browser.post(
         "/sign-in", data={**form.fields, "key": keys["other"]}, headers={"Sec-Fetch-Site": "cross-site"}

@@ -145,7 +145,7 @@ class Life:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_past_is_told_as_it_was(sql: Query, seed: int) -> None:
+def test_past_vitality_equals_what_was_computed_then(sql: Query, seed: int) -> None:
     life = Life(sql, seed)
     seen: list[tuple[datetime, Terms, Counter[tuple[str, str]]]] = []
     for turn in range(50):
@@ -159,7 +159,7 @@ def test_the_past_is_told_as_it_was(sql: Query, seed: int) -> None:
         assert zones_told(sql, instant) == counts, instant
 
 
-def test_what_is_to_come_is_told_as_if_nothing_happened(sql: Query, now: datetime) -> None:
+def test_future_vitality_assumes_no_further_access(sql: Query, now: datetime) -> None:
     a, b = notes(sql, 2)
     sql("SELECT recall.link(%s, %s, p_now => %s)", (a, b, now - DAY))
     record(sql, [{"memory_id": a, "kind": "used"}], now)
@@ -169,14 +169,14 @@ def test_what_is_to_come_is_told_as_if_nothing_happened(sql: Query, now: datetim
 # One by one
 
 
-def test_what_was_not_born_yet_is_not_told(sql: Query, now: datetime) -> None:
+def test_memories_not_yet_born_are_left_out(sql: Query, now: datetime) -> None:
     memory = note(sql, at=now)
     assert told(sql, now - timedelta(microseconds=1)) == {}
     assert zones_told(sql, now - DAY) == Counter()
     assert list(told(sql, now)) == [memory]
 
 
-def test_a_memory_of_the_past_is_told_from_when_it_happened(sql: Query, now: datetime) -> None:
+def test_a_memory_of_the_past_exists_from_when_it_happened(sql: Query, now: datetime) -> None:
     sql("SELECT recall.remember('b', p_occurred_at => %s, p_now => %s)", (now - 9 * DAY, now))
     assert told(sql, now - 10 * DAY) == {}
     assert [row["accesses"] for row in told(sql, now - 8 * DAY).values()] == [1]
@@ -189,7 +189,7 @@ def test_an_access_counts_from_its_own_time_on_whenever_it_came(sql: Query, now:
     assert accesses == [1, 2, 2]
 
 
-def test_a_burst_and_a_part_are_told_as_they_were_then(sql: Query, now: datetime) -> None:
+def test_bursts_and_partial_accesses_count_as_they_did_then(sql: Query, now: datetime) -> None:
     memory = note(sql)
     items = [{"memory_id": memory, "kind": "retrieval", "at": now - days * DAY} for days in range(12, 0, -1)]
     items += [
@@ -200,7 +200,7 @@ def test_a_burst_and_a_part_are_told_as_they_were_then(sql: Query, now: datetime
     assert [told(sql, instant)[memory]["accesses"] for instant in instants] == [1, 1, 2, 3, 3]
 
 
-def test_a_link_that_was_dropped_is_told_while_it_lasted(sql: Query) -> None:
+def test_a_dropped_link_counts_while_it_lasted(sql: Query) -> None:
     target = note(sql, "target")
     said = "SELECT recall.remember(%s, p_key => 'source', p_links => %s::jsonb, p_now => %s)"
     linked = json.dumps([{"target": "target"}])
@@ -211,7 +211,7 @@ def test_a_link_that_was_dropped_is_told_while_it_lasted(sql: Query) -> None:
     assert revivals[1] == revivals[5] == 1
 
 
-def test_a_reference_is_told_while_its_source_was_live(sql: Query) -> None:
+def test_a_reference_counts_while_its_source_was_live(sql: Query) -> None:
     source, target = notes(sql, 2)
     sql("SELECT recall.link(%s, %s, p_now => %s)", (source, target, BIRTH + DAY))
     sql(
@@ -223,7 +223,7 @@ def test_a_reference_is_told_while_its_source_was_live(sql: Query) -> None:
     assert revived == [False, True, False, False, True, True]
 
 
-def test_the_floor_is_told_as_it_was_raised_and_lowered(sql: Query) -> None:
+def test_the_floor_applies_between_raising_and_lowering(sql: Query) -> None:
     memory = note(sql, layer="activity")
     start = BIRTH + 100 * DAY
     for day, pinned in ((0, True), (2, False)):
@@ -258,7 +258,7 @@ def test_what_was_forgotten_hard_has_no_past(sql: Query, now: datetime) -> None:
     assert sum(zones_told(sql, BIRTH + DAY).values()) == 1
 
 
-def test_another_tenants_past_is_not_told(sql: Query, now: datetime) -> None:
+def test_another_tenants_past_is_not_returned(sql: Query, now: datetime) -> None:
     theirs = note(sql, tenant="other")
     assert sql("SELECT * FROM recall.vitality_as_of(%s, %s)", (theirs, now)) == []
     assert zones_told(sql, now) == Counter()

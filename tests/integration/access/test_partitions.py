@@ -184,7 +184,7 @@ def test_a_search_writes_what_it_shows_in_one_row_each_and_one_for_the_fold(
     assert {round(state(query, hit["id"])["credit"], 9) for hit in hits} == {0.1}
 
 
-def test_a_search_waits_for_nobody(database_url: str, query: Query, now: datetime) -> None:
+def test_a_search_waits_for_no_lock(database_url: str, query: Query, now: datetime) -> None:
     harbours(query, 2, now)
     with as_tenant(database_url, autocommit=False) as other:
         other.execute("SELECT FROM recall.memory FOR UPDATE")

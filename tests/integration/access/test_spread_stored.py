@@ -42,7 +42,7 @@ near = st.tuples(st.integers(0, 3000), st.sampled_from(["used", "read"]), st.sam
 @given(
     st.lists(steps | near, min_size=1, max_size=12), st.sampled_from([0.2, 1.0]), st.sampled_from([0.5, 7.0])
 )
-def test_boosts_add_up_as_they_arrive_and_the_log_tells_them_again(
+def test_boosts_add_up_and_can_be_rebuilt_from_the_log(
     sql: Query, happened: list[tuple[int, str, str | None]], weight: float, half_life: float
 ) -> None:
     sql("SELECT recall.set_setting('vitality.spread_half_life_days', %s)", (half_life,))

@@ -17,7 +17,9 @@ def fitted(coefficients: object, **fields: Any) -> dict[str, str]:
     return {"model": json.dumps(document | fields)}
 
 
-SOUND = dict.fromkeys(("coverage", "information", "name", "author", "phrase", "cue", "graph"), 1)
+SOUND = dict.fromkeys(
+    ("coverage", "information", "name", "author", "phrase", "cue", "period", "session_coverage", "graph"), 1
+)
 SOUND |= {"intercept": -5, "no_similarity": 2.5, "similarity": 7}
 STORE = "SELECT recall.store_relevance_model(%(model)s::jsonb)"
 

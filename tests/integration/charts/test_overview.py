@@ -32,7 +32,7 @@ def filled(memory: Memory, now: datetime) -> Memory:
     return memory
 
 
-def test_it_counts_what_is_told_of_each(filled: Memory, now: datetime) -> None:
+def test_it_counts_the_memories_of_each_layer_and_zone(filled: Memory, now: datetime) -> None:
     found = filled.charts.overview(bins=10, now=now)
     assert [layer.layer for layer in found.layers] == ["episodic", "knowledge"]
     for layer in found.layers:

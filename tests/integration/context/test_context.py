@@ -109,7 +109,7 @@ def test_only_what_is_shown_is_logged(harbour: Memory, query: Query) -> None:
     assert harbour.maintenance.fold() == 1
 
 
-def test_nothing_is_logged_of_another_moment_or_when_told(
+def test_nothing_is_logged_for_another_moment_or_on_request(
     harbour: Memory, query: Query, now: datetime
 ) -> None:
     assert harbour.context("harbour", log=False).search_id is None
@@ -139,7 +139,7 @@ def test_nothing_found_is_an_empty_block(memory: Memory, query: Query) -> None:
     assert logged(query) == []
 
 
-def test_without_vectors_repeats_are_told_by_their_letters(settings: Settings) -> None:
+def test_without_vectors_repeats_are_found_by_their_letters(settings: Settings) -> None:
     plain = replace(settings, embedder="none")
     with Memory(settings=plain) as memory:
         memory.remember("the harbour contract is signed", key="a")

@@ -112,7 +112,7 @@ def test_a_broken_folder_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_a_hub_name_that_is_not_here_is_told() -> None:
+def test_a_hub_name_that_is_not_cached_is_reported() -> None:
     embedder = LocalEmbedder("nobody/no-such-model", local_files_only=True)
     assert embedder.name == "nobody/no-such-model"
     with pytest.raises(EmbedderError, match="nobody/no-such-model") as caught:

@@ -120,7 +120,7 @@ FROM pg_class c WHERE c.relnamespace = 'recall'::regnamespace
 """What everybody can read of our tables."""
 
 
-def test_the_catalogue_tells_nobody_whose_a_table_is(sql: Query) -> None:
+def test_the_catalogue_does_not_reveal_the_tenant_of_a_table(sql: Query) -> None:
     fill(sql, tenant="globex")
     house(sql, tenant="globex")
     [written] = sql(WRITTEN)
@@ -136,7 +136,7 @@ def test_the_job_leaves_small_tenants_where_they_are(memory: Memory, query: Quer
     assert table_of(query) == "vector_shared"
 
 
-def test_nobody_loses_a_vector_while_a_tenant_moves(database_url: str, query: Query) -> None:
+def test_no_vector_is_lost_while_a_tenant_moves(database_url: str, query: Query) -> None:
     """Writers go on while the indexes are built; what they write is there, whichever table it went to."""
     fill(query, count=300)
     stop, written = threading.Event(), []

@@ -110,7 +110,7 @@ def test_a_line_that_came_twice_is_noticed(target: Memory, lines: list[str]) -> 
             target.export.read(stream(lines[: place + 1] + lines[place:]))
 
 
-def test_a_file_that_was_cut_off_is_told_so(target: Memory, lines: list[str], tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(target: Memory, lines: list[str], tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl.gz"
     packed = gzip.compress(stream(lines).getvalue())
     path.write_bytes(packed[: len(packed) * 2 // 3])
@@ -208,7 +208,7 @@ def test_a_file_of_something_else_is_no_export(target: Memory, content: bytes) -
         target.export.read(io.BytesIO(content))
 
 
-def test_ids_that_nobody_could_count_on_from_are_refused(target: Memory, lines: list[str]) -> None:
+def test_ids_too_great_for_a_successor_are_refused(target: Memory, lines: list[str]) -> None:
     for wrong in (0, 2**62):
         with pytest.raises(InvalidInput, match=f"The export has a search_log with the id {wrong}"):
             target.export.read(stream(changed(lines, "search_log", {"id": wrong})[0]))

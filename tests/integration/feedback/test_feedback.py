@@ -240,7 +240,7 @@ def test_what_is_no_memory_is_refused(twins: Memory, memories: Any, part: str) -
         twins.rejected(search, memories)
 
 
-def test_an_unknown_key_is_said(twins: Memory, query: Query) -> None:
+def test_an_unknown_key_is_refused(twins: Memory, query: Query) -> None:
     search = twins.context("harbour").search_id
     with pytest.raises(MemoryNotFound, match="'nope'"):
         twins.used(search, ["k17", "nope"])

@@ -101,7 +101,7 @@ def test_the_client_refuses_what_no_integer_holds(memory: Memory) -> None:
 # By rank
 
 
-def test_a_rank_is_told_by_what_stood_there(sql: Query) -> None:
+def test_a_rank_counts_the_memories_shown_there(sql: Query) -> None:
     a, b, c = notes(sql, 3, at=BIRTH)
     first, second = show(sql, [a, b, c]), show(sql, [b, a])
     show(sql, [c, b, a])  # never judged
@@ -190,7 +190,7 @@ def test_rejected_alone_passes_nothing_over(sql: Query) -> None:
     assert [one["rank"] for one in told["judgements"]] == [3]
 
 
-def test_only_judged_questions_with_words_are_told(sql: Query) -> None:
+def test_only_judged_searches_with_words_are_exported(sql: Query) -> None:
     [a] = notes(sql, 1, at=BIRTH)
     show(sql, [a], "never judged")
     judge(sql, "used", show(sql, [a], ""), [a])
@@ -201,7 +201,7 @@ def test_only_judged_questions_with_words_are_told(sql: Query) -> None:
     assert qrels(sql, tenant="other") == []
 
 
-def test_the_newest_are_told_oldest_first(sql: Query) -> None:
+def test_the_newest_searches_come_oldest_first(sql: Query) -> None:
     [a] = notes(sql, 1, at=BIRTH)
     for day in (3, 1, 2):
         judge(sql, "used", show(sql, [a], f"day {day}", NOW + day * DAY), [a], NOW + 9 * DAY)
@@ -211,7 +211,7 @@ def test_the_newest_are_told_oldest_first(sql: Query) -> None:
     assert [told["query"] for told in qrels(sql, f"'{since}'")] == ["day 3"]
 
 
-def test_the_client_tells_the_same(memory: Memory, query: Query) -> None:
+def test_the_client_returns_the_same(memory: Memory, query: Query) -> None:
     stored = [memory.remember(f"harbour {name}", key=name).id for name in ("a", "b")]
     search = memory.context("harbour").search_id
     memory.used(search, "b")

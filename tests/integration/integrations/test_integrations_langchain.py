@@ -84,7 +84,7 @@ for module, library in ("langchain", "langchain_core"), ("langgraph", "langgraph
 """
 
 
-def test_without_a_library_it_is_said_what_to_install() -> None:
+def test_a_missing_library_is_named_with_its_extra() -> None:
     done = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "langchain-core is not installed. Install it with: pip install 'pgrecall[langchain]'",

@@ -140,7 +140,7 @@ def test_the_view_is_the_report_for_now(sql: Query) -> None:
 # Alarms
 
 
-def test_silence_is_told_once_memories_have_been_here_long_enough(sql: Query) -> None:
+def test_silence_is_reported_once_memories_are_old_enough(sql: Query) -> None:
     memory = note(sql, "k", at=NOW - 7.5 * DAY)
     assert alarms(sql, NOW - DAY) == []
     [alarm] = alarms(sql)
@@ -163,7 +163,7 @@ def test_old_notes_stored_today_are_no_silence(sql: Query) -> None:
     assert alarms(sql) == []
 
 
-def test_sameness_is_told_of_twenty_memories(sql: Query) -> None:
+def test_sameness_is_reported_from_twenty_memories_on(sql: Query) -> None:
     memories = notes(sql, 19, at=NOW - 2 * DAY)
     use(sql, memories, NOW - DAY)
     assert alarms(sql) == []
@@ -195,7 +195,7 @@ def test_small_vitalities_that_differ_are_not_the_same(sql: Query) -> None:
     assert found["alarms"] == []
 
 
-def test_accesses_that_wait_for_more_than_an_hour_are_told(sql: Query) -> None:
+def test_accesses_that_wait_for_more_than_an_hour_are_reported(sql: Query) -> None:
     memories = accessed(sql)
     for minutes in (61, 30):
         at = NOW - timedelta(minutes=minutes)
@@ -210,7 +210,7 @@ def test_accesses_that_wait_for_more_than_an_hour_are_told(sql: Query) -> None:
     assert alarms(sql) == []
 
 
-def test_what_an_upgrade_left_to_fold_is_told_without_a_moment(sql: Query) -> None:
+def test_accesses_queued_by_an_upgrade_are_reported_without_a_time(sql: Query) -> None:
     memories = accessed(sql)
     sql(
         "INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES ('acme', %s, '-infinity')",
@@ -224,7 +224,7 @@ def test_what_an_upgrade_left_to_fold_is_told_without_a_moment(sql: Query) -> No
     ]
 
 
-def test_embeddings_that_are_long_in_coming_are_told_where_there_is_an_embedder(sql: Query) -> None:
+def test_late_embeddings_are_reported_if_there_is_an_embedder(sql: Query) -> None:
     accessed(sql)
     assert alarms(sql) == []
     sql("SELECT recall.require_embedder('model-x')")
@@ -236,7 +236,7 @@ def test_embeddings_that_are_long_in_coming_are_told_where_there_is_an_embedder(
     assert alarms(sql) == []
 
 
-def test_failed_jobs_are_told_until_they_run_again(sql: Query) -> None:
+def test_failed_jobs_are_reported_until_they_run_again(sql: Query) -> None:
     accessed(sql)
     run_job(sql, "graph", "failed", NOW - 2 * DAY, error="deadlock detected\nsecond line")
     run_job(sql, "partitions", "failed", NOW - DAY, error="no room", tenant="*")
@@ -250,13 +250,13 @@ def test_failed_jobs_are_told_until_they_run_again(sql: Query) -> None:
     assert len(alarms(sql)) == 1
 
 
-def test_a_run_whose_worker_is_gone_is_told_as_abandoned(sql: Query) -> None:
+def test_a_run_without_its_worker_is_reported_as_abandoned(sql: Query) -> None:
     run_job(sql, "graph", "running", ended=None)
     assert [(run["job"], run["state"]) for run in report(sql)["jobs"]] == [("graph", "abandoned")]
 
 
 @pytest.mark.parametrize(("problems", "many"), [(3, 1), (0, 0)])
-def test_what_verification_found_is_told(sql: Query, problems: int, many: int) -> None:
+def test_problems_of_the_last_verification_are_reported(sql: Query, problems: int, many: int) -> None:
     accessed(sql)
     run_job(sql, "verify", "done", counts={"checks": 12, "problems": problems})
     sentence = "The job verify found 3 problems at 2026-06-01 12:00 UTC; run it by hand to see them."

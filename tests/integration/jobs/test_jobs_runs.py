@@ -70,7 +70,7 @@ def test_the_same_job_of_two_tenants_and_of_the_database_do_not_exclude_each_oth
     assert begin(other) is not None
 
 
-def test_a_run_is_told_with_all_it_did(query: Query) -> None:
+def test_a_run_is_returned_with_all_it_did(query: Query) -> None:
     run = begin(query)
     query("SELECT recall.report_job(%s, 3, '{\"folded\": 3}')", (run,))
     [row] = query("SELECT * FROM recall.job_runs('fold')")

@@ -48,7 +48,7 @@ def test_it_changes_nothing_and_says_when(sql: Query, ids: dict[str, int]) -> No
     assert sql("SELECT * FROM recall.activation ORDER BY memory_id") == before
 
 
-def test_the_client_tells_each_check(memory: Memory, query: Query) -> None:
+def test_the_client_returns_each_check(memory: Memory, query: Query) -> None:
     stored = memory.remember("b", key="k")
     assert [(check.name, check.problems, check.examples) for check in memory.maintenance.verify()] == [
         (name, 0, ()) for name in CHECKS
@@ -239,7 +239,7 @@ def test_a_plan_that_its_items_or_the_archivals_contradict_is_named(
     assert problems(sql) == {"plans": [str(row["plan"])]}
 
 
-def test_damage_to_one_tenant_is_not_told_to_another(sql: Query, ids: dict[str, int]) -> None:
+def test_damage_to_one_tenant_is_not_reported_to_another(sql: Query, ids: dict[str, int]) -> None:
     busy(sql, tenant="other")
     sql("UPDATE recall.activation SET n = n + 1, in_degree = 9, decay = 0.9 WHERE tenant = 'acme'")
     sql("INSERT INTO recall.access (tenant, memory_id, kind, weight, at) "

@@ -67,7 +67,7 @@ def test_no_circle_at_any_remove(offices: Memory) -> None:
     assert found(offices) == {"newest"}
 
 
-def test_no_circle_when_both_are_said_at_once(offices: Memory) -> None:
+def test_concurrent_supersessions_close_no_circle(offices: Memory) -> None:
     barrier = threading.Barrier(2)
 
     def say(pair: tuple[str, str]) -> bool:

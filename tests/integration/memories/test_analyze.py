@@ -119,7 +119,9 @@ def test_the_rows_of_a_transaction_that_goes_on_count_too(writer: psycopg.Connec
         assert known(writer) > 1000
 
 
-def test_nobody_waits_for_another_analysis(writer: psycopg.Connection[Any], database_url: str) -> None:
+def test_no_transaction_waits_for_another_analysis(
+    writer: psycopg.Connection[Any], database_url: str
+) -> None:
     with psycopg.connect(database_url) as other:
         other.execute("LOCK TABLE recall.memory IN SHARE UPDATE EXCLUSIVE MODE")
         fill(writer, range(5))

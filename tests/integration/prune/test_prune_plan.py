@@ -32,7 +32,7 @@ def test_a_new_note_is_no_candidate_the_minute_it_is_written(sql: Query) -> None
     assert candidates(sql, now=NOW + timedelta(days=31)) == [old, new]
 
 
-def test_a_new_note_that_tells_of_old_times_is_safe_as_well(sql: Query) -> None:
+def test_a_new_note_about_old_times_is_not_a_candidate(sql: Query) -> None:
     note(sql, "diary", at=NOW, occurred_at=str(LONG_AGO))
     assert candidates(sql) == []
     assert len(candidates(sql, p_grace_days=0, now=NOW + timedelta(hours=1))) == 1
@@ -120,20 +120,6 @@ def test_two_opposite_notes_of_a_ring_do_not_go_together(sql: Query) -> None:
     side = [{"id": ids[i], "title": f"Note r{i}"} for i in (1, 2)]
     other = [{"id": ids[i], "title": f"Note r{i}"} for i in (4, 5)]
     assert kept["examples"] in (side, other)
-
-
-def test_what_is_kept_back_by_the_caller_stays_and_frees_the_other(sql: Query) -> None:
-    ids = ring(sql)
-    assert planned(sql, plan(sql, p_kept_back=[ids[3], 4711, None])) == ["r0"]
-
-
-def test_a_set_kept_back_that_does_not_hold_is_completed(sql: Query) -> None:
-    ring(sql, 6, old=(0, 3))
-    alone = note(sql, "alone")
-    made = document(sql, plan(sql, p_kept_back=[alone]))
-    assert [item["key"] for item in made["items"]] == ["r3"]
-    kept = {entry["key"]: entry["cut_size"] for entry in made["report"]["kept_back"]}
-    assert kept == {"alone": 0, "r0": 2}
 
 
 def test_a_component_may_go_whole(sql: Query) -> None:

@@ -130,7 +130,7 @@ def test_the_newest_plans_are_listed_first(sql: Query) -> None:
     assert sql("SELECT * FROM recall.prune_plans()", tenant="other") == []
 
 
-def test_stale_plans_that_nobody_applied_go_in_the_end(sql: Query) -> None:
+def test_expired_plans_are_deleted_in_the_end(sql: Query) -> None:
     note(sql, "old")
     applied = plan(sql)
     sql("SELECT recall.apply_prune(%s, %s)", (applied, NOW))

@@ -186,7 +186,7 @@ class Impostor(CallableReranker):
         return replace(outcome, scores=(replace(first, id=10**9), *others))
 
 
-def test_ids_that_nobody_gave_are_not_believed(reread: Callable[..., Memory]) -> None:
+def test_ids_not_sent_to_the_reranker_are_ignored(reread: Callable[..., Memory]) -> None:
     memory = reread(Impostor(by_wish, "impostor", "logit"))
 
     result = memory.search("winch inspected", k=12, rerank=True)

@@ -105,7 +105,7 @@ def test_a_digest_is_a_digest(memory: Memory, query: Query) -> None:
         query("SELECT * FROM recall.create_key('agent', 'pgr_the_key_itself')")
 
 
-def test_the_census_tells_of_all_tenants_and_of_none(memory: Memory) -> None:
+def test_the_census_counts_all_tenants_and_names_none(memory: Memory) -> None:
     memory.remember("A note on tides.", layer="episodic")
     memory.for_tenant("other").remember("A note on cranes.", layer="episodic")
     memory.for_tenant("other").forget(memory.for_tenant("other").remember("Gone.").id)
@@ -119,7 +119,7 @@ def test_the_census_tells_of_all_tenants_and_of_none(memory: Memory) -> None:
     assert "other" not in repr(census)
 
 
-def test_the_census_tells_zones_with_the_floor_that_holds_now(memory: Memory) -> None:
+def test_the_census_counts_zones_with_the_current_floor(memory: Memory) -> None:
     held, left = (memory.remember(body, layer="episodic").id for body in ("Held.", "Left."))
     assert [(zone.zone, zone.memories) for zone in memory.service.census().zones] == [(None, 2)]
     memory.pin(held)

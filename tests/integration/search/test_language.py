@@ -129,7 +129,7 @@ def test_a_configuration_of_ones_own_is_a_language(query: Query) -> None:
     assert found(query, "signed") == [exact]
 
 
-def test_accents_do_not_tell_words_apart(query: Query) -> None:
+def test_accents_do_not_distinguish_words(query: Query) -> None:
     visit = remember(query, "José Muñoz came to the café at Ålesund")
     for question in ("jose", "José", "munoz cafe", "alesund"):
         assert found(query, question) == [visit], question
@@ -172,7 +172,7 @@ def test_no_column_keeps_what_pg_upgrade_refuses(query: Query) -> None:
 # From Python
 
 
-def test_the_client_tells_and_changes_the_language(memory: Memory) -> None:
+def test_the_client_reads_and_changes_the_language(memory: Memory) -> None:
     memory.remember(SONG)
     known = memory.settings.languages()
     assert isinstance(known, Languages)

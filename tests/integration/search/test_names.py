@@ -29,7 +29,7 @@ def test_a_misspelt_name_is_found(sql: Query) -> None:
     assert names(sql, asked) == {}
 
 
-def test_accents_do_not_tell_names_apart(sql: Query) -> None:
+def test_accents_do_not_distinguish_names(sql: Query) -> None:
     jose = remember(sql, "A pilot", title="José Muñoz", layer="entity", aliases=["Pepe"])
     note = remember(sql, "The pump is mended", author="Zoë Åberg")
     for written in ("José Muñoz", "Jose Munoz", "JOSÉ MUNOZ"):

@@ -156,7 +156,7 @@ def test_a_word_newer_than_the_statistics_still_finds(query: Query) -> None:
     assert keys(search(query, "the tide at the theodolite"))[0] == "new"
 
 
-def test_words_that_nobody_knows_do_not_hide_a_common_one(query: Query) -> None:
+def test_unknown_words_do_not_hide_a_common_one(query: Query) -> None:
     query(
         "INSERT INTO recall.lexeme (tenant, word, documents) "
         "VALUES ('acme', '', 9000), ('acme', 'harbour', 5000)"

@@ -347,7 +347,7 @@ def test_the_author_weight_is_a_setting(sql: Query) -> None:
     assert after == 0
 
 
-def test_nothing_found_tells_what_each_arm_found(sql: Query) -> None:
+def test_no_hits_come_with_the_count_of_each_arm(sql: Query) -> None:
     remember(sql, "Winch maintenance plan", key="plan")
 
     [row] = sql(

@@ -75,7 +75,7 @@ def test_a_database_that_can_only_be_read_still_answers(
     assert query(SHOWN) == []
 
 
-def test_shown_and_used_are_told_apart(memory: Memory, query: Query, harbour: list[int]) -> None:
+def test_shown_and_used_are_distinguished(memory: Memory, query: Query, harbour: list[int]) -> None:
     memory.search("harbour", session_id="s")
     memory.record_accesses([Access("k0", "used", session_id="s")])
     kinds = query("SELECT kind, count(*) FROM recall.access WHERE session_id = 's' GROUP BY kind ORDER BY 1")

@@ -17,7 +17,7 @@ def setting(memory: Memory, name: str) -> Setting:
     return next(found for found in memory.settings.list() if found.name == name)
 
 
-def test_settings_say_what_is_in_force_and_whose_it_is(memory: Memory, query: Query) -> None:
+def test_settings_have_the_value_in_force_and_its_source(memory: Memory, query: Query) -> None:
     name = "prune.grace_days"
     assert (setting(memory, name).value, setting(memory, name).source) == (30, "default")
     query("INSERT INTO recall.setting (tenant, name, value) VALUES ('*', %s, '20')", (name,))

@@ -55,7 +55,7 @@ def test_files_that_are_no_runs_are_refused(tmp_path: Path, capsys: pytest.Captu
     assert "not what benchmarks.speed --json prints" in capsys.readouterr().err
 
 
-def test_a_missed_bound_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missed_bound_sets_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / f"{size}.json" for size in SIZES]
     for size, file in zip(SIZES, files, strict=True):
         file.write_text(json.dumps(run(size)))

@@ -284,7 +284,7 @@ def test_ticks_reach_what_they_measure(most: float) -> None:
         (timedelta(days=36525), "100 years"),
     ],
 )
-def test_lengths_of_time_are_said_as_people_say_them(length: timedelta, said: str) -> None:
+def test_durations_are_worded_naturally(length: timedelta, said: str) -> None:
     assert duration_words(length) == said
 
 

@@ -100,7 +100,7 @@ def test_kinds_differ_by_shape_and_have_their_legend() -> None:
     )
 
 
-def test_every_mark_and_line_tells_what_it_is() -> None:
+def test_every_mark_and_line_has_a_title() -> None:
     page = plan_page(plan(items=3, neighbours=2, kept=1))
     assert page.count('<g class="dot"><title>') == 6
     assert "Note number 3: planned to be archived, vitality 0.0" in page
@@ -108,7 +108,7 @@ def test_every_mark_and_line_tells_what_it_is() -> None:
     assert "Note number 3 → Note number" in page
 
 
-def test_what_is_not_drawn_is_said() -> None:
+def test_omitted_nodes_are_mentioned() -> None:
     page = plan_page(plan(items=600, neighbours=5, kept=0))
     assert "Not drawn: 200 planned memories without any link." in page
     assert "Not drawn for want of room: 285 linked memories." in page

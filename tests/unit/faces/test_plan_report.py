@@ -102,7 +102,7 @@ def test_the_page_is_balanced_and_its_ids_are_its_own(any_plan: PrunePlan) -> No
     assert {link.removeprefix("#") for link in wanted} <= set(ids)
 
 
-def test_the_page_needs_nothing_beside_it(any_plan: PrunePlan) -> None:
+def test_the_page_is_one_file(any_plan: PrunePlan) -> None:
     text = plan_page(any_plan)
     page = Page(text)
     names = {tag for tag, _ in page.tags}
@@ -166,7 +166,7 @@ def test_the_summary_counts() -> None:
 
 
 @pytest.mark.parametrize("state", ["applied", "undone"])
-def test_outcomes_and_notes_are_told(state: str) -> None:
+def test_outcomes_and_notes_are_shown(state: str) -> None:
     text = plan_page(plan(items=8, state=state))
     page = Page(text)
     assert page.texts("strong") == [state, *["archived", "archived", "archived", "skipped"] * 2]
@@ -196,7 +196,7 @@ def test_a_huge_plan_stays_small_and_says_what_it_leaves_out() -> None:
     assert "prune show 7 --json" in page.text("caption")
 
 
-def test_what_is_held_only_with_others_is_said() -> None:
+def test_candidates_replaceable_by_others_are_explained() -> None:
     made = plan(items=3, kept=2)
     kept = tuple(replace(one, cut_size=0) for one in made.report.kept_back)
     page = Page(plan_page(replace(made, report=replace(made.report, kept_back=kept, eligible=1500))))
@@ -205,7 +205,7 @@ def test_what_is_held_only_with_others_is_said() -> None:
     assert "the first 2 of 1,497" in page.text("caption")
 
 
-def test_a_page_of_items_is_told_from_the_whole() -> None:
+def test_a_page_of_items_is_marked_as_part() -> None:
     whole = plan(items=30)
     page = Page(plan_page(replace(whole, items=whole.items[:10])))
     assert "lists 10 of the 30 planned memories" in page.text("p")

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
         ("m.json.gz", "chat", "episodic", 1, None),
     ],
 )
-def test_the_path_tells_the_kind(
+def test_the_kind_is_detected_from_the_path(
     folder: Path, name: str, kind: str, layer: str, drafts: int, items: int | None
 ) -> None:
     path = folder / name

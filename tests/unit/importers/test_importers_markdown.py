@@ -298,7 +298,7 @@ def test_a_path_too_long_for_a_title_loses_its_middle(vault: Vault) -> None:
     assert titles[-1] == f"T > … > {'x' * 150}5"
 
 
-def test_a_heading_that_is_the_title_is_not_said_twice(vault: Vault) -> None:
+def test_a_heading_equal_to_the_title_is_not_repeated(vault: Vault) -> None:
     text = f"{'intro ' * 20}\n\n# Title\n\n{'a ' * 50}\n\n## Sub\n\n{'b ' * 50}"
     assert [draft.title for draft in drafts(vault({"a.md": text}), split_at=150).values()] == [
         "Title",
@@ -471,7 +471,7 @@ def test_a_path_that_is_no_folder_is_refused_at_once(vault: Vault) -> None:
         read_markdown(folder, source="s", split_at=0)
 
 
-def test_one_note_is_read_with_the_names_beside_it(vault: Vault) -> None:
+def test_one_note_is_read_with_the_names_in_its_folder(vault: Vault) -> None:
     folder = vault({"a.md": "[[Title of b]]", "b.md": "# Title of b", "c.md": ""})
     (found,) = read_note_file(folder / "a.md", source="s", prefix="p/")
     assert isinstance(found, Draft)

@@ -83,10 +83,10 @@ def test_a_time_is_the_end_itself(tmp_path: Path) -> None:
     assert found.question.until == datetime(2026, 1, 31, 8, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("name", ["vault", "chat"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.jsonl")))
 def test_the_examples_are_judged_queries(name: str) -> None:
     found = read_qrels(EXAMPLES / f"{name}.jsonl")
-    assert len(found) > 100
+    assert len(found) > 40
     assert any(not query.judgements for query in found)  # nothing to find
     assert all(query.complete for query in found)
 

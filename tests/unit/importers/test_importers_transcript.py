@@ -100,7 +100,7 @@ def test_one_packed_sample(tmp_path: Path) -> None:
         read_transcript(path, source="s")
 
 
-def test_a_date_that_cannot_be_read_is_told_once_and_costs_only_the_time(write: Write) -> None:
+def test_an_invalid_date_is_reported_once_and_costs_only_the_time(write: Write) -> None:
     path = write(
         sample(session_1=[turn(1), turn(2)], session_1_date_time="some day", session_2=[turn(1, session=2)])
     )

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.models.search import Candidate, Hit, VitalityMode, Weighing
-from pgrecall.search.rerank.blending import blended, log_odds, logistic, logit_of, most_relevant, text_to_read
+from pgrecall.search.rerank.blending import (
+    best,
+    log_odds,
+    logistic,
+    logit_of,
+    most_relevant,
+    reread,
+    text_to_read,
+)
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -58,13 +66,25 @@ def read(*scores: tuple[int, float]) -> RerankOutcome:
     )
 
 
+def blended(
+    candidates: list[Candidate],
+    outcome: RerankOutcome,
+    weighing: Weighing,
+    *,
+    k: int,
+    min_relevance: float,
+    reranker: str,
+) -> tuple[Hit, ...]:
+    return best(reread(candidates, outcome, weighing, reranker), k=k, min_relevance=min_relevance)
+
+
 def blend(candidates: list[Candidate], outcome: RerankOutcome, **options: object) -> list[int]:
     weighing = Weighing("odds", 0.5, rerank=1.0, fused=0.0)
     values = {"k": 10, "min_relevance": 0.0, "reranker": "test", **options}
     return [hit.id for hit in blended(candidates, outcome, weighing, **values)]  # type: ignore[arg-type]
 
 
-def test_the_reranker_decides_and_every_hit_tells_where_it_was() -> None:
+def test_the_reranker_decides_and_every_hit_has_its_earlier_rank() -> None:
     hits = blended(
         [candidate(1, 2.0), candidate(2, 1.0)],
         read((1, -1.0), (2, 3.0)),
@@ -111,7 +131,7 @@ def test_the_first_k_do_not_depend_on_k(values: list[float], k: int) -> None:
     assert blend(candidates, outcome, k=k) == blend(candidates, outcome, k=k + 10)[:k]
 
 
-def test_a_superseded_memory_stays_behind_its_successors_whatever_the_reranker_says() -> None:
+def test_a_superseded_memory_stays_behind_its_successors() -> None:
     candidates = [candidate(1, superseded_by=2), candidate(2, superseded_by=3), candidate(3)]
 
     assert blend(candidates, read((1, 9.0), (2, 8.0), (3, 1.0))) == [3, 2, 1]
@@ -156,7 +176,7 @@ def test_the_most_relevant_are_read_ties_by_id() -> None:
     assert [one.hit.id for one in chosen] == [2, 1]
 
 
-def test_a_reranker_reads_who_said_it_and_the_title() -> None:
+def test_a_reranker_reads_author_and_title() -> None:
     hit = candidate(1).hit
     fields = {name: getattr(hit, name) for name in Hit.__slots__}
     named = Hit(**{**fields, "author": "Mira", "title": "Plan"})

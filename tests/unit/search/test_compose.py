@@ -51,10 +51,18 @@ def test_likeness_below_zero_is_no_merit() -> None:
     assert ids(block) == [1, 2]
 
 
-def test_a_repeat_of_what_did_not_fit_may_be_shown() -> None:
-    found = [hit(1, 1.0, LONG * 9), hit(2, 0.5, LONG)]
-    block = select_memories(found, ContextRequest(120), similarities={(1, 2): 0.99})
-    assert (ids(block), reasons(block)) == ([2], {1: "over_budget"})
+def test_the_best_is_cut_rather_than_dropped_for_filler() -> None:
+    found = [hit(1, 1.0, LONG * 9), hit(2, 0.5, "small"), hit(3, 0.4, "tiny")]
+    block = select_memories(found, ContextRequest(120))
+    assert block.hits[0].id == 1
+    assert block.sources[0].cut
+    assert block.tokens <= 120
+
+
+def test_a_repeat_of_a_second_that_did_not_fit_may_be_shown() -> None:
+    found = [hit(1, 1.0, "tea"), hit(2, 0.9, LONG * 9), hit(3, 0.5, LONG)]
+    block = select_memories(found, ContextRequest(130), similarities={(2, 3): 0.99})
+    assert (ids(block), reasons(block)) == ([1, 3], {2: "over_budget"})
 
 
 def test_a_repeat_is_left_out_even_where_there_is_room() -> None:
@@ -78,7 +86,7 @@ def test_a_repeat_is_left_out_even_where_there_is_room() -> None:
         ("in Übersee", "abroad", True),
     ],
 )
-def test_numbers_and_names_tell_facts_apart(more: str, less: str, adds: bool) -> None:
+def test_numbers_and_names_distinguish_facts(more: str, less: str, adds: bool) -> None:
     assert adds_details(hit(1, body=more), hit(2, body=less)) is adds
     block = select_memories(
         [hit(1, 0.5, more), hit(2, 0.9, less)], ContextRequest(), similarities={(1, 2): 0.999}
@@ -86,7 +94,7 @@ def test_numbers_and_names_tell_facts_apart(more: str, less: str, adds: bool) ->
     assert ids(block) == ([2, 1] if adds else [2])
 
 
-def test_only_the_newest_hit_of_a_chain_and_what_replaces_it_elsewhere_is_said() -> None:
+def test_only_the_newest_of_a_chain_is_shown_with_its_successor() -> None:
     found = [hit(1, 0.9), hit(2, 0.8), hit(4, 0.7)]
     block = select_memories(found, ContextRequest(), successors={1: (2, 3), 2: (3,), 4: (5, 6)})
     assert ids(block) == [2, 4]
@@ -97,11 +105,11 @@ def test_only_the_newest_hit_of_a_chain_and_what_replaces_it_elsewhere_is_said()
 
 def test_an_older_hit_is_not_shown_where_the_newest_does_not_fit() -> None:
     block = select_memories(
-        [hit(1, 0.9, "old"), hit(2, 0.8, LONG * 99), hit(3, 0.1, "else")],
-        ContextRequest(60),
+        [hit(4, 0.95, "first"), hit(1, 0.9, "old"), hit(2, 0.8, LONG * 99), hit(3, 0.1, "else")],
+        ContextRequest(80),
         successors={1: (2,)},
     )
-    assert (ids(block), reasons(block)) == ([3], {1: "superseded", 2: "over_budget"})
+    assert (ids(block), reasons(block)) == ([4, 3], {1: "superseded", 2: "over_budget"})
 
 
 def test_quotas() -> None:
@@ -148,7 +156,7 @@ def test_the_best_is_cut_after_a_sentence_if_nothing_fits(budget: int, shown: st
     assert reasons(block) == {2: "over_budget"}
     if shown != LONG:
         unit = "sentence" if "." in shown else "word"
-        told = f"whole memories: none fits into {budget} tokens, so id 1 was cut after a {unit}"
+        told = f"whole memories: id 1 does not fit into {budget} tokens, so it was cut after a {unit}"
         assert block.skipped == (told,)
         assert " · cut\n" in block.text
 

@@ -231,7 +231,7 @@ def test_a_refused_key_is_named_but_not_shown(
     assert len(endpoint.requests) == 1
 
 
-def test_a_missing_key_is_told(endpoint: Endpoint) -> None:
+def test_a_missing_key_is_reported(endpoint: Endpoint) -> None:
     endpoint.replies = [Reply(401)]
     with HttpEmbedder(endpoint.url, "m") as embedder:
         assert "wants a key" in failure(embedder)
@@ -301,18 +301,18 @@ def test_garbage_is_not_a_list_of_embeddings(endpoint: Endpoint, embedder: HttpE
 
 
 @pytest.mark.parametrize("returned", [0, 1, 3])
-def test_a_wrong_count_is_told(endpoint: Endpoint, embedder: HttpEmbedder, returned: int) -> None:
+def test_a_wrong_count_is_reported(endpoint: Endpoint, embedder: HttpEmbedder, returned: int) -> None:
     endpoint.replies = [Reply(body=data([[1.0, 2.0]] * returned))]
     assert f"returned {returned} embeddings for 2 texts" in failure(embedder, ["a", "b"])
 
 
-def test_repeated_indexes_are_told(endpoint: Endpoint, embedder: HttpEmbedder) -> None:
+def test_repeated_indexes_are_reported(endpoint: Endpoint, embedder: HttpEmbedder) -> None:
     items = [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]
     endpoint.replies = [Reply(body=json.dumps({"data": items}).encode())]
     assert "numbered them other than 0 to 1" in failure(embedder, ["a", "b"])
 
 
-def test_a_wrong_dimension_is_told(endpoint: Endpoint) -> None:
+def test_a_wrong_dimension_is_reported(endpoint: Endpoint) -> None:
     with HttpEmbedder(endpoint.url, "m", dimensions=4) as embedder:
         sentence = failure(embedder)
     assert "3 dimensions where 4 are due" in sentence
@@ -337,7 +337,7 @@ def test_values_must_be_finite_numbers(endpoint: Endpoint, embedder: HttpEmbedde
     assert "not all finite numbers" in failure(embedder)
 
 
-def test_a_refused_connection_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_connection_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.socket() as taken:  # bound but not listening: nobody can answer there
         taken.bind(("127.0.0.1", 0))

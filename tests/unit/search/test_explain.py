@@ -69,6 +69,19 @@ def test_links_and_associations_name_the_other_memory() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("match", "place"), [(1, "from it"), (0.4, "from about then"), (0.001, "not from it")]
+)
+def test_the_period_that_the_query_names(match: float, place: str) -> None:
+    period = {"since": "2026-06-01T00:00:00Z", "until": "2026-09-01T00:00:00Z", "words": "last summer"}
+    part = {"period": period, "relevance": {"features": {"period": match}}}
+    assert sentence(part) == (
+        f"The query names the period “last summer” (since 2026-06-01, until 2026-09-01); the memory is {place}."
+    )
+    part["period"] = {**period, "until": None}
+    assert "(since 2026-06-01);" in sentence(part)
+
+
 def test_an_unknown_arm_is_shown_under_its_own_name() -> None:
     new = {"arms": {"telepathy": {"strength": 0.5, "rank": 3}}}
     assert sentence(new) == "Found by telepathy (rank 3)."

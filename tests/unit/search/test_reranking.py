@@ -159,7 +159,7 @@ def test_a_sigmoid_is_undone(logit: float) -> None:
 
 
 @pytest.mark.parametrize("value", [-0.01, 1.01, 7.0])
-def test_what_is_no_probability_is_told(value: float) -> None:
+def test_a_score_that_is_no_probability_is_reported(value: float) -> None:
     with pytest.raises(RerankerError, match="declared to return probabilities") as caught:
         CallableReranker(lambda *_: [value], "m", "probability").rerank("q", numbers(1), top_n=1)
     assert "PGRECALL_RERANKER_SCALE" in caught.value.hint
@@ -312,7 +312,7 @@ def test_a_judge_that_hangs_does_not_keep_the_process_from_ending() -> None:
 # Failures
 
 
-def test_a_judge_that_raises_is_told_in_a_sentence() -> None:
+def test_an_exception_of_the_callable_is_reported_in_a_sentence() -> None:
     def broken(query: str, texts: Sequence[str]) -> list[float]:
         raise ConnectionError("the model is away.\nTraceback: many lines")
 

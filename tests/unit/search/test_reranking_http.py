@@ -223,7 +223,7 @@ def test_a_slow_answer_times_out_without_a_deadline(endpoint: Endpoint, form: Fo
     assert "PGRECALL_RERANKER_DEADLINE" in sentence
 
 
-def test_a_refused_connection_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_connection_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.socket() as taken:  # bound but not listening: nobody can answer there
         taken.bind(("127.0.0.1", 0))
@@ -259,7 +259,7 @@ def test_a_refused_key_is_named_but_not_shown(
     assert KEY[:10] not in sentence
 
 
-def test_a_missing_key_is_told(endpoint: Endpoint) -> None:
+def test_a_missing_key_is_reported(endpoint: Endpoint) -> None:
     endpoint.replies = [Reply(401)]
     with HttpReranker(endpoint.url, "m") as reranker:
         assert "wants a key" in failure(reranker)
@@ -327,7 +327,7 @@ def replied(form: Form, items: list[tuple[int, Any]]) -> Reply:
 
 
 @pytest.mark.parametrize("indexes", [[], [0], [0, 1, 2, 3], [0, 1, 1], [0, 1, 3], [-1, 0, 1]])
-def test_wrong_indexes_are_told(
+def test_wrong_indexes_are_reported(
     endpoint: Endpoint, reranker: HttpReranker, form: Form, indexes: list[int]
 ) -> None:
     endpoint.replies = [replied(form, [(index, 0.5) for index in indexes])]
@@ -344,7 +344,7 @@ def test_scores_must_be_finite_numbers(
     assert "not a finite number" in failure(reranker)
 
 
-def test_a_logit_where_a_probability_is_declared_is_told(endpoint: Endpoint) -> None:
+def test_a_logit_declared_as_a_probability_is_reported(endpoint: Endpoint) -> None:
     endpoint.replies = [replied("cohere", [(0, 0.5), (1, 4.5), (2, 0.5)])]
     with HttpReranker(endpoint.url, "m") as reranker:
         assert "PGRECALL_RERANKER_SCALE" in failure(reranker)

@@ -87,7 +87,7 @@ def test_the_limit_keeps_the_largest(graph: Links, rule: dict[str, float], limit
 
 
 @given(links, rules)
-def test_nobody_receives_more_than_was_given_and_the_source_nothing(
+def test_no_memory_receives_more_than_was_spread_and_the_source_nothing(
     graph: Links, rule: dict[str, float]
 ) -> None:
     received = spread_targets(0, around(graph), **rule)
@@ -128,7 +128,7 @@ def test_what_would_receive_nothing_is_left_out(rule: dict[str, float]) -> None:
     assert spread_targets(0, around(star(3)), **rule) == {}
 
 
-def test_a_memory_without_links_spreads_to_nobody() -> None:
+def test_a_memory_without_links_spreads_nothing() -> None:
     assert spread_targets(0, around({})) == {}
 
 

@@ -1,4 +1,4 @@
--- Settings: every number that can be tuned, with its default and bounds. A tenant's own value overrides that of '*'.
+-- Settings: numbers that tune, with defaults and bounds. A tenant's own value overrides that of the database ('*').
 
 -- known_settings: all settings by name, with default, bounds (inclusive) and meaning. Inlined.
 CREATE OR REPLACE FUNCTION recall.known_settings()
@@ -19,6 +19,11 @@ BEGIN ATOMIC
     ('association.half_life_days', 180, 0.01, 3650, 'Days in which the strength of an association halves.'),
     ('association.window_minutes', 60, 0.1, 10080,
      'Memories accessed within this many minutes in one session become associated.'),
+    ('confidence.best', 0.5, 0, 10,
+     'Log-odds that a search found an answer, for each log-odds of its most relevant memory.'),
+    ('confidence.intercept', 1, -100, 100, 'Log-odds that a search found an answer, before the other terms.'),
+    ('confidence.lead', 0.5, 0, 10, 'The same for each log-odds by which the most relevant memory leads the next nine.'),
+    ('confidence.size', 0, -10, 10, 'The same for each unit of ln(1 + memories).'),
     ('feedback.position_bias', 1, 0, 3,
      'How much less often lower ranks are looked at, where feedback is too scarce to measure it.'),
     ('graph.min_cut', 3, 1, 1000000, 'Live memories that a memory must hold in the graph to be protected.'),
@@ -51,6 +56,8 @@ BEGIN ATOMIC
     ('search.author_weight', 1, 0, 10, 'Factor of the coefficient for an author named in the query.'),
     ('search.hop_share', 0.5, 0, 1, 'Share of its relevance that a memory passes on along a link.'),
     ('search.log_days', 90, 0, 36500, 'Days for which a search and its query are kept for feedback; 0 keeps none.'),
+    ('search.min_confidence', 0.5, 0, 1,
+     'Confidence below which a search that requires an answer returns nothing.'),
     ('search.next_share', 0.2, 0, 1, 'Share of its relevance that a turn passes on to the next one.'),
     ('search.previous_share', 0.1, 0, 1, 'Share of its relevance that a turn passes on to the previous one.'),
     ('spread.damping', 0.6, 0, 1, 'Share of a spreading access that remains after each link.'),
@@ -69,8 +76,8 @@ BEGIN ATOMIC
     ('vitality.weight', 0.5, 0, 10, 'Weight of vitality relative to relevance, in log-odds.');
 END;
 
--- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which keeps its
--- plans: every call reads some.
+-- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which caches its
+-- plans, because every call reads some.
 CREATE OR REPLACE FUNCTION recall.setting_value(p_tenant text, p_name text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -88,8 +95,8 @@ SET search_path FROM CURRENT AS $$
     SELECT jsonb_object_agg(k.name, k.default_value) FROM recall.known_settings() k
 $$;
 
--- setting_number: the number in force for this tenant: its own, else the database's, else the default. In
--- PL/pgSQL too: every access reads a dozen settings.
+-- setting_number: the number in force for this tenant: its own, else the database's, else the default. In PL/pgSQL,
+-- because every access reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -130,7 +137,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.name
 $$;
 
--- check_setting: raises for a name that is unknown and for a value out of bounds.
+-- check_setting: raises an error for an unknown name or a value out of bounds.
 CREATE OR REPLACE FUNCTION recall.check_setting(p_name text, p_value double precision) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -166,7 +173,7 @@ BEGIN
     END IF;
 END $$;
 
--- vitality_weights_from: the weights of vitality's terms among settings in force.
+-- vitality_weights_from: the weights of the terms of vitality in these settings.
 CREATE OR REPLACE FUNCTION recall.vitality_weights_from(p_settings jsonb) RETURNS recall.weights
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -180,7 +187,7 @@ BEGIN
     RETURN v_weights;
 END $$;
 
--- vitality_weights: the weights of vitality's terms that are in force for this tenant.
+-- vitality_weights: the weights of the terms of vitality in force for this tenant.
 CREATE OR REPLACE FUNCTION recall.vitality_weights(p_tenant text) RETURNS recall.weights
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

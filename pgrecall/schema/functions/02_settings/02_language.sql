@@ -1,7 +1,7 @@
--- Languages: the text search configuration in which a tenant's memories and questions are read. Each is one of
--- schema recall: a copy of the server's, without accents where the extension unaccent is there.
+-- Languages: the text search configuration for a tenant's memories and queries. Each is in schema recall: a copy of
+-- the server's, without accents if the extension unaccent is available.
 
--- removes_accents: whether accents are taken off words and names before they are compared.
+-- removes_accents: whether accents are removed from words and names before comparison.
 CREATE OR REPLACE FUNCTION recall.removes_accents() RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -10,7 +10,7 @@ SET search_path FROM CURRENT AS $$
         WHERE d.dictnamespace = 'recall'::regnamespace AND d.dictname = 'unaccent' AND t.tmplname = 'unaccent')
 $$;
 
--- language_in_setting: the language that a setting stands for.
+-- language_in_setting: the language that the value of a setting stands for.
 CREATE OR REPLACE FUNCTION recall.language_in_setting(p_setting jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_setting #>> '{}', 'english');
@@ -23,7 +23,7 @@ BEGIN
     RETURN recall.language_in_setting(recall.setting_value(p_tenant, 'language'));
 END $$;
 
--- languages: the languages that a tenant can have, by name; which one this tenant has; and whether accents are
+-- languages: the languages available to a tenant, by name; which one this tenant has; and whether accents are
 -- removed, which is the same for all.
 CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, current boolean, accents_off boolean)
 LANGUAGE sql STABLE
@@ -41,8 +41,8 @@ BEGIN
     RETURN recall.configuration(recall.language(p_tenant));
 END $$;
 
--- set_language: sets this tenant's language: reindexes its memories and recounts its words. Returns the number of
--- reindexed memories. Raises for a language that this server has no configuration for.
+-- set_language: sets this tenant's language, reindexes its memories and recounts its words. Returns the number of
+-- reindexed memories. Raises an error for a language without a configuration on this server.
 CREATE OR REPLACE FUNCTION recall.set_language(p_language text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -66,8 +66,8 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- reindex_changed_words: brings what is stored up to the configurations that are there now: after unaccent has come,
--- words and names with accents are read anew; after an older schema, words are counted again. Once for each change.
+-- reindex_changed_words: updates stored words to the present configurations: reindexes words and names with accents
+-- after unaccent was installed, and recounts words after an upgrade from an older schema. Once for each change.
 CREATE OR REPLACE FUNCTION recall.reindex_changed_words() RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -18,31 +18,51 @@ CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURN
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5));
 
+-- indexed_length: the bytes of a text, of which the words index takes at most p_limit. It reads no compressed text.
+CREATE OR REPLACE FUNCTION recall.indexed_length(p_text text, p_limit int) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN least(octet_length(p_text), p_limit);
+
+-- mean_body_length: the mean number of bytes of the bodies of this tenant's memories, as counted last; before the
+-- first count, of 1,000 of them.
+CREATE OR REPLACE FUNCTION recall.mean_body_length(p_tenant text) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(
+        (SELECT l.body_length FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),
+        (SELECT avg(recall.indexed_length(m.body, 100000))
+         FROM (SELECT k.body FROM recall.memory k WHERE k.tenant = p_tenant LIMIT 1000) m),
+        0)
+$$;
+
 -- count_lexemes: counts how many of this tenant's live memories hold each word, and changes the rows that are no
--- longer right; returns how many memories were counted. The row of the empty word holds that total.
+-- longer right; returns how many memories were counted. The row of the empty word holds that total and the mean
+-- length of a body.
 CREATE OR REPLACE FUNCTION recall.count_lexemes(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_total bigint;
+    v_length double precision;
 BEGIN
     PERFORM pg_advisory_xact_lock(recall.lock_key('lexemes', p_tenant));
-    SELECT count(*) INTO v_total FROM recall.memory m WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
+    SELECT count(*), avg(recall.indexed_length(m.body, 100000)) INTO v_total, v_length
+    FROM recall.memory m WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
     WITH counted AS MATERIALIZED (
-        SELECT s.word, s.ndoc
+        SELECT s.word, s.ndoc, NULL::double precision AS body_length
         FROM ts_stat(format(
             'SELECT search_text FROM recall.memory WHERE tenant = %L AND archived_at IS NULL', p_tenant)) s
         WHERE s.word <> chr(1) || p_tenant
-        UNION ALL SELECT '', v_total
+        UNION ALL SELECT '', v_total, v_length
     ), gone AS (
         DELETE FROM recall.lexeme l
         WHERE l.tenant = p_tenant AND NOT EXISTS (SELECT FROM counted c WHERE c.word = l.word)
     )
     -- Rows that are right stay as they are: every new one costs entries of the trigram index.
-    INSERT INTO recall.lexeme AS l (tenant, word, documents)
-    SELECT p_tenant, c.word, c.ndoc FROM counted c
-    ON CONFLICT (tenant, word) DO UPDATE SET documents = excluded.documents
-    WHERE l.documents <> excluded.documents;
+    INSERT INTO recall.lexeme AS l (tenant, word, documents, body_length)
+    SELECT p_tenant, c.word, c.ndoc, c.body_length FROM counted c
+    ON CONFLICT (tenant, word) DO UPDATE SET documents = excluded.documents, body_length = excluded.body_length
+    WHERE (l.documents, l.body_length) IS DISTINCT FROM (excluded.documents, excluded.body_length);
     RETURN v_total;
 END $$;
 

@@ -1,13 +1,13 @@
 -- Why a draft cannot be stored.
 
--- is_relation: whether links may carry this relation.
+-- is_relation: whether p_relation is a relation that links can have.
 CREATE OR REPLACE FUNCTION recall.is_relation(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_relation IN ('links_to', 'next', 'mentions', 'part_of', 'implies', 'supports', 'contradicts',
                       'supersedes', 'co_access');
 
--- is_reference: whether a link of this relation is one memory citing another (and so counts for its
--- in-degree and revives it), rather than order, containment or correction.
+-- is_reference: whether a link of this relation is a reference of one memory to another, which counts for the
+-- in-degree and revives the target, unlike order, containment and correction.
 CREATE OR REPLACE FUNCTION recall.is_reference(p_relation text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_relation IN ('links_to', 'mentions', 'implies', 'supports');
@@ -40,7 +40,7 @@ RETURN CASE
         LIMIT 1)
 END;
 
--- vector_direction_problem: why a vector is none that this database can compare, else NULL.
+-- vector_direction_problem: why this database cannot compare a vector, else NULL.
 CREATE OR REPLACE FUNCTION recall.vector_direction_problem(p_vector halfvec, p_dimensions int) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE
@@ -50,7 +50,7 @@ RETURN CASE
     WHEN l2_norm(p_vector) = 0 THEN 'its embedding is zero and so has no direction'
 END;
 
--- vector_problem: why a text is no vector that this database can compare, else NULL.
+-- vector_problem: why a text is not a vector that this database can compare, else NULL.
 CREATE OR REPLACE FUNCTION recall.vector_problem(p_text text, p_dimensions int) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -60,8 +60,8 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN format('its embedding cannot be read: %s', left(SQLERRM, 100));
 END $$;
 
--- draft_form_problem: why a field of a draft is unknown, or cannot be read as the type it stands for, else NULL. This
--- and what follows by one expression after another, which costs a single draft a tenth of what a query would.
+-- draft_form_problem: why a field of a draft is unknown or cannot be read as its type, else NULL. This and the
+-- following functions are sequences of expressions, which cost a single draft a tenth of a query.
 CREATE OR REPLACE FUNCTION recall.draft_form_problem(p_draft jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -99,7 +99,7 @@ BEGIN
                 THEN 'its metadata is no JSON object' END;
 END $$;
 
--- draft_type_problem: why a field of this row is of its type and yet nothing that a draft can say, else NULL.
+-- draft_type_problem: why a field of this row has the right type but an invalid value, else NULL.
 CREATE OR REPLACE FUNCTION recall.draft_type_problem(d recall.memory) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -112,7 +112,7 @@ BEGIN
     END;
 END $$;
 
--- draft_size_problem: why a text of this row is too long to be kept or indexed, else NULL.
+-- draft_size_problem: why a text of this row is too long to be stored or indexed, else NULL.
 CREATE OR REPLACE FUNCTION recall.draft_size_problem(d recall.memory) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -132,7 +132,7 @@ BEGIN
     END;
 END $$;
 
--- draft_problem: why this row cannot be stored, as a memory in one of these layers, else NULL.
+-- draft_problem: why this row cannot be stored as a memory in one of these layers, else NULL.
 CREATE OR REPLACE FUNCTION recall.draft_problem(d recall.memory, p_layers text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -142,7 +142,7 @@ BEGIN
     IF d.key = '' THEN
         RETURN 'its key has 0 characters; a key has 1 to 1,000';
     ELSIF octet_length(concat(d.title, d.body, d.key, d.author, d.source, d.tags, d.aliases)) >= 1000 THEN
-        -- What is small as a whole holds nothing long.
+        -- A small row has no long text.
         v_problem := recall.draft_size_problem(d);
     END IF;
     IF v_problem IS NOT NULL THEN
@@ -158,7 +158,7 @@ BEGIN
         RETURN NULL;
     END IF;
     RETURN CASE
-        -- Python's datetime ends there, in whatever time zone.
+        -- Python's datetime ends there, in any time zone.
         WHEN NOT (least(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) >= '0001-01-03 UTC'
                   AND greatest(d.occurred_at, d.valid_from, d.valid_until, d.expires_at) < '9999-12-30 UTC')
             THEN 'one of its times lies outside the years 1 to 9999'

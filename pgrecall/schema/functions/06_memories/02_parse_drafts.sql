@@ -1,6 +1,6 @@
--- Drafts as JSON, read into rows of recall.memory.
+-- Drafts in JSON, parsed into rows of recall.memory.
 
--- vector_or_null: this text as a vector; NULL where it is none.
+-- vector_or_null: this text as a vector; NULL if it is not one.
 CREATE OR REPLACE FUNCTION recall.vector_or_null(p_text text) RETURNS halfvec
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -10,8 +10,9 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN NULL;
 END $$;
 
--- parsed_embeddings: the embeddings of these drafts in their places, NULL where there is none or it cannot be read;
--- NULL for drafts without any. All in one attempt where that succeeds, for each is a subtransaction.
+-- parsed_embeddings: the embeddings of these drafts in the order of the drafts, NULL for a draft without one or with
+-- one that cannot be read; NULL if no draft has any. All are parsed in one attempt, and one by one only if that
+-- fails, because each attempt is a subtransaction.
 CREATE OR REPLACE FUNCTION recall.parsed_embeddings(p_items jsonb) RETURNS halfvec[]
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -28,12 +29,11 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
         ORDER BY e.ordinality);
 END $$;
 
--- parse_drafts: the drafts as rows of `memory` with ids of their own, each in its place, with their keys and links,
--- and in the same place of `problems` in one clause why a draft cannot be stored: its row and id are NULL then.
--- p_blank is what holds where a draft says nothing; `rejected` is the first place with a problem, 0 without one;
--- `linked` is whether one has links, `named` whether one has a name by which it may be there already, or waited for,
--- and `pinned` whether one is. Embeddings are those in their places of p_embeddings; where that is NULL, a draft has
--- none or says so.
+-- parse_drafts: the drafts as rows of `memory` with new ids, with their keys and links, and in `problems` why a draft
+-- cannot be stored; its row and id are then NULL. All arrays have the order of the drafts. p_blank has the values of
+-- missing fields. `rejected` is the position of the first problem, 0 if there is none; `linked` says whether any
+-- draft has links, `named` whether any has a name by which it may exist or be waited for, and `pinned` whether any is
+-- pinned. Embeddings are those of p_embeddings; if it is NULL, those of the drafts.
 CREATE OR REPLACE FUNCTION recall.parse_drafts(
     p_items jsonb, p_embeddings halfvec[], p_embedded_with text, p_blank recall.memory, p_layers text[],
     p_dimensions int,
@@ -88,7 +88,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- draft_row: the row of a draft: what it says, and where it says nothing what p_blank does.
+-- draft_row: the row of a draft, with values from p_blank for missing fields.
 CREATE OR REPLACE FUNCTION recall.draft_row(p_blank recall.memory, p_item jsonb) RETURNS recall.memory
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -100,7 +100,7 @@ BEGIN
     RETURN jsonb_populate_record(p_blank, p_item);
 END $$;
 
--- repeated_keys: the keys that stand in more than one of these drafts, and in how many.
+-- repeated_keys: the keys that occur in more than one of these drafts, and in how many.
 CREATE OR REPLACE FUNCTION recall.repeated_keys(p_items jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

@@ -1,11 +1,11 @@
 -- Writing: remember, remember_many.
 
--- remember_many: stores drafts (a JSON array of objects with the fields of a memory), one row each in the
--- order given: `outcome` is created, updated, revived, unchanged or rejected, `problem` says why it was rejected.
--- A draft whose key exists updates that memory, and brings it back if it was archived; links of the draft
--- replace those an earlier draft gave. Without a key each draft is a memory of its own.
--- Without p_skip_rejected one bad draft refuses the whole call; without p_revive an archived memory that a draft
--- would not change stays archived: an import run again must not undo what was forgotten or pruned.
+-- remember_many: stores drafts (a JSON array of objects with the fields of a memory) and returns one row each, in the
+-- order given: `outcome` is created, updated, revived, unchanged or rejected, `problem` says why it was rejected. A
+-- draft with an existing key updates that memory, and restores it if it was archived; the links of the draft replace
+-- those of an earlier draft. Each draft without a key becomes a new memory. Without p_skip_rejected, one invalid
+-- draft rejects the whole call. Without p_revive, an archived memory that a draft does not change stays archived, so
+-- that repeating an import does not undo forgetting or pruning.
 CREATE OR REPLACE FUNCTION recall.remember_many(
     p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
     p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true
@@ -46,12 +46,11 @@ BEGIN
         u(id, key, outcome, problem, item);
 END $$;
 
--- remember_parsed_drafts: what remember and remember_many do with drafts once they are rows (NULL: one that is
--- rejected): stores them by the rules that lock_tenant_rules returns. Their ids, keys, links and vectors are in the
--- places of the drafts; the links are NULL where none has any; p_named is whether one has a name by which it may be
--- there already, or waited for, and p_pinned whether one is pinned. Returns ids and outcomes in the same places; no
--- outcomes where none of the drafts was there before. Most drafts are of memories that are new and link to nothing,
--- and each step is left out that none of these drafts needs.
+-- remember_parsed_drafts: the second half of remember and remember_many: stores parsed drafts (NULL: rejected) by the
+-- rules of lock_tenant_rules. Ids, keys, links and vectors have the order of the drafts; the links are NULL if no
+-- draft has any. p_named says whether any has a name by which it may exist or be waited for, p_pinned whether any is
+-- pinned. Returns ids and outcomes in the same order; no outcomes if all memories are new. Most drafts are new
+-- memories without links, so each step that no draft needs is skipped.
 CREATE OR REPLACE FUNCTION recall.remember_parsed_drafts(
     p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_named boolean,
     p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
@@ -93,10 +92,10 @@ BEGIN
     END IF;
 END $$;
 
--- lock_tenant_rules: the rules by which drafts of the current tenant are stored, which stay so until this
--- transaction ends: changes of its layers, its language and the table of its vectors wait. Any number of
--- transactions may hold them at once. Raises for vectors of another embedder than this database's. `layers` are the
--- names it can use, in no order, and `own_table` is whether its vectors have a table of their own.
+-- lock_tenant_rules: the rules for storing drafts of the current tenant, locked until this transaction ends: changes
+-- of its layers, its language and the table of its vectors wait. Any number of transactions can hold the lock. Raises
+-- an error for vectors of an embedder other than this database's. `layers` are the names of available layers, in any
+-- order; `own_table` says whether the tenant's vectors have a table of their own.
 CREATE OR REPLACE FUNCTION recall.lock_tenant_rules(
     p_embedder text, p_now timestamptz,
     OUT tenant text, OUT layers text[], OUT language text, OUT dimensions int, OUT own_table boolean
@@ -124,9 +123,9 @@ BEGIN
     END IF;
 END $$;
 
--- apply_draft_effects: what follows for memories that were there before these drafts, and for the links of all: a
--- write is logged of those whose text changed or that came back (p_changed_text), then vectors, archivals, links, the
--- pace of their layers, and accesses.
+-- apply_draft_effects: the effects of drafts on memories that existed before, and of the links of all drafts: logs a
+-- write for each memory with a new text or restored (p_changed_text), then updates vectors, archivals, links, the
+-- decay of layers, and accesses.
 CREATE OR REPLACE FUNCTION recall.apply_draft_effects(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_changed_text bigint[],
     p_now timestamptz
@@ -148,7 +147,7 @@ BEGIN
     PERFORM recall.fold_memories(p_tenant, p_changed_text, array_fill(p_now, ARRAY[cardinality(p_changed_text)]));
 END $$;
 
--- retune_memories: gives these memories the clock and decay of the layer they are in now.
+-- retune_memories: gives these memories the clock and decay of their present layer.
 CREATE OR REPLACE FUNCTION recall.retune_memories(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -158,8 +157,8 @@ SET search_path FROM CURRENT AS $$
       AND (a.decay, a.clock) IS DISTINCT FROM (l.decay, l.clock)
 $$;
 
--- require_embedder: refuses vectors of another embedder than the one this database was filled with, and
--- remembers the first one. NULL stands for no vectors and always passes.
+-- require_embedder: rejects vectors of an embedder other than this database's, and records the first embedder. NULL
+-- means no vectors and always passes.
 CREATE OR REPLACE FUNCTION recall.require_embedder(p_name text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -184,7 +183,7 @@ BEGIN
     END IF;
 END $$;
 
--- remember: stores one memory and returns its id; a memory with the same key is updated, and comes back if it was
+-- remember: stores one memory and returns its id. A memory with the same key is updated, and restored if it was
 -- archived.
 CREATE OR REPLACE FUNCTION recall.remember(
     p_body text, p_title text DEFAULT '', p_key text DEFAULT NULL, p_layer text DEFAULT 'knowledge',

@@ -1,6 +1,6 @@
--- Rows of drafts, inserted or updated.
+-- Insert and update of the rows of drafts.
 
--- default_draft: what a draft that says nothing is stored as, at p_now, but for its id.
+-- default_draft: the row of a draft without any field at p_now, except its id.
 CREATE OR REPLACE FUNCTION recall.default_draft(p_tenant text, p_language text, p_now timestamptz) RETURNS recall.memory
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -22,10 +22,10 @@ BEGIN
     RETURN v_blank;
 END $$;
 
--- store_drafts_with_retry: store_drafts as if nobody else stored these keys: what the drafts change is locked before
--- it is looked at, and where another transaction has just created one of them, once more from the beginning, now that
--- it is there, and with no lock in its hands: others may hold what comes earlier in the order. Where none of the keys
--- is there, all drafts are new, with these ids: there are no outcomes then.
+-- store_drafts_with_retry: store_drafts, correct even if other transactions store the same keys. The memories to be
+-- changed are locked before they are read. If another transaction has just created one of them, everything starts
+-- again without locks, since other transactions may hold locks that come earlier in the order. If no key exists, all
+-- drafts are new and have these ids; outcomes are then NULL.
 CREATE OR REPLACE FUNCTION recall.store_drafts_with_retry(
     p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_revive boolean, p_now timestamptz,
     OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[]
@@ -70,10 +70,10 @@ BEGIN
     END IF;
 END $$;
 
--- store_drafts: stores drafts (NULL: one that is rejected), p_earlier being what their keys stand for: an object of
--- {id, hash, archived}. Returns in the places of the drafts ids, outcomes, and as `written` the ids of what was
--- stored; and which memories are of another text than before or came back (`rewritten`), and whether one of their
--- keys was given away since p_earlier was read (`overtaken`).
+-- store_drafts: stores drafts (NULL: rejected). p_earlier has the memories with their keys, as objects of {id, hash,
+-- archived}. Returns ids and outcomes in the order of the drafts, `written` with the ids of stored memories,
+-- `rewritten` with memories that have a new text or were restored, and `overtaken`: whether a key was taken since
+-- p_earlier was read.
 CREATE OR REPLACE FUNCTION recall.store_drafts(
     p_tenant text, p_drafts recall.memory[], p_keys text[], p_earlier jsonb,
     p_revive boolean, p_now timestamptz,
@@ -118,9 +118,9 @@ BEGIN
     END IF;
 END $$;
 
--- insert_drafts: stores these rows (NULL: one that is rejected) as new memories, gives each its activation (creation
--- is the first access), and logs a write of it; all in one statement, for starting one costs a lone memory more than
--- its row. Returns how many: fewer where one of their keys is there already.
+-- insert_drafts: stores these rows (NULL: rejected) as new memories, with their activations (creation is the first
+-- access) and a logged write, in a single statement, since a statement costs more than a row. Returns the number of
+-- inserted memories: fewer than rows if a key exists.
 CREATE OR REPLACE FUNCTION recall.insert_drafts(
     p_tenant text, p_drafts recall.memory[], p_now timestamptz
 ) RETURNS bigint
@@ -138,7 +138,7 @@ BEGIN
                d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, d.pinned,
                d.created_at, d.updated_at, d.embedded_with, d.language
         FROM unnest(p_drafts) d WHERE d.id IS NOT NULL
-        -- In one order, for they wait for others who create the same keys.
+        -- In the order of keys, because inserts wait for other transactions that insert the same keys.
         ORDER BY d.key, d.id
         ON CONFLICT (tenant, key) DO NOTHING
         RETURNING id, layer, least(coalesce(occurred_at, p_now), p_now) AS at
@@ -164,8 +164,8 @@ BEGIN
     RETURN v_stored;
 END $$;
 
--- update_drafts: makes the memories that have the keys of these rows, and are locked, what the rows say where they
--- differ; returns an object of the keys of those that did, with the hash of what they say now.
+-- update_drafts: updates the memories with the keys of these rows, which are locked, where they differ. Returns an
+-- object of the keys of changed memories with their new hash.
 CREATE OR REPLACE FUNCTION recall.update_drafts(
     p_tenant text, p_drafts recall.memory[], p_earlier jsonb, p_revive boolean
 ) RETURNS jsonb
@@ -179,7 +179,7 @@ BEGIN
             layer = d.layer, title = d.title, body = d.body, role = d.role, author = d.author, context = d.context,
             source = d.source, session_id = d.session_id, tags = d.tags, aliases = d.aliases, metadata = d.metadata,
             occurred_at = d.occurred_at, valid_from = d.valid_from, valid_until = d.valid_until,
-            -- A draft can pin; taking a pin away is left to `pin`, or every import would do it.
+            -- A draft can pin but not unpin (`pin` does), or every import would unpin memories.
             expires_at = d.expires_at, pinned = m.pinned OR d.pinned, updated_at = d.updated_at, archived_at = NULL,
             embedded_with = CASE WHEN d.embedded_with IS NOT NULL THEN d.embedded_with
                                  WHEN (d.title, d.body) = (m.title, m.body) THEN m.embedded_with END
@@ -198,10 +198,10 @@ BEGIN
     RETURN v_stored;
 END $$;
 
--- store_vectors: stores these vectors for these memories, which are live, each in place of what was there; NULL of
--- either is passed over. Returns how many. The caller holds the vectors where they are: in a table of their own
--- (p_own_table) or in the shared one. A statement with the name of a table in it is planned at every call; most
--- tenants are small, and theirs is planned once.
+-- store_vectors: stores these vectors of these live memories, replacing existing ones, and returns how many. A NULL
+-- in either array is skipped. The caller knows where the vectors are: in a table of their own (p_own_table) or in the
+-- shared one. A statement with a dynamic table name is planned at each call; for the shared table, which most tenants
+-- use, it is planned once.
 CREATE OR REPLACE FUNCTION recall.store_vectors(
     p_tenant text, p_own_table boolean, p_ids bigint[], p_embeddings halfvec[]
 ) RETURNS bigint
@@ -227,10 +227,10 @@ BEGIN
     RETURN v_stored;
 END $$;
 
--- analyze_grown_tables: for whoever is about to write p_many rows at once, a hundred or more: analyses each table of
--- ours of which more than doubled, and by more than a thousand rows, is not known to the planner yet. Autovacuum does
--- so within a minute or two, and until then each row that is stored may read all that were stored before: plans were
--- made when there were none. A table that is just being analysed is left out.
+-- analyze_grown_tables: for a transaction that writes p_many rows, a hundred or more: analyzes each table of the
+-- schema that has more than doubled, and grown by more than a thousand rows, since the planner last knew its size.
+-- Autovacuum does this within a minute or two; until then each stored row could scan all earlier ones, because plans
+-- were made for empty tables. A table that is being analyzed is skipped.
 CREATE OR REPLACE FUNCTION recall.analyze_grown_tables(p_many int) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -243,7 +243,7 @@ BEGIN
     FOR v_table IN
         SELECT c.oid FROM pg_class c
         WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r'
-          -- What this transaction has done itself is reported once it is over.
+          -- The statistics of this transaction are reported when it ends.
           AND pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
               > 1000 + greatest(c.reltuples, 0)
         ORDER BY c.oid

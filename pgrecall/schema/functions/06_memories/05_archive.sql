@@ -1,6 +1,6 @@
--- Leaving default search and coming back: archived memories stay, and each archival keeps its reason.
+-- Archiving and restoring. Archived memories are kept, and each archival keeps its reason.
 
--- archive_memories: archives those of these memories that are live, all or none; returns their ids.
+-- archive_memories: archives the live ones of these memories, all or none, and returns their ids.
 CREATE OR REPLACE FUNCTION recall.archive_memories(
     p_tenant text, p_ids bigint[], p_reason text, p_plan_id bigint, p_now timestamptz
 ) RETURNS bigint[]
@@ -24,7 +24,7 @@ BEGIN
     RETURN v_archived;
 END $$;
 
--- restore_memories: brings those of these memories back that are archived; returns their ids.
+-- restore_memories: restores the archived ones of these memories and returns their ids.
 CREATE OR REPLACE FUNCTION recall.restore_memories(p_tenant text, p_ids bigint[], p_now timestamptz)
 RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
@@ -33,8 +33,8 @@ DECLARE
     v_restored bigint[];
     v_cited bigint[];
 BEGIN
-    -- Not against those that use them, who may bring them back as well: both would wait for the other. By key, the
-    -- order in which drafts are stored.
+    -- This lock does not conflict with accesses, which may also restore them: both would wait for each other. In the
+    -- order of keys, in which drafts are stored.
     PERFORM FROM recall.memory m
     WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.key, m.id FOR NO KEY UPDATE;
     v_cited := recall.lock_referenced_activations(p_tenant, p_ids);
@@ -49,8 +49,8 @@ BEGIN
     RETURN v_restored;
 END $$;
 
--- lock_with_references: locks these memories, then their activations and those of the memories they refer to, each in
--- one order, as everywhere: no two calls can deadlock. Returns the memories referred to.
+-- lock_with_references: locks these memories, then their activations and those of the memories that they refer to,
+-- always in the same order, so that no two calls can deadlock. Returns the memories referred to.
 CREATE OR REPLACE FUNCTION recall.lock_with_references(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -60,8 +60,8 @@ BEGIN
     RETURN recall.lock_referenced_activations(p_tenant, p_ids);
 END $$;
 
--- lock_referenced_activations: locks the activations of these memories, of those they refer to, which it returns, and
--- of p_others. The caller has locked the memories.
+-- lock_referenced_activations: locks the activations of these memories, of those that they refer to (which it
+-- returns), and of p_others. The caller has locked the memories.
 CREATE OR REPLACE FUNCTION recall.lock_referenced_activations(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
 RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
@@ -77,7 +77,8 @@ BEGIN
     RETURN v_cited;
 END $$;
 
--- close_archivals: closes the archivals of those of these memories that are live; returns what they refer to.
+-- close_archivals: closes the archivals of the live ones of these memories and returns the memories that they refer
+-- to.
 CREATE OR REPLACE FUNCTION recall.close_archivals(p_tenant text, p_ids bigint[], p_now timestamptz)
 RETURNS bigint[]
 LANGUAGE sql VOLATILE
@@ -93,16 +94,16 @@ SET search_path FROM CURRENT AS $$
     FROM closed c JOIN recall.link l ON l.tenant = p_tenant AND l.src = c.memory_id
 $$;
 
--- record_floor_changes: writes down which of these memories gained or lost the protection floor since it last was
--- noted; never as of before that, though a transaction that waited may have begun earlier. The caller has locked
--- their activations.
+-- record_floor_changes: records which of these memories gained or lost the protection floor since the last record.
+-- The recorded time is never before that record, although a transaction that waited may have begun earlier. The
+-- caller has locked their activations.
 CREATE OR REPLACE FUNCTION recall.record_floor_changes(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     INSERT INTO recall.floor_change (tenant, memory_id, at, floored)
     SELECT p_tenant, m.id, greatest(p_now, f.at), m.pinned OR a.protected
     FROM recall.memory m
-    -- OFFSET 0 keeps it one index probe a memory, whatever the planner believes.
+    -- OFFSET 0 keeps one index probe for each memory, whatever the planner estimates.
     CROSS JOIN LATERAL (
         SELECT r.protected FROM recall.activation r WHERE r.tenant = p_tenant AND r.memory_id = m.id OFFSET 0) a
     LEFT JOIN LATERAL (
@@ -113,7 +114,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY m.id
 $$;
 
--- pin: keeps a memory out of every prune plan, or no longer; returns whether that is a change.
+-- pin: pins a memory, which keeps it out of all prune plans, or unpins it. Returns whether that is a change.
 CREATE OR REPLACE FUNCTION recall.pin(
     p_memory_id bigint, p_pinned boolean DEFAULT true, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -130,13 +131,13 @@ BEGIN
     UPDATE recall.memory m SET pinned = p_pinned
     WHERE m.tenant = v_tenant AND m.id = p_memory_id AND m.pinned <> p_pinned;
     v_changed := FOUND;
-    -- Or the memory could become protected, or be no longer, while its floor is noted.
+    -- Otherwise the protection of the memory could change while its floor is recorded.
     PERFORM FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = p_memory_id FOR NO KEY UPDATE;
     PERFORM recall.record_floor_changes(v_tenant, ARRAY[p_memory_id], p_now);
     RETURN v_changed;
 END $$;
 
--- expire_memories: archives up to p_limit live memories whose time to live is over, with the reason `expired`;
+-- expire_memories: archives up to p_limit live memories past their time to live, with the reason `expired`, and
 -- returns how many. Nothing is deleted. Memories that are being changed or accessed are left for the next run.
 CREATE OR REPLACE FUNCTION recall.expire_memories(
     p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now()

@@ -1,7 +1,7 @@
--- Forgetting: archiving, or deleting a memory with all that was written down about it.
+-- Forgetting: archiving a memory, or deleting it with everything recorded about it.
 
--- forget: archives a memory: it leaves default search and stays stored. With p_hard deletes it and everything about
--- it, and removes its text from the context of the turn that followed. Returns whether anything changed.
+-- forget: archives a memory, which leaves default search and stays stored. With p_hard deletes it with everything
+-- about it, and removes its text from the context of the turn that followed. Returns whether anything changed.
 CREATE OR REPLACE FUNCTION recall.forget(
     p_memory_id bigint, p_hard boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -17,7 +17,8 @@ BEGIN
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
--- delete_memory: deletes a memory and everything that is only about it; returns false when somebody else has just now.
+-- delete_memory: deletes a memory and everything that is only about it. Returns false if another transaction has just
+-- deleted it.
 CREATE OR REPLACE FUNCTION recall.delete_memory(p_tenant text, p_id bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -45,16 +46,16 @@ BEGIN
     DELETE FROM recall.access_key k WHERE k.tenant = p_tenant AND k.memory_id = p_id;
     PERFORM recall.recount_links(p_tenant, v_cited);
     IF cardinality(v_spread_to) > 0 THEN
-        -- What it spread goes with it, as a boost is what the log says.
+        -- What it spread is deleted too, because a boost is derived from the log.
         PERFORM recall.rebuild_spread(p_tenant, v_spread_to);
     END IF;
     PERFORM recall.drop_unused_lexemes(p_tenant, v_words);
     RETURN true;
 END $$;
 
--- lock_for_deletion: locks in one order a memory, those that follow it and those that it replaced, whose rows change
--- with it; and those that it links to or spread to, but only against deletion: their activations change twice, which
--- checks their keys, and whoever rewrites them does not mind that.
+-- lock_for_deletion: locks a memory, those that follow it and those that it superseded, whose rows change with it, in
+-- one order. Those that it links to or spread to are locked only against deletion: their activations change twice,
+-- which checks their keys, and this lock does not block updates.
 CREATE OR REPLACE FUNCTION recall.lock_for_deletion(p_tenant text, p_id bigint, p_others bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -81,8 +82,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- remove_from_contexts: takes what a memory says out of the context of those that follow it, where an import of a
--- conversation put it, behind the speaker's name, for their sake.
+-- remove_from_contexts: removes the text of a memory from the context of those that follow it, where the import of a
+-- conversation put it after the speaker's name.
 CREATE OR REPLACE FUNCTION recall.remove_from_contexts(p_tenant text, p_id bigint) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,6 +1,6 @@
 -- Reading memories by id, key or source.
 
--- content_hashes: the memories stored under these keys: key, content hash, source, and whether it is embedded.
+-- content_hashes: the memories with these keys: key, content hash, source, and whether it has an embedding.
 CREATE OR REPLACE FUNCTION recall.content_hashes(p_keys text[])
 RETURNS TABLE (key text, content_hash text, source text, embedded boolean)
 LANGUAGE sql STABLE
@@ -20,7 +20,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY m.key
 $$;
 
--- id_of: the id of the memory with this key; raises if there is none.
+-- id_of: the id of the memory with this key. Raises an error if there is none.
 CREATE OR REPLACE FUNCTION recall.id_of(p_key text) RETURNS bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -38,7 +38,7 @@ BEGIN
     RETURN v_id;
 END $$;
 
--- require_memory: returns the id when it is a memory of this tenant; an error otherwise.
+-- require_memory: returns the id if it is a memory of this tenant. Raises an error otherwise.
 CREATE OR REPLACE FUNCTION recall.require_memory(p_id bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -53,7 +53,8 @@ BEGIN
     RETURN p_id;
 END $$;
 
--- ids_of: the ids of memories given by id or key, in their order; NULL for NULL. Raises for one that is not there.
+-- ids_of: the ids of memories given by id or key, in their order; NULL for NULL. Raises an error for one that does
+-- not exist.
 CREATE OR REPLACE FUNCTION recall.ids_of(p_memories jsonb) RETURNS bigint[]
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

@@ -74,7 +74,7 @@ BEGIN
     ORDER BY u.place;
 END $$;
 
--- read_cursor: what a cursor of a list in this order says; NULLs for NULL. Raises for any other text.
+-- read_cursor: the contents of a cursor of a list in this order; NULLs for NULL. Raises an error for any other text.
 CREATE OR REPLACE FUNCTION recall.read_cursor(
     p_cursor text, p_order text,
     OUT id bigint, OUT happened_at timestamptz, OUT activation double precision, OUT moment timestamptz

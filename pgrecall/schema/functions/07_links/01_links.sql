@@ -1,6 +1,6 @@
--- Links made by hand, and the counts kept of them.
+-- Links made by hand, and counts of links.
 
--- link: links two memories of this tenant; returns false if the link was there already.
+-- link: links two memories of this tenant. Returns false if the link existed.
 CREATE OR REPLACE FUNCTION recall.link(
     p_src bigint, p_dst bigint, p_relation text DEFAULT 'links_to', p_weight double precision DEFAULT 1,
     p_now timestamptz DEFAULT now()
@@ -11,7 +11,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_new boolean;
 BEGIN
-    -- In one order, and before the link: who forgets a memory locks it first and its links then.
+    -- In one order, and before the link: deletion also locks the memory first and its links afterwards.
     PERFORM FROM recall.memory m
     WHERE m.tenant = v_tenant AND m.id IN (p_src, p_dst) ORDER BY m.id FOR KEY SHARE;
     PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall.require_moment(p_now);
@@ -25,12 +25,12 @@ BEGIN
             'The link weight %s is not above 0 and at most 100.', coalesce(p_weight::text, 'NULL')));
     END IF;
     IF p_relation = 'co_access' THEN
-        -- Use makes such links too, with the activations locked before.
+        -- Accesses also make such links, after locking the activations.
         PERFORM FROM recall.activation a WHERE a.tenant = v_tenant AND a.memory_id = p_dst FOR UPDATE;
     END IF;
     INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at)
     VALUES (v_tenant, p_src, p_dst, p_relation, p_weight, p_now)
-    -- A link made by hand stays when the draft that declared it stops doing so.
+    -- A link made by hand stays when the draft no longer declares it.
     ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight, drafted = false
     RETURNING l.xmax = 0 INTO v_new;
     PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
@@ -44,8 +44,8 @@ SET search_path FROM CURRENT AS $$
     SELECT count(*) FROM recall.pending_link p WHERE p.tenant = recall.current_tenant()
 $$;
 
--- recount_links: sets in-degree (from live memories, references only) and the time of the newest link.
--- The rows are locked first, in one order: no deadlock, and the count then sees every link made until now.
+-- recount_links: sets the in-degree (references from live memories) and the time of the newest link. The rows are
+-- locked first in one order, which prevents deadlocks, so the count includes every link made until now.
 CREATE OR REPLACE FUNCTION recall.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,6 +1,6 @@
--- Links that drafts declare, and links that wait for their target.
+-- Links declared by drafts, and links that wait for their target.
 
--- has_pending_links: whether links of this tenant wait for a memory to arrive.
+-- has_pending_links: whether any link of this tenant waits for its target.
 CREATE OR REPLACE FUNCTION recall.has_pending_links(p_tenant text) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -8,10 +8,9 @@ BEGIN
     RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
 END $$;
 
--- lock_linked_memories: locks the memories that have the keys of these drafts and those at the other end of their
--- links, known ones and those that wait for them, in one order and before anything is stored: who archives or forgets
--- several waits for all. Nothing where none of the keys is there and no link is to be made or waited for (not
--- p_linked).
+-- lock_linked_memories: locks the memories with the keys of these drafts and those at the other end of their links,
+-- existing or pending, in one order and before anything is stored, so that archiving or deleting several waits for
+-- all. Does nothing if no key exists and no link is made or waited for (not p_linked).
 CREATE OR REPLACE FUNCTION recall.lock_linked_memories(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean
 ) RETURNS void
@@ -27,8 +26,8 @@ BEGIN
     IF v_own = '{}' AND NOT p_linked THEN
         RETURN;
     END IF;
-    -- Found before they are locked, and each by one index probe (OFFSET 0), whatever the planner believes: of a table it
-    -- takes for empty it would look for all of them at each row.
+    -- Found before the lock, and each by one index probe (OFFSET 0): for a table that the planner takes for empty it
+    -- would search for all of them at each row.
     v_ends := ARRAY(
         SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_own)
         UNION ALL
@@ -49,7 +48,7 @@ BEGIN
     WHERE m.tenant = p_tenant AND m.id = ANY (v_own || v_ends) ORDER BY m.id FOR KEY SHARE;
 END $$;
 
--- link_targets: what these links of drafts go to, as they name it; each once.
+-- link_targets: the distinct targets of these links of drafts, as they are named.
 CREATE OR REPLACE FUNCTION recall.link_targets(p_links jsonb[]) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -57,10 +56,10 @@ SET search_path FROM CURRENT AS $$
     FROM unnest(p_links) d CROSS JOIN LATERAL jsonb_array_elements(d) l
 $$;
 
--- link_drafts: makes the drafted links of stored drafts equal to what the drafts say, keeps those whose target is
--- missing as pending, and resolves pending links that a newly stored memory answers. p_links, p_ids and p_outcomes
--- are of the drafts in their places; without outcomes, all are new. Memories in p_also_recount get their links
--- counted anew as well.
+-- link_drafts: makes the links of stored drafts equal to those that the drafts declare, keeps links without an
+-- existing target as pending, and resolves pending links to newly stored memories. p_links, p_ids and p_outcomes have
+-- the order of the drafts; without outcomes, all are new. Links of the memories in p_also_recount are counted again
+-- too.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_also_recount bigint[],
     p_now timestamptz
@@ -115,12 +114,12 @@ BEGIN
     )
     SELECT array_agg(DISTINCT x.dst) INTO v_cited
     FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
-    -- The changed ones too: their activations are retuned next, and all must be locked in one order.
+    -- The changed ones too: their activations are updated next, and all must be locked in one order.
     PERFORM recall.recount_links(
         p_tenant, v_cited || recall.resolve_pending_links_to(p_tenant, v_changed) || v_changed || p_also_recount);
 END $$;
 
--- drafted_links: the links that drafts ask for; `dst` is NULL where no memory has that key or name yet.
+-- drafted_links: the links that drafts declare; `dst` is NULL if no memory has that key or name yet.
 CREATE OR REPLACE FUNCTION recall.drafted_links(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_now timestamptz
 ) RETURNS TABLE (
@@ -136,7 +135,7 @@ SET search_path FROM CURRENT AS $$
            coalesce(l.weight, 1), least(coalesce(d.occurred_at, p_now), p_now)
     FROM accepted d
     CROSS JOIN LATERAL jsonb_to_recordset(d.links) AS l(target text, relation text, weight double precision)
-    -- Or all memories would be read for each draft, to be joined to its few links.
+    -- Otherwise all memories would be read for each draft, to be joined with its few links.
     LEFT JOIN LATERAL (
         SELECT k.id FROM recall.memory k WHERE k.tenant = p_tenant AND k.key = l.target OFFSET 0) m ON true
     LEFT JOIN LATERAL (
@@ -145,8 +144,8 @@ SET search_path FROM CURRENT AS $$
         ORDER BY n.memory_id LIMIT 1) named ON true
 $$;
 
--- resolve_pending_links_to: turns pending links into links where one of these memories has the key, title or alias
--- waited for: each into one, to whom a draft would be linked now; returns the memories linked to.
+-- resolve_pending_links_to: turns pending links into links to those of these memories that have the expected key,
+-- title or alias; each to the one memory that a new draft would be linked to. Returns the memories linked to.
 CREATE OR REPLACE FUNCTION recall.resolve_pending_links_to(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -178,8 +177,8 @@ BEGIN
     RETURN v_linked;
 END $$;
 
--- resolve_pending_links: creates the pending links whose target exists by now. A draft that links to a memory does
--- not see it while another transaction stores it, and that one does not see the pending link. Returns how many
+-- resolve_pending_links: creates the pending links whose target exists now. A draft that links to a memory does not
+-- see it while another transaction stores it, and that transaction does not see the pending link. Returns how many
 -- memories gained a link.
 CREATE OR REPLACE FUNCTION recall.resolve_pending_links() RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -1,7 +1,7 @@
--- Superseding: one memory in place of another, which stays.
+-- Superseding: a memory replaces another, which is kept.
 
--- supersede: records that p_new replaces p_old: default search shows only the new one, and a link says why. Returns
--- false if that was known. A memory that p_old replaces itself, directly or not, cannot replace it.
+-- supersede: records that p_new supersedes p_old: default search shows only the new one, and a link records the
+-- reason. Returns false if this was known. Raises an error if p_old supersedes p_new, directly or through others.
 CREATE OR REPLACE FUNCTION recall.supersede(
     p_old bigint, p_new bigint, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -15,14 +15,14 @@ BEGIN
     IF p_old = p_new THEN
         PERFORM recall.raise_invalid(format('Memory %s cannot supersede itself.', p_old));
     END IF;
-    -- One supersession of a tenant at a time: two crossing ones would each miss the circle they close.
+    -- One supersession of a tenant at a time: two concurrent ones could close a circle that neither sees.
     PERFORM pg_advisory_xact_lock(recall.lock_key('supersede', v_tenant));
     IF recall.is_successor(v_tenant, p_new, p_old) THEN
         PERFORM recall.raise_invalid(
             format('Memory %s cannot supersede %s, which supersedes it already.', p_new, p_old),
             'Supersede both with a third memory, or swap them.');
     END IF;
-    -- Both first, in the order of those that archive several; then as what is changed, as drafts do.
+    -- Locks both first, in the order of archiving; then what is changed, in the order of drafts.
     PERFORM FROM recall.memory m
     WHERE m.tenant = v_tenant AND m.id IN (p_old, p_new) ORDER BY m.id FOR KEY SHARE;
     PERFORM recall.require_memory(p_old), recall.require_memory(p_new);
@@ -34,7 +34,7 @@ BEGIN
     RETURN v_known IS DISTINCT FROM p_new;
 END $$;
 
--- is_successor: whether p_later replaces p_earlier, at any remove.
+-- is_successor: whether p_later supersedes p_earlier, directly or through others.
 CREATE OR REPLACE FUNCTION recall.is_successor(p_tenant text, p_earlier bigint, p_later bigint) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -49,7 +49,7 @@ SET search_path FROM CURRENT AS $$
     SELECT EXISTS (SELECT FROM successor s WHERE s.id = p_later)
 $$;
 
--- successors_of: as successors, for any number of memories of one tenant.
+-- successors_of: successors for any number of memories of one tenant.
 CREATE OR REPLACE FUNCTION recall.successors_of(p_tenant text, p_ids bigint[])
 RETURNS TABLE (id bigint, successor bigint, step int)
 LANGUAGE sql STABLE ROWS 10
@@ -65,7 +65,8 @@ SET search_path FROM CURRENT AS $$
     SELECT c.id, c.successor, c.step FROM chain c WHERE NOT c.circular
 $$;
 
--- distinct_ids: these ids once each, in order, without NULL; an error for more than 200, whose pairs are too many.
+-- distinct_ids: these ids without repeats and NULLs, sorted. Raises an error for more than 200, whose pairs would be
+-- too many.
 CREATE OR REPLACE FUNCTION recall.distinct_ids(p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -79,8 +80,8 @@ BEGIN
     RETURN v_ids;
 END $$;
 
--- successors: the memories that replace these, directly or not: `step` 1 replaces the memory itself; by id and
--- step.
+-- successors: the memories that supersede these, directly or through others, by id and step; `step` 1 supersedes the
+-- memory itself.
 CREATE OR REPLACE FUNCTION recall.successors(p_ids bigint[])
 RETURNS TABLE (id bigint, successor bigint, step int)
 LANGUAGE plpgsql STABLE ROWS 10
@@ -101,7 +102,7 @@ BEGIN
     SELECT c.id, c.successor, c.step FROM chain c WHERE NOT c.circular ORDER BY c.id, c.step;
 END $$;
 
--- was_superseded: whether a newer memory replaced this one at that instant.
+-- was_superseded: whether a newer memory superseded this one at that moment.
 CREATE OR REPLACE FUNCTION recall.was_superseded(p_tenant text, p_memory_id bigint, p_as_of timestamptz)
 RETURNS boolean
 LANGUAGE sql STABLE

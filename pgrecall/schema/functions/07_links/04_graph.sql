@@ -1,18 +1,18 @@
--- The link graph: what the mathematics reads, and where its result is kept.
+-- The link graph: data for the graph mathematics, and storage of its result.
 
--- link_graph: the references between live memories of this tenant as one blob of pairs (source, target), most
--- significant byte first; NULL without any. Where every id fits, a byte 4 and then four bytes an id (half as much to
--- gather and send, which is most of what this takes); else eight bytes an id from the start.
--- One aggregate: a row a link would cost more than the search. In PL/pgSQL because it can have workers help, which an
--- SQL function cannot.
+-- link_graph: the references between live memories of this tenant as a blob of pairs (source, target), most
+-- significant byte first; NULL if there are none. If all ids fit, a byte 4 and then four bytes an id, half as much to
+-- collect and send, which is most of the cost; otherwise eight bytes an id from the start. One aggregate, because a
+-- row for each link would cost more than the mathematics; in PL/pgSQL, because it can use parallel workers, unlike an
+-- SQL function.
 CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
--- Or the archived would be gone through one by one for each link.
+-- Otherwise archived memories would be scanned for each link.
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    -- Every link has its memories, so it is enough to leave out those that are archived, which are few.
+    -- Every link has two memories, so it is enough to exclude the archived ones, which are few.
     v_archived bigint[] := ARRAY(
         SELECT m.id FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NOT NULL);
     v_narrow boolean := (SELECT min(m.id) >= 0 AND max(m.id) < 2147483648 FROM recall.memory m
@@ -26,14 +26,14 @@ BEGIN
           AND l.src <> ALL (v_archived) AND l.dst <> ALL (v_archived));
 END $$;
 
--- store_cut_sizes: keeps how many memories each articulation point would cut off; the others cut off none.
--- A memory that cuts off at least the setting graph.min_cut (3) is protected. Returns how many are.
+-- store_cut_sizes: stores how many memories each articulation point would disconnect; 0 for all others. A memory with
+-- at least graph.min_cut (3) is protected. Returns how many are.
 CREATE OR REPLACE FUNCTION recall.store_cut_sizes(
     p_ids bigint[], p_cut_sizes int[], p_now timestamptz DEFAULT now()
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
--- Merging would look each row up in the order of ids, twice.
+-- A merge join would look each row up in the order of ids, twice.
 SET enable_mergejoin = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
@@ -46,7 +46,7 @@ BEGIN
             cardinality(p_ids), cardinality(p_cut_sizes)));
     END IF;
     PERFORM recall.require_moment(p_now);
-    -- Most memories hold nothing together, before and after: what changes is found without joining them.
+    -- Most memories are no articulation points before and after; changes are found without joining them.
     WITH held AS MATERIALIZED (
         SELECT a.memory_id, a.cut_size, a.protected FROM recall.activation a
         WHERE a.tenant = v_tenant AND (a.cut_size <> 0 OR a.protected)

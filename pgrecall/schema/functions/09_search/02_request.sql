@@ -17,6 +17,7 @@ BEGIN
     request.k := 10;
     request.min_relevance := 0;
     request.explain := true;
+    request.require_answer := false;
     PERFORM recall.check_request_fields(p_request, to_jsonb(filter) || to_jsonb(request));
     BEGIN
         filter := jsonb_populate_record(filter, p_request);

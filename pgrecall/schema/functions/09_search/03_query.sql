@@ -74,13 +74,13 @@ BEGIN
     END IF;
 END $$;
 
--- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue and graph, 1 where
--- p_weights names none; NULL for NULL; an error for another name or a number outside 0 to 10.
+-- arm_weights: how much each arm counts in this search: semantic, lexical, name, author, cue, graph and period, 1
+-- where p_weights names none; NULL for NULL; an error for another name or a number outside 0 to 10.
 CREATE OR REPLACE FUNCTION recall.arm_weights(p_weights jsonb) RETURNS double precision[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph'];
+    v_arms constant text[] := ARRAY['semantic', 'lexical', 'name', 'author', 'cue', 'graph', 'period'];
     v_wrong text;
 BEGIN
     IF jsonb_typeof(p_weights) <> 'object' THEN
@@ -159,6 +159,7 @@ BEGIN
            array_agg(w.share * recall.idf(w.documents, w.total)), sum(recall.idf(w.documents, w.total))
     INTO q.words, q.steps, q.documents, q.queries, q.idfs, q.idf_sum
     FROM recall.query_words(p_tenant, v_language, p_query) w;
+    q.body_length := CASE WHEN q.words IS NOT NULL THEN recall.mean_body_length(p_tenant) END;
     q.phrase := CASE WHEN cardinality(q.words) > 1 THEN recall.phrase_query(v_language, p_query) END;
 
     IF NOT p_named AND q.words IS NOT NULL THEN

@@ -1,27 +1,41 @@
 -- The lexical arm: memories that hold the words of the query.
 
--- lexical_strength: the weight of the query's words in one memory: for each of up to 16 words its idf times how
--- strongly the memory holds it (1 for one occurrence in the body, saturating at 1.64). Flat, to be inlined.
-CREATE OR REPLACE FUNCTION recall.lexical_strength(p_text tsvector, p_words tsquery[], p_idfs double precision[])
-RETURNS double precision
+-- field_weights: the weights of a memory's fields for ts_rank (context, body, author and tags, title and aliases), with
+-- lengths in bytes. As in BM25, a word counts less in a long body or context than in a short one, relative to the
+-- mean body of the tenant. 600 bytes are added to every length: among short texts, length says little. Names are
+-- short anyway and keep their weight. A quarter of all, because ts_rank takes no weight above 1: a short body counts
+-- up to four times an average one.
+CREATE OR REPLACE FUNCTION recall.field_weights(p_body int, p_context int, p_mean double precision) RETURNS real[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 1.6449340668482264 * (
-    coalesce(p_idfs[1] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[1]), 0)
-    + coalesce(p_idfs[2] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[2]), 0)
-    + coalesce(p_idfs[3] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[3]), 0)
-    + coalesce(p_idfs[4] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[4]), 0)
-    + coalesce(p_idfs[5] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[5]), 0)
-    + coalesce(p_idfs[6] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[6]), 0)
-    + coalesce(p_idfs[7] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[7]), 0)
-    + coalesce(p_idfs[8] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[8]), 0)
-    + coalesce(p_idfs[9] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[9]), 0)
-    + coalesce(p_idfs[10] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[10]), 0)
-    + coalesce(p_idfs[11] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[11]), 0)
-    + coalesce(p_idfs[12] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[12]), 0)
-    + coalesce(p_idfs[13] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[13]), 0)
-    + coalesce(p_idfs[14] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[14]), 0)
-    + coalesce(p_idfs[15] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[15]), 0)
-    + coalesce(p_idfs[16] * ts_rank('{0.8, 1, 1, 1}', p_text, p_words[16]), 0));
+RETURN ARRAY[
+    0.15 * least(1, (600 + p_mean) / (600 + p_context)), least(1, 0.25 * (600 + p_mean) / (600 + p_body)),
+    0.25, 0.25]::real[];
+
+-- lexical_strength: the weight of the query's words in one memory with these field_weights: the BM25 sum over up to 16
+-- words of idf (k + 1) x / (x + k), k = 1.2. x is 1 for one occurrence in a body of mean length, and at most 1.64 for
+-- many (ts_rank, times four pi squared / 6), so that a word counts 1 to 1.27 times its idf there, and at most 1.86
+-- times in a short body. Flat, to be inlined: p_weights has to be a column.
+CREATE OR REPLACE FUNCTION recall.lexical_strength(
+    p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 2.2 * (
+    coalesce(p_idfs[1] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[1]))), 0)
+    + coalesce(p_idfs[2] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[2]))), 0)
+    + coalesce(p_idfs[3] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[3]))), 0)
+    + coalesce(p_idfs[4] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[4]))), 0)
+    + coalesce(p_idfs[5] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[5]))), 0)
+    + coalesce(p_idfs[6] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[6]))), 0)
+    + coalesce(p_idfs[7] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[7]))), 0)
+    + coalesce(p_idfs[8] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[8]))), 0)
+    + coalesce(p_idfs[9] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[9]))), 0)
+    + coalesce(p_idfs[10] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[10]))), 0)
+    + coalesce(p_idfs[11] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[11]))), 0)
+    + coalesce(p_idfs[12] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[12]))), 0)
+    + coalesce(p_idfs[13] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[13]))), 0)
+    + coalesce(p_idfs[14] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[14]))), 0)
+    + coalesce(p_idfs[15] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[15]))), 0)
+    + coalesce(p_idfs[16] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[16]))), 0));
 
 -- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of
 -- the rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all
@@ -54,7 +68,7 @@ END $$;
 -- strongly each holds the words.
 CREATE OR REPLACE FUNCTION recall.memories_matching(
     p_tenant text, p_query tsquery, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
-    p_filter recall.search_filter
+    p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -64,18 +78,22 @@ DECLARE
 BEGIN
     -- `tenant || ''` hides the tenant from the planner, which would read all of its rows by index first.
     RETURN QUERY
-    SELECT m.id, recall.lexical_strength(m.search_text, p_words, p_idfs) FROM recall.memory m
-    WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
-      AND recall.passes_filter(m, p_filter)
-      AND m.id <> ALL (p_except)
-    LIMIT p_limit;
+    SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
+    FROM (
+        SELECT m.id, m.search_text, recall.field_weights(
+                   recall.indexed_length(m.body, 100000), recall.indexed_length(m.context, 10000), p_mean) AS weights
+        FROM recall.memory m
+        WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
+          AND recall.passes_filter(m, p_filter)
+          AND m.id <> ALL (p_except)
+        LIMIT p_limit) h;
 END $$;
 
 -- newest_memories_matching: up to p_limit of the newest 1,000 memories, except p_except, that hold one of these words
 -- and pass the filter, and how strongly each holds the words.
 CREATE OR REPLACE FUNCTION recall.newest_memories_matching(
     p_tenant text, p_except bigint[], p_limit int, p_words tsquery[], p_idfs double precision[],
-    p_filter recall.search_filter
+    p_mean double precision, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -84,14 +102,17 @@ DECLARE
     v_any tsquery := recall.any_of(p_words);
 BEGIN
     RETURN QUERY
-    SELECT n.id, recall.lexical_strength(n.search_text, p_words, p_idfs)
+    SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
-        SELECT m.* FROM recall.memory m
-        WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_filter.until, 'infinity')
-        ORDER BY m.happened_at DESC LIMIT 1000) n
-    WHERE n.search_text @@ v_any AND recall.passes_filter(n, p_filter)
-      AND n.id <> ALL (p_except)
-    LIMIT p_limit;
+        SELECT n.id, n.search_text, recall.field_weights(
+                   recall.indexed_length(n.body, 100000), recall.indexed_length(n.context, 10000), p_mean) AS weights
+        FROM (
+            SELECT m.* FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_filter.until, 'infinity')
+            ORDER BY m.happened_at DESC LIMIT 1000) n
+        WHERE n.search_text @@ v_any AND recall.passes_filter(n, p_filter)
+          AND n.id <> ALL (p_except)
+        LIMIT p_limit) h;
 END $$;
 
 -- lexical_arm: the memories that hold the question's words, rare ones above all, best first. Few are read and scored,
@@ -100,8 +121,8 @@ END $$;
 -- it), and of words that more than 5,000 memories hold only the newest are looked at, unless filters leave too few, or
 -- none is found.
 CREATE OR REPLACE FUNCTION recall.lexical_arm(
-    p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_pool int,
-    p_filter recall.search_filter
+    p_tenant text, p_words tsquery[], p_documents bigint[], p_idfs double precision[], p_mean double precision,
+    p_pool int, p_filter recall.search_filter
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
@@ -119,12 +140,12 @@ BEGIN
     IF v_gate IS NOT NULL THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.strength), '{}') INTO v_ids, v_strengths
         FROM recall.memories_matching(
-            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs, p_filter) h;
+            p_tenant, v_gate, '{}', p_pool * 20, p_words, p_idfs, p_mean, p_filter) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND p_documents[1] > 5000 THEN
         SELECT v_ids || array_agg(h.id), v_strengths || array_agg(h.strength) INTO v_ids, v_strengths
         FROM recall.newest_memories_matching(
-            p_tenant, v_ids, p_pool * 2, p_words, p_idfs, p_filter) h;
+            p_tenant, v_ids, p_pool * 2, p_words, p_idfs, p_mean, p_filter) h;
     END IF;
     IF cardinality(v_ids) < p_pool AND (
         p_documents[v_rest] <= 5000
@@ -133,7 +154,7 @@ BEGIN
         FROM recall.memories_matching(
             p_tenant, p_words[v_rest], v_ids,
             -- All of them, where they are few: some hold it more strongly than others.
-            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_filter) h;
+            p_pool * CASE WHEN p_documents[v_rest] <= 400 THEN 8 ELSE 1 END, p_words, p_idfs, p_mean, p_filter) h;
     END IF;
     RETURN QUERY
     SELECT u.id, u.strength FROM unnest(v_ids, v_strengths) u(id, strength) ORDER BY 2 DESC, 1 LIMIT p_pool;

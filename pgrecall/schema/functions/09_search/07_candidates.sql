@@ -1,13 +1,37 @@
 -- Candidates: what every arm finds for one question, and how likely each of it is to answer.
 
+-- words_held: which of up to 16 words a text holds, as bits. Flat, to be inlined.
+CREATE OR REPLACE FUNCTION recall.words_held(p_text tsvector, p_words tsquery[]) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2])::int * 2, 0)
+    + coalesce((p_text @@ p_words[3])::int * 4, 0) + coalesce((p_text @@ p_words[4])::int * 8, 0)
+    + coalesce((p_text @@ p_words[5])::int * 16, 0) + coalesce((p_text @@ p_words[6])::int * 32, 0)
+    + coalesce((p_text @@ p_words[7])::int * 64, 0) + coalesce((p_text @@ p_words[8])::int * 128, 0)
+    + coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
+    + coalesce((p_text @@ p_words[11])::int * 1024, 0) + coalesce((p_text @@ p_words[12])::int * 2048, 0)
+    + coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
+    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0);
+
+-- weight_held: the sum of the weights of these words (see words_held). Flat, to be inlined.
+CREATE OR REPLACE FUNCTION recall.weight_held(p_held int, p_idfs double precision[]) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held >> 1 & 1), 0)
+    + coalesce(p_idfs[3] * (p_held >> 2 & 1), 0) + coalesce(p_idfs[4] * (p_held >> 3 & 1), 0)
+    + coalesce(p_idfs[5] * (p_held >> 4 & 1), 0) + coalesce(p_idfs[6] * (p_held >> 5 & 1), 0)
+    + coalesce(p_idfs[7] * (p_held >> 6 & 1), 0) + coalesce(p_idfs[8] * (p_held >> 7 & 1), 0)
+    + coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
+    + coalesce(p_idfs[11] * (p_held >> 10 & 1), 0) + coalesce(p_idfs[12] * (p_held >> 11 & 1), 0)
+    + coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
+    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0);
+
 -- relevance_logit: the log-odds that a candidate answers, from its features: a logistic model, or one of the two fixed
 -- blends of other systems (reciprocal ranks; a weighted sum). p_arms weighs the arms: semantic, lexical, name, author,
--- cue, graph. Inlined.
+-- cue, graph, period. Inlined.
 CREATE OR REPLACE FUNCTION recall.relevance_logit(
     w recall.relevance_model, p_arms double precision[], p_author double precision, p_similarity double precision,
     p_coverage double precision, p_strength double precision, p_phrase int, p_likeness double precision,
     p_alone boolean, p_authored int, p_cue double precision, p_semantic_rank bigint, p_lexical_rank bigint,
-    p_name_rank bigint
+    p_name_rank bigint, p_period double precision, p_session double precision
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE w.form
@@ -23,19 +47,21 @@ RETURN CASE w.form
         + w.coverage * p_arms[2] * coalesce(p_coverage, 0) + w.information * p_arms[2] * ln(1 + p_strength)
         + w.phrase * p_arms[2] * coalesce(p_phrase, 0)
         + w.name * p_arms[3] * p_likeness * CASE WHEN p_alone THEN 2 ELSE 1 END
-        + p_author * p_authored + w.cue * p_arms[5] * p_cue END;
+        + p_author * p_authored + w.cue * p_arms[5] * p_cue + w.period * p_arms[7] * p_period
+        + w.session_coverage * p_arms[2] * p_session END;
 
 -- candidates: what the arms find for one question, which is made of q and has p_embedding (both NULL: there is none;
 -- p_window: all of a window of time), each with the log-odds that it answers, to which the best of those it is linked
 -- with have lent, and with the evidence for it, where p_explain. `floored` is whether retention has a floor, `named`
 -- whether the question names it exactly. `activation` is S as vitality has it; in `use` every access is at least an hour
 -- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
--- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which.
+-- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
+-- it names.
 CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
     p_author_weight double precision, p_cued bigint[], p_strengths double precision[], p_cues bigint[],
-    p_recent bigint[], p_filter recall.search_filter, p_explain boolean
+    p_recent bigint[], p_filter recall.search_filter, p_explain boolean, p_period recall.period
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
     floored boolean, named boolean, logit double precision, evidence recall.evidence
@@ -70,7 +96,7 @@ BEGIN
     IF v_queries IS NOT NULL THEN
         SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.strength) INTO v_held, v_strengths
         FROM recall.lexical_arm(
-            p_tenant, v_queries, q.documents, q.idfs, p_pool, p_filter) l;
+            p_tenant, v_queries, q.documents, q.idfs, q.body_length, p_pool, p_filter) l;
     END IF;
     IF v_graph > 0 AND (v_near <> '{}' OR v_held <> '{}' OR v_named IS NOT NULL) THEN
         SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.seed), array_agg(g.share)
@@ -129,21 +155,30 @@ BEGIN
     ), featured AS (
         -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
+               m.period,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
-               m.strength / nullif(q.idf_sum, 0) AS coverage,
-               CASE WHEN m.strength >= 0.75 * q.idf_sum THEN (m.search_text @@ q.phrase)::int END AS phrase
+               least(m.strength / nullif(q.idf_sum, 0), 1) AS coverage, m.session_id,
+               CASE WHEN m.strength > 0 THEN recall.words_held(m.search_text, v_queries) ELSE 0 END AS held,
+               CASE WHEN m.strength > 0 THEN (m.search_text @@ q.phrase)::int END AS phrase
         FROM candidate c
         CROSS JOIN LATERAL (
-            SELECT k.layer, k.superseded_by, k.search_text, k.pinned AND p_filter.as_of IS NULL AS pinned,
+            SELECT k.layer, k.superseded_by, k.search_text, k.session_id,
+                   recall.period_match(p_period, k.happened_at) AS period,
+                   k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- The vector of another model, not replaced yet, says nothing.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
                    CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
-                       c.strength, recall.lexical_strength(k.search_text, v_queries, q.idfs), 0) END AS strength,
+                       c.strength, recall.lexical_strength(k.search_text, f.weights, v_queries, q.idfs), 0) END AS strength,
                    CASE WHEN q.authors IS NULL OR k.author IS NULL THEN 0
                         ELSE (recall.plain(lower(k.author)) = ANY (q.authors)
                               OR split_part(recall.plain(lower(k.author)), ' ', 1) = ANY (q.authors))::int
                    END AS authored
             FROM recall.memory k
+            CROSS JOIN LATERAL (
+                SELECT recall.field_weights(
+                    recall.indexed_length(k.body, 100000), recall.indexed_length(k.context, 10000),
+                    q.body_length) AS weights
+                OFFSET 0) f
             WHERE k.tenant = p_tenant AND k.id = c.id AND recall.passes_filter(k, p_filter)
               AND (p_filter.as_of IS NULL
                    OR (p_filter.archived_as_of OR NOT recall.was_archived(p_tenant, k.id, p_filter.as_of))
@@ -160,15 +195,22 @@ BEGIN
                 SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation,
                        CASE WHEN c.id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
             OFFSET 0) a
+    ), sessioned AS (
+        -- A memory without a session is a session of its own.
+        SELECT f.*, coalesce(recall.weight_held(bit_or(f.held) OVER (
+                   PARTITION BY f.session_id, CASE WHEN f.session_id IS NULL THEN f.id END), q.idfs)
+               / q.idf_sum, 0) AS session_coverage
+        FROM featured f
     ), judged AS MATERIALIZED (
         -- A window alone is answered by all that is in it.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by,
+               f.authored, f.cue, f.cued_by, f.period, f.session_coverage,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
                    w, p_arms, p_author_weight, f.likeness_of_meaning, f.coverage, f.weight, f.phrase, f.likeness,
-                   f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank) END AS logit
-        FROM featured f
+                   f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
+                   f.session_coverage) END AS logit
+        FROM sessioned f
     ), lent AS (
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.logit))
                    * (1 - least(v_graph * l.share * recall.logistic(s.logit), 1)) AS probability
@@ -182,6 +224,7 @@ BEGIN
            CASE WHEN l.id IS NULL THEN j.logit ELSE least(recall.logit(l.probability), j.logit + ln(6)) END,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
-               j.authored, j.cue, j.cued_by, l.seed, l.share, j.logit)::recall.evidence END
+               j.authored, j.cue, j.cued_by, l.seed, l.share, j.logit, j.period,
+               j.session_coverage)::recall.evidence END
     FROM judged j LEFT JOIN lent l ON l.id = j.id;
 END $$;

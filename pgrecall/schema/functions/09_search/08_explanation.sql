@@ -53,12 +53,20 @@ BEGIN
     CROSS JOIN LATERAL recall.vitality_terms(a, m.pinned, l, w, p_now) t;
 END $$;
 
+-- explained_period: {"period": {"since", "until", "words"}}, the moments in UTC; empty without a period.
+CREATE OR REPLACE FUNCTION recall.explained_period(p recall.period) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('period', jsonb_build_object(
+    'since', to_char((p).since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+    'until', to_char((p).until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'words', (p).words)) END;
+
 -- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance and their
 -- features, its vitality, and how relevance and vitality give its score.
 CREATE OR REPLACE FUNCTION recall.hit_explanation(
     p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
     p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
-    p_author_weight double precision, p_text tsvector, q recall.question, p_vitality jsonb
+    p_author_weight double precision, p_text tsvector, q recall.question, p_vitality jsonb,
+    p_period recall.period
 ) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -84,17 +92,21 @@ BEGIN
             'coverage', w.coverage * p_arms[2] * coalesce(e.coverage, 0),
             'information', w.information * p_arms[2] * ln(1 + e.strength),
             'phrase', w.phrase * p_arms[2] * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
-            'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue, 'graph', p_logit - e.own_logit,
+            'author', p_author_weight * e.authored, 'cue', w.cue * p_arms[5] * e.cue,
+            'period', w.period * p_arms[7] * e.period,
+            'session_coverage', w.session_coverage * p_arms[2] * e.session_coverage, 'graph', p_logit - e.own_logit,
             'form', w.form,
             'features', jsonb_build_object(
                 'similarity', e.similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),
                 'phrase', coalesce(e.phrase, 0), 'name', v_name, 'author', e.authored, 'cue', e.cue,
+                'period', e.period,
+                'session_coverage', e.session_coverage,
                 'graph', coalesce(e.share, 0))),
         'vitality', p_vitality,
         'score', jsonb_build_object(
             'log_odds', p_final_log_odds, 'mode', p_mode, 'weight', p_weight,
             'vitality', p_log_odds - CASE WHEN p_window THEN 0 ELSE p_logit END, 'exempt', e.likeness = 1,
-            'held_back', p_final_log_odds - p_log_odds));
+            'held_back', p_final_log_odds - p_log_odds)) || recall.explained_period(p_period);
 END $$;
 
 -- contradicting_memories: the live memories that contradict this one, or that it contradicts, by id, at most 100.
@@ -126,6 +138,12 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.tenant = '*', r.reranker = '*' LIMIT 1
 $$;
 
+-- period_sentence: the period that the query names, in words after a space; empty if it names none.
+CREATE OR REPLACE FUNCTION recall.period_sentence(p_period jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(' The query names a period, "' || (p_period ->> 'words') || '":' || concat(
+    ' from ' || left(p_period ->> 'since', 10), ' until before ' || left(p_period ->> 'until', 10)) || '.', '');
+
 -- rank_sentence: an explanation in words.
 CREATE OR REPLACE FUNCTION recall.rank_sentence(
     p_rank int, p_candidates_total bigint, p_relevance double precision, p_vitality double precision, p_explanation jsonb
@@ -133,14 +151,15 @@ CREATE OR REPLACE FUNCTION recall.rank_sentence(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT format(
-        'Rank %s of %s. Relevant with a probability of %s, mainly because of %s. Vitality %s changes its log-odds by %s.',
+        'Rank %s of %s. Relevant with a probability of %s, mainly because of %s. Vitality %s changes its log-odds by %s.%s',
         p_rank, p_candidates_total, round(p_relevance::numeric, 3),
         coalesce((SELECT string_agg(t.term, ' and ' ORDER BY t.value DESC) FROM (
             SELECT e.term, (p_explanation #>> ARRAY['relevance', e.term])::double precision AS value
             FROM jsonb_object_keys(p_explanation #> '{relevance,features}') e(term)
             WHERE (p_explanation #>> ARRAY['relevance', e.term])::double precision > 0
             ORDER BY 2 DESC LIMIT 2) t), 'no single feature'),
-        round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2))
+        round(p_vitality::numeric, 3), round((p_explanation #>> '{score,vitality}')::numeric, 2),
+        recall.period_sentence(p_explanation -> 'period'))
 $$;
 
 -- hidden_reason: why a default search leaves this memory out, after a space; empty if it does not.

@@ -37,6 +37,7 @@ DECLARE
     v_arms double precision[];
     v_author double precision;
     v_analyzed recall.question[];
+    v_periods recall.period[];  -- that the queries name
     v_weights recall.weights := recall.vitality_weights_from(v_settings);
     v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
     v_pool int;
@@ -44,12 +45,15 @@ DECLARE
     v_cued bigint[];
     v_strengths double precision[];
     v_cued_by bigint[];
+    v_memories bigint;
+    v_min_confidence double precision := (v_settings ->> 'search.min_confidence')::double precision;
 BEGIN
     v_read := recall.read_search_request(p_request);
     v_request := v_read.request;
     v_filter := v_read.filter;
     v_moment := recall.require_moment(coalesce(v_filter.as_of, p_now));
     v_queries := recall.combined_queries(v_request.query, v_request.queries);
+    v_memories := CASE WHEN v_queries <> '{}' THEN recall.memory_count(v_tenant) END;
     v_window := v_queries = '{}' AND (v_filter.since IS NOT NULL OR v_filter.until IS NOT NULL);
     v_embeddings := CASE WHEN cardinality(v_queries) > coalesce(cardinality(v_request.queries), 0)
         THEN array_prepend(p_embedding, recall.require_one_dimension(p_embeddings)) ELSE p_embeddings END;
@@ -59,7 +63,7 @@ BEGIN
     v_weight := coalesce(
         v_request.vitality_weight, v_model.vitality_weight,
         (v_settings ->> 'vitality.weight')::double precision);
-    v_arms := coalesce(recall.arm_weights(v_request.weights), ARRAY[1, 1, 1, 1, 1, 1]);
+    v_arms := coalesce(recall.arm_weights(v_request.weights), ARRAY[1, 1, 1, 1, 1, 1, 1]);
     v_author := v_model.author * v_arms[4] * (v_settings ->> 'search.author_weight')::double precision;
     v_pool := CASE WHEN greatest(v_request.k, p_pool) <= 50 THEN 50 ELSE 1000 END;
     PERFORM recall.check_search_numbers(v_request.k, p_pool, v_request.min_relevance, v_mode, v_weight);
@@ -91,6 +95,11 @@ BEGIN
             SELECT recall.analyzed_query(v_tenant, u.query, v_arms[3] > 0 OR v_author > 0)
             FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
     END IF;
+    IF v_model.period * v_arms[7] > 0 THEN
+        v_periods := ARRAY(
+            SELECT recall.period_in_query(v_tenant, u.query, v_moment)
+            FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
+    END IF;
 
     RETURN QUERY
     WITH judged AS MATERIALIZED (
@@ -100,8 +109,12 @@ BEGIN
         CROSS JOIN LATERAL recall.candidates(
             v_tenant, v_analyzed[q.place], v_embeddings[q.place], v_window, v_pool, v_settings,
             v_weights, v_model, v_arms, v_author, v_cued, v_strengths, v_cued_by, v_cues, v_filter,
-            v_request.explain) c
+            v_request.explain, v_periods[q.place]) c
         ORDER BY c.id, c.logit DESC, q.place
+    ), confidence AS MATERIALIZED (
+        -- Only a question has an answer; a window or a cue has not.
+        SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(ARRAY(
+            SELECT j.logit FROM judged j ORDER BY j.logit DESC LIMIT 10), v_memories, v_settings) END AS value
     ), scored AS MATERIALIZED (
         SELECT j.id, j.superseded_by, j.logit, x.use_term, x.vital,
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
@@ -117,6 +130,8 @@ BEGIN
                    j.activation / (1 + j.activation) AS vital
             OFFSET 0) x
         WHERE recall.logistic(j.logit) >= v_request.min_relevance
+          AND (NOT v_request.require_answer
+               OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), ranked AS MATERIALIZED (
         -- What a newer memory replaces ranks behind it, the oldest of a chain last.
         SELECT s.id, s.logit, s.use_term, s.vital, s.log_odds, least(s.log_odds, b.log_odds) AS placed,
@@ -139,12 +154,18 @@ BEGIN
     )
     SELECT t.*, CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
+        'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
             SELECT jsonb_build_object(
                 'semantic', count((j.evidence).semantic_rank), 'lexical', count((j.evidence).lexical_rank),
                 'name', count(*) FILTER (WHERE (j.evidence).likeness > 0),
                 'cue', count(*) FILTER (WHERE (j.evidence).cue > 0), 'graph', count((j.evidence).seed))
             FROM judged j) END,
+        -- A reranker changes the log-odds, and the client computes the confidence again.
+        'confidence_terms', CASE WHEN p_reranker IS NOT NULL AND v_memories IS NOT NULL THEN jsonb_build_object(
+            'intercept', v_settings -> 'confidence.intercept', 'best', v_settings -> 'confidence.best',
+            'lead', v_settings -> 'confidence.lead', 'size', v_settings -> 'confidence.size',
+            'memories', v_memories) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall.rerank_blend(v_tenant, p_reranker) END,
         'skipped', CASE WHEN v_window AND (SELECT count(*) FROM judged) >= 5000 THEN
             jsonb_build_array('window: it holds more than 5,000 memories, of which the newest were looked at') END) END
@@ -159,7 +180,8 @@ BEGIN
                m.valid_from, m.valid_until, m.expires_at, m.archived_at,
                CASE WHEN v_request.explain THEN recall.hit_explanation(
                    v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
-                   v_arms, v_author, m.search_text, v_analyzed[j.place], e.terms) END,
+                   v_arms, v_author, m.search_text, v_analyzed[j.place], e.terms,
+                   v_periods[j.place]) END,
                h.logit, h.use_term, j.named
         FROM hit h
         JOIN judged j ON j.id = h.id

@@ -1,7 +1,7 @@
--- Feedback: what became of the memories a search showed, and what can be learnt from that.
+-- Feedback: which memories shown by a search were used or rejected, and statistics about them.
 
--- require_search: the search of this tenant with that id; an error when there is none, when it has not shown all of
--- these memories, or when p_now lies before it.
+-- require_search: the search of this tenant with this id. Raises an error if there is none, if it did not show all of
+-- these memories, or if p_now is before it.
 CREATE OR REPLACE FUNCTION recall.require_search(
     p_tenant text, p_search_id bigint, p_memory_ids bigint[], p_now timestamptz
 ) RETURNS recall.search_log
@@ -29,8 +29,8 @@ BEGIN
     RETURN v_search;
 END $$;
 
--- store_verdicts: gives these memories a verdict in a search, in place of an earlier one; returns for how many that is
--- news. Their rows and what a use of them touches are locked already: the log of searches comes last.
+-- store_verdicts: stores a verdict on these memories of a search, replacing earlier ones, and returns how many are
+-- new. The caller has locked their rows and the rows that an access changes; the log of searches is locked last.
 CREATE OR REPLACE FUNCTION recall.store_verdicts(
     p_tenant text, p_search_id bigint, p_memory_ids bigint[], p_verdict text, p_now timestamptz
 ) RETURNS int
@@ -52,8 +52,8 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- used: records that these memories, which a search showed, were used in an answer: a verdict, and an access of
--- kind `used` in the session of the search, once for each memory and search. Returns how many verdicts are new.
+-- used: records that these memories, shown by a search, were used in an answer: a verdict, and an access of kind
+-- `used` in the session of the search, once for each memory and search. Returns how many verdicts are new.
 CREATE OR REPLACE FUNCTION recall.used(
     p_search_id bigint, p_memory_ids bigint[], p_now timestamptz DEFAULT now()
 ) RETURNS int
@@ -70,8 +70,8 @@ BEGIN
     RETURN recall.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'used', p_now);
 END $$;
 
--- rejected: records that these memories, which a search showed, did not answer; that is no access. Of `used` and
--- `rejected` the later verdict stands, though an access stays logged. Returns how many verdicts are new.
+-- rejected: records that these memories, shown by a search, did not answer it. This is not an access. A later verdict
+-- replaces an earlier one, but an access stays logged. Returns how many verdicts are new.
 CREATE OR REPLACE FUNCTION recall.rejected(
     p_search_id bigint, p_memory_ids bigint[], p_now timestamptz DEFAULT now()
 ) RETURNS int
@@ -81,13 +81,13 @@ DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
     PERFORM recall.require_search(v_tenant, p_search_id, p_memory_ids, p_now);
-    -- Or one of them could be forgotten for good, and its verdict stay.
+    -- Otherwise a memory could be deleted while its verdict is stored.
     PERFORM FROM recall.memory m
     WHERE m.tenant = v_tenant AND m.id = ANY (p_memory_ids) ORDER BY m.id FOR KEY SHARE;
     RETURN recall.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'rejected', p_now);
 END $$;
 
--- recent_searches: the newest 100,000 searches of a tenant in the log, from p_since on: what reports are made of.
+-- recent_searches: the newest 100,000 logged searches of a tenant since p_since. Reports are computed from these.
 CREATE OR REPLACE FUNCTION recall.recent_searches(p_tenant text, p_since timestamptz)
 RETURNS TABLE (id bigint, at timestamptz, shown bigint[], judged boolean)
 LANGUAGE sql STABLE
@@ -99,7 +99,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY s.at DESC, s.id DESC LIMIT 100000
 $$;
 
--- shown_ranks: each memory that those searches showed, with its rank there and the verdict, where there is one.
+-- shown_ranks: each memory shown by recent searches, with its rank and its verdict, if any.
 CREATE OR REPLACE FUNCTION recall.shown_ranks(p_tenant text, p_since timestamptz)
 RETURNS TABLE (
     search_id bigint, at timestamptz, judged boolean, memory_id bigint, rank int, verdict text
@@ -114,8 +114,8 @@ SET search_path FROM CURRENT AS $$
     WHERE u.id IS NOT NULL
 $$;
 
--- feedback_by_memory: how often each memory was shown, used and rejected in the searches since p_since, the most shown
--- first; with p_unused only those that were never used.
+-- feedback_by_memory: how often each memory was shown, used and rejected in searches since p_since, most shown first;
+-- with p_unused only memories that were never used.
 CREATE OR REPLACE FUNCTION recall.feedback_by_memory(
     p_limit int DEFAULT 50, p_unused boolean DEFAULT false, p_since timestamptz DEFAULT NULL
 ) RETURNS TABLE (
@@ -143,17 +143,16 @@ BEGIN
     ORDER BY f.shown DESC, f.used, m.id LIMIT p_limit;
 END $$;
 
--- examination_probability: how likely a rank is looked at where nothing else is known: 1 / rank^p_bias, and never
--- below a tenth.
+-- examination_probability: the prior probability that a rank is examined: 1 / rank^p_bias, at least 0.1.
 CREATE OR REPLACE FUNCTION recall.examination_probability(p_rank int, p_bias double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN greatest(power(p_rank::double precision, -p_bias), 0.1);
 
--- feedback_by_rank: how often what stood at each rank was shown, used and rejected in the searches since p_since; by
--- rank. `judged` counts those of searches with any verdict, `use_rate` is used / judged (NULL without), and
--- `propensity` the probability that a rank is looked at, relative to the first: the use rates u_r / n_r, to each of
--- which 50 memories shown are added that were used as 1 / rank^bias says (`feedback.position_bias`), divided by that
--- of rank 1, at most 1, and not below a tenth, so that no weight 1 / propensity is above 10.
+-- feedback_by_rank: for each rank, how often its memories were shown, used and rejected in searches since p_since.
+-- `judged` counts memories of searches with any verdict; `use_rate` is used / judged, NULL without any. `propensity`
+-- is the probability that a rank is examined, relative to rank 1: use rates smoothed by 50 pseudo-counts with the
+-- rate 1 / rank^bias (`feedback.position_bias`), divided by that of rank 1, between 0.1 and 1, so that no weight 1 /
+-- propensity exceeds 10.
 CREATE OR REPLACE FUNCTION recall.feedback_by_rank(p_since timestamptz DEFAULT NULL)
 RETURNS TABLE (
     rank int, shown bigint, judged bigint, used bigint, rejected bigint, use_rate double precision,
@@ -170,7 +169,7 @@ SET search_path FROM CURRENT AS $$
         CROSS JOIN LATERAL recall.shown_ranks(c.tenant, p_since) r
         GROUP BY r.rank, c.tenant
     ), based AS (
-        -- The rate at rank 1 under which the prior alone would give as many uses.
+        -- The rate at rank 1 for which the prior alone would give as many uses.
         SELECT c.*, sum(c.used) OVER () / nullif(sum(c.judged * c.prior) OVER (), 0) AS base FROM counted c
     ), smoothed AS (
         SELECT b.*, (b.used + 50 * b.base * b.prior) / (b.judged + 50) AS rate FROM based b
@@ -181,11 +180,11 @@ SET search_path FROM CURRENT AS $$
     ORDER BY s.rank
 $$;
 
--- feedback_qrels: the newest p_limit searches since p_since with words and at least one verdict, oldest first, for
--- `calibrate`; of sub-queries alone the first is the query. `judgements` is a JSON array by rank of {id, key, rank,
--- verdict, relevant, propensity}: used memories are relevant and rejected ones not; those without a verdict above the
--- last used one were passed over, and with p_skipped count as `skipped`, not relevant: weaker evidence. All others say
--- nothing, and are left out.
+-- feedback_qrels: judgements for `calibrate`: the newest p_limit searches since p_since with words and at least one
+-- verdict, oldest first. Without a main query, the first sub-query is the query. `judgements` is a JSON array by rank
+-- of {id, key, rank, verdict, relevant, propensity}. Used memories are relevant, rejected ones are not. With
+-- p_skipped, memories without a verdict above the last used one count as `skipped` and not relevant, which is weaker
+-- evidence. All others are left out.
 CREATE OR REPLACE FUNCTION recall.feedback_qrels(
     p_since timestamptz DEFAULT NULL, p_skipped boolean DEFAULT true, p_limit int DEFAULT 10000
 ) RETURNS TABLE (search_id bigint, query text, queries text[], at timestamptz, judgements jsonb)

@@ -1,8 +1,8 @@
--- Calibration: the coefficients that turn what search knows of a candidate into a probability, and putting a
--- tenant's own in place of those that ship. `pgrecall calibration fit` fits them.
+-- Calibration: the coefficients that turn the features of a candidate into a probability, and replacing them for a
+-- tenant. `pgrecall calibration fit` fits them.
 
--- relevance_models: every model of relevance this tenant's searches can use, or those of one profile; by profile,
--- the one in force first. `coefficients` by name: intercept, no_similarity, and one a feature.
+-- relevance_models: the models of relevance available to this tenant's searches, or those of one profile, by profile;
+-- the one in force first. `coefficients` has by name the intercept, no_similarity, and one for each feature.
 CREATE OR REPLACE FUNCTION recall.relevance_models(p_profile text DEFAULT NULL)
 RETURNS TABLE (
     profile text, embedder text, source text, in_force boolean, form text, coefficients jsonb,
@@ -21,8 +21,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.profile, row_number() OVER chosen
 $$;
 
--- check_coefficients: raises unless p_coefficients is an object with a finite number for each of p_names and nothing
--- else, none below zero but those in p_free.
+-- check_coefficients: raises an error unless p_coefficients is an object with a finite number for each of p_names and
+-- nothing else. Only those in p_free may be negative.
 CREATE OR REPLACE FUNCTION recall.check_coefficients(p_coefficients jsonb, p_names text[], p_free text[])
 RETURNS void
 LANGUAGE plpgsql IMMUTABLE
@@ -37,7 +37,7 @@ BEGIN
     SELECT coalesce(c.key, n.name) AS name, n.name IS NOT NULL AS known, c.value INTO v_wrong
     FROM unnest(p_names) n(name) FULL JOIN jsonb_each(p_coefficients) c ON c.key = n.name
     WHERE n.name IS NULL OR c.key IS NULL OR jsonb_typeof(c.value) <> 'number'
-       -- Log-odds of a thousand are certainty; a value beyond is a mistake, and soon not finite.
+       -- Log-odds of a thousand are certainty; a greater value is a mistake and could overflow.
        OR CASE WHEN jsonb_typeof(c.value) = 'number' THEN abs(c.value::numeric) > 1000
                OR (c.value::numeric < 0 AND n.name <> ALL (p_free)) END
     ORDER BY 1 LIMIT 1;
@@ -52,7 +52,8 @@ BEGIN
     END IF;
 END $$;
 
--- require_fitted_on: where coefficients come from, as told; raises unless it is a text of 1 to 500 characters.
+-- require_fitted_on: the description of the data that coefficients were fitted on. Raises an error unless it is a
+-- text of 1 to 500 characters.
 CREATE OR REPLACE FUNCTION recall.require_fitted_on(p_model jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
@@ -65,7 +66,8 @@ BEGIN
     RETURN p_model ->> 'fitted_on';
 END $$;
 
--- require_logistic_model: the model in force for a profile; raises unless there is one whose coefficients are fitted.
+-- require_logistic_model: the model in force for a profile. Raises an error unless there is one with fitted
+-- coefficients.
 CREATE OR REPLACE FUNCTION recall.require_logistic_model(p_profile text) RETURNS recall.relevance_model
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -83,9 +85,9 @@ BEGIN
     RETURN v_model;
 END $$;
 
--- store_relevance_model: puts this tenant's own coefficients of a profile in force. p_model has `profile`,
--- `coefficients`, `fitted_on`, and `embedder`, the name of the model whose similarities they were fitted to (null
--- without one), which must be this database's. How the profile weighs vitality stays as it is.
+-- store_relevance_model: stores this tenant's own coefficients of a profile and puts them in force. p_model has
+-- `profile`, `coefficients`, `fitted_on`, and `embedder`, the name of the embedder whose similarities were used in
+-- the fit (null without one), which must be this database's. The weight of vitality in the profile does not change.
 CREATE OR REPLACE FUNCTION recall.store_relevance_model(p_model jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -96,7 +98,8 @@ DECLARE
 BEGIN
     v_model := recall.require_logistic_model(p_model ->> 'profile');
     PERFORM recall.check_coefficients(v_given, ARRAY['intercept', 'similarity', 'no_similarity', 'coverage',
-        'information', 'name', 'author', 'phrase', 'cue', 'graph'], ARRAY['intercept', 'no_similarity']);
+        'information', 'name', 'author', 'phrase', 'cue', 'period', 'session_coverage', 'graph'],
+        ARRAY['intercept', 'no_similarity']);
     IF p_model ->> 'embedder' IS DISTINCT FROM v_embedder THEN
         PERFORM recall.raise_invalid(format('The coefficients were fitted with the embedder %s, and this database has %s.',
             coalesce(p_model ->> 'embedder', 'none'), coalesce(v_embedder, 'none')), 'Fit them with its own.');
@@ -109,11 +112,12 @@ BEGIN
         intercept = excluded.intercept, similarity = excluded.similarity,
         no_similarity = excluded.no_similarity, coverage = excluded.coverage,
         information = excluded.information, name = excluded.name, author = excluded.author,
-        phrase = excluded.phrase, cue = excluded.cue, graph = excluded.graph, fitted_on = excluded.fitted_on;
+        phrase = excluded.phrase, cue = excluded.cue, period = excluded.period,
+        session_coverage = excluded.session_coverage, graph = excluded.graph, fitted_on = excluded.fitted_on;
 END $$;
 
--- reset_relevance_model: takes this tenant's own coefficients of a profile away, so that those that ship apply again;
--- whether there were any.
+-- reset_relevance_model: deletes this tenant's own coefficients of a profile, so that the shipped ones apply again.
+-- Returns whether there were any.
 CREATE OR REPLACE FUNCTION recall.reset_relevance_model(p_profile text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -123,8 +127,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- rerank_models: how this tenant's searches read the scores of rerankers, by reranker ('*': any other); of each the
--- one in force first. logit(p) = intercept + rerank * score + fused * logit(p before).
+-- rerank_models: how this tenant's searches convert scores of rerankers, by reranker ('*': any other), the model in
+-- force first. logit(p) = intercept + rerank * score + fused * logit(p before).
 CREATE OR REPLACE FUNCTION recall.rerank_models()
 RETURNS TABLE (reranker text, source text, in_force boolean, coefficients jsonb, fitted_on text)
 LANGUAGE sql STABLE
@@ -137,8 +141,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.reranker = '*', r.reranker, r.tenant = '*'
 $$;
 
--- store_rerank_model: puts this tenant's own reading of a reranker's scores in force. p_model has `reranker`, its
--- name, `coefficients` (intercept, rerank, fused) and `fitted_on`.
+-- store_rerank_model: stores this tenant's own coefficients for a reranker and puts them in force. p_model has
+-- `reranker`, its name, `coefficients` (intercept, rerank, fused) and `fitted_on`.
 CREATE OR REPLACE FUNCTION recall.store_rerank_model(p_model jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -159,7 +163,7 @@ BEGIN
         fitted_on = excluded.fitted_on;
 END $$;
 
--- reset_rerank_model: takes this tenant's own reading of a reranker's scores away; whether there was one.
+-- reset_rerank_model: deletes this tenant's own coefficients for a reranker. Returns whether there were any.
 CREATE OR REPLACE FUNCTION recall.reset_rerank_model(p_reranker text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,13 +1,13 @@
--- Connectedness: which of a whole set of memories may go together, so that none that stays is cut off from
--- those it was connected with. Nodes are live memories, numbered from 1 by id; links are references only.
--- Nested loops are off where arrays are joined: the planner takes an array of any length for ten elements.
+-- Connectedness: which memories of a set can be archived together without disconnecting any that remain. Nodes are
+-- live memories, numbered from 1 in the order of their ids; only references count as links. Nested loops are off
+-- where arrays are joined, because the planner assumes ten elements for an array of any length.
 
--- spanning_forest: a forest that keeps together what the links connect, grown by falling worth of a link's lesser
--- end: kept memories (worth 2) first, then those asked to be kept back (1 + vitality), then other candidates
--- (vitality). `piece` says which kept memories hold together by themselves, `component` which hold together at
--- all, each by their smallest number; `degree` and `neighbour_xor` (the xor of neighbours) are the forest past pieces.
+-- spanning_forest: a maximum spanning forest of the links. The weight of a link is the lower worth of its two ends;
+-- the worth of a memory is 2, that of a candidate its vitality (below 1). `piece` names the memories connected
+-- without candidates, `component` those connected at all, each by its smallest node number. `degree` and
+-- `neighbour_xor` (the xor of the neighbours) describe the edges of the forest outside pieces.
 CREATE OR REPLACE FUNCTION recall.spanning_forest(
-    p_tenant text, p_candidates bigint[], p_vitalities double precision[], p_kept_back bigint[],
+    p_tenant text, p_candidates bigint[], p_vitalities double precision[],
     OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[],
     OUT degree int[], OUT neighbour_xor int[]
 )
@@ -27,10 +27,8 @@ BEGIN
     INTO nodes, worth
     FROM recall.memory m
     LEFT JOIN (
-        SELECT u.id, max(CASE WHEN k.id IS NULL THEN 0 ELSE 1 END + least(u.vitality, 0.999999)) AS worth
-        FROM unnest(p_candidates, p_vitalities) u(id, vitality)
-        LEFT JOIN unnest(p_kept_back) k(id) ON k.id = u.id
-        GROUP BY u.id) c ON c.id = m.id
+        SELECT u.id, max(least(u.vitality, 0.999999)) AS worth
+        FROM unnest(p_candidates, p_vitalities) u(id, vitality) GROUP BY u.id) c ON c.id = m.id
     WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
     degree := array_fill(0, ARRAY[cardinality(nodes)]);
     neighbour_xor := degree;
@@ -70,7 +68,7 @@ BEGIN
     piece := coalesce(recall.union_find_roots(piece), component);
 END $$;
 
--- union_find_roots: union-find parents, each the same number or a smaller one, replaced by the roots they lead to.
+-- union_find_roots: replaces each union-find parent, which is never greater than its child, by the root.
 CREATE OR REPLACE FUNCTION recall.union_find_roots(p_parents int[]) RETURNS int[]
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -83,9 +81,9 @@ BEGIN
     RETURN v_roots;
 END $$;
 
--- removal_order: removes candidates (worth below 1) from the forest as long as one of them is a leaf, which disconnects
--- nothing. Returns the place of each node in a removal order of which every prefix is safe, lowest vitality first where
--- the forest allows it; NULL for a node that stays.
+-- removal_order: removes candidates (worth below 1) from the forest while one of them is a leaf, so that nothing is
+-- disconnected. Returns the position of each node in the order of removal, NULL for a node that stays. Every prefix
+-- of the order is safe. Low vitality goes first where the forest allows it.
 CREATE OR REPLACE FUNCTION recall.removal_order(p_worth double precision[], p_degree int[], p_neighbour_xor int[])
 RETURNS int[]
 LANGUAGE plpgsql STABLE
@@ -121,22 +119,22 @@ BEGIN
         FROM unnest(v_turn, v_gone) WITH ORDINALITY u(turn, gone, number) ORDER BY u.number);
 END $$;
 
--- keep_connected: which of these candidates may go: for each live memory (`nodes`, by id) its place `going` in an
--- order in which candidates may go together up to any place, and nothing is cut off; NULL for what stays. `worth`
--- below 2 marks candidates. p_kept_back are candidates that stay in any case; right for any graph, though
--- not always the least kept back. `piece` and `component` as in spanning_forest.
+-- keep_connected: which candidates can be archived without disconnecting a remaining memory. `nodes` are the ids of
+-- all live memories. `going` is the position in the order of removal_order, NULL for what stays. `worth` is below 2 for
+-- candidates; `piece` and `component` are those of spanning_forest. Correct for every graph, but it may keep more
+-- candidates than necessary.
 CREATE OR REPLACE FUNCTION recall.keep_connected(
-    p_tenant text, p_candidates bigint[], p_vitalities double precision[], p_kept_back bigint[] DEFAULT NULL,
+    p_tenant text, p_candidates bigint[], p_vitalities double precision[],
     OUT nodes bigint[], OUT worth double precision[], OUT piece int[], OUT component int[], OUT going int[]
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT f.nodes, f.worth, f.piece, f.component, recall.removal_order(f.worth, f.degree, f.neighbour_xor)
-    FROM recall.spanning_forest(p_tenant, p_candidates, p_vitalities, p_kept_back) f
+    FROM recall.spanning_forest(p_tenant, p_candidates, p_vitalities) f
 $$;
 
--- count_disconnected: how many kept memories are not in the largest piece left of their component when all
--- candidates go.
+-- count_disconnected: how many other memories would leave the largest piece of their component if all candidates
+-- were archived.
 CREATE OR REPLACE FUNCTION recall.count_disconnected(p_worth double precision[], p_piece int[], p_component int[])
 RETURNS bigint
 LANGUAGE sql STABLE
@@ -150,8 +148,9 @@ SET search_path FROM CURRENT AS $$
         GROUP BY p.component) c
 $$;
 
--- contracted_graph: what candidates kept back are linked to, once the others have gone: pieces as single nodes, which
--- `pieces` names and `weights` sizes; the neighbours of node n are targets[starts[n] .. starts[n + 1] - 1].
+-- contracted_graph: the links of the candidates that stay, after the others are removed. Each piece is one node:
+-- `pieces` has its name, `weights` its number of memories. The neighbours of node n are
+-- targets[starts[n] .. starts[n + 1] - 1].
 CREATE OR REPLACE FUNCTION recall.contracted_graph(
     p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
     OUT pieces int[], OUT weights int[], OUT starts int[], OUT targets int[]
@@ -184,9 +183,9 @@ SET jit = off AS $$
     FROM (SELECT s.*, 1 + sum(s.fan) OVER (ORDER BY s.number) - s.fan AS until FROM sized s) z
 $$;
 
--- depth_first_forest: a depth-first forest of such a graph (Tarjan 1972, without recursion): parent (0 for
--- roots), root, preorder number, the smallest number a node's subtree links to, the last number in the
--- subtree, and what the subtree weighs.
+-- depth_first_forest: a depth-first forest of a contracted_graph (Tarjan 1972, without recursion). For each node:
+-- parent (0 for a root), root, preorder `number`, `low` (the smallest number that its subtree links to), `last` (the
+-- last number in its subtree), and `below` (the weight of its subtree).
 CREATE OR REPLACE FUNCTION recall.depth_first_forest(
     p_weights int[], p_starts int[], p_targets int[],
     OUT parent int[], OUT root int[], OUT number int[], OUT low int[], OUT last int[], OUT below bigint[]
@@ -235,8 +234,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- kept_back_candidates: the candidates that stay, for the worst cut first: how many memories would be cut off if that
--- one went as well, and the ids of at most ten of them. 0 stands for one whose part another one could play.
+-- kept_back_candidates: the candidates that stay, with `cut_size`, the number of memories that archiving this one as
+-- well would disconnect, and the ids of at most ten of them. Largest cut_size first. It is 0 if another candidate
+-- could stay instead.
 CREATE OR REPLACE FUNCTION recall.kept_back_candidates(
     p_tenant text, p_nodes bigint[], p_worth double precision[], p_piece int[], p_going int[],
     p_limit int DEFAULT NULL

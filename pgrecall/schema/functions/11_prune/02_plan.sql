@@ -1,10 +1,10 @@
--- Prune plans: dry runs that say which memories could leave default search, why, and what that would do to the
--- link graph. Making one writes nothing but the plan. Nested loops are off where whole tenants are read: the
--- planner takes a function or an array of any length for few rows.
+-- Prune plans: which memories could be archived, why, and what that does to the links. A new plan changes nothing
+-- else. Nested loops are off where whole tenants are read, because the planner expects few rows of a function or an
+-- array.
 
--- live_memories: every live memory of a tenant (of one layer, or of these ids, where given) at p_now. `leaving` is
--- the activation S below which it leaves its zone; NULL if no zone is below or the protection floor holds it.
--- `unused` says that it has no whole access but its birth at `born` (epoch seconds).
+-- live_memories: the live memories of a tenant at p_now, optionally only those of one layer or with these ids.
+-- `leaving` is the activation S below which a memory leaves its zone, NULL if there is no lower zone or the protection
+-- floor keeps it. `unused` is true without a whole access after the first, at `born` (epoch seconds).
 CREATE OR REPLACE FUNCTION recall.live_memories(
     p_tenant text, p_now timestamptz, p_layer text DEFAULT NULL, p_ids bigint[] DEFAULT NULL
 ) RETURNS TABLE (
@@ -39,7 +39,7 @@ BEGIN
       AND (p_layer IS NULL OR m.layer = p_layer) AND (p_ids IS NULL OR m.id = ANY (p_ids));
 END $$;
 
--- prune_options: what a plan is made with, NULLs replaced by the settings in force; raises for what cannot be.
+-- prune_options: the options of a plan, with the setting for each NULL. Raises an error for an invalid value.
 CREATE OR REPLACE FUNCTION recall.prune_options(
     p_tenant text, p_max_count int, p_max_share double precision, p_grace_days double precision, p_layers text[]
 ) RETURNS jsonb
@@ -68,9 +68,9 @@ BEGIN
         'layers', p_layers);
 END $$;
 
--- prune_candidates: live memories in the archived zone of their layer at p_now that are neither pinned nor protected,
--- gained no link within prune.revival_days, and were stored and last accessed before the grace period (NULL: the
--- setting); lowest vitality first. This function does not check whether removing them disconnects others.
+-- prune_candidates: live memories in the archived zone of their layer at p_now, lowest vitality first. They are neither
+-- pinned nor protected, got no link within prune.revival_days, and were stored and last accessed before the grace
+-- period (NULL means the setting). Links are not checked: archiving them may disconnect others.
 CREATE OR REPLACE FUNCTION recall.prune_candidates(
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, vitality double precision)
@@ -97,15 +97,14 @@ BEGIN
     ORDER BY v.vitality, v.memory_id;
 END $$;
 
--- plan_prune: stores a plan of what would be archived at p_now and returns its id; nothing else changes. NULL stands
--- for the setting. Candidates are judged together: those in p_kept_back stay, and so do all others without which a
--- remaining memory would be disconnected. Of the rest, at most p_max_count, and at most p_max_share of the live
--- memories, are planned, lowest vitality first where the graph allows it. Of stale plans that were never applied,
--- the newest 100 are kept.
+-- plan_prune: stores a plan of what would be archived at p_now and returns its id; nothing else changes. NULL means
+-- the setting. Candidates without which a remaining memory would be disconnected stay. Of the others, at most
+-- p_max_count and at most p_max_share of the live memories are planned, lowest vitality first where the links allow it.
+-- Of expired plans that were never applied, the newest 100 are kept.
 CREATE OR REPLACE FUNCTION recall.plan_prune(
     p_max_count int DEFAULT NULL, p_max_share double precision DEFAULT NULL,
     p_grace_days double precision DEFAULT NULL, p_layers text[] DEFAULT NULL,
-    p_kept_back bigint[] DEFAULT NULL, p_now timestamptz DEFAULT now()
+    p_now timestamptz DEFAULT now()
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
@@ -121,13 +120,14 @@ DECLARE
 BEGIN
     SELECT array_agg(c.memory_id), array_agg(c.vitality) INTO v_ids, v_vitalities
     FROM recall.prune_candidates(p_grace_days, p_layers, p_now) c;
-    SELECT * INTO v_net FROM recall.keep_connected(v_tenant, v_ids, v_vitalities, p_kept_back);
+    SELECT * INTO v_net FROM recall.keep_connected(v_tenant, v_ids, v_vitalities);
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_net.nodes, v_net.going) u(id, going)
         WHERE u.going <= least((v_options ->> 'max_count')::int,
                                recall.max_archivable(v_options, cardinality(v_net.nodes)))
         ORDER BY u.going);
-    -- Waits for those that archive or delete one of them, in their order; what has gone meanwhile is not planned.
+    -- Waits for transactions that archive or delete one of them, in the order of their locks. Memories that were
+    -- deleted meanwhile are not planned.
     PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_planned) ORDER BY m.id FOR KEY SHARE;
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
@@ -155,8 +155,8 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- drop_stale_plans: deletes plans that were never applied and can no longer be, all but the newest p_keep; returns
--- how many. A dry run each day would fill the table for nobody.
+-- drop_stale_plans: deletes expired plans that were never applied, except the newest p_keep, and returns how many.
+-- Otherwise a plan each day would fill the table.
 CREATE OR REPLACE FUNCTION recall.drop_stale_plans(p_tenant text, p_keep int, p_now timestamptz) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -166,7 +166,7 @@ SET search_path FROM CURRENT AS $$
               - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'prune.plan_days'))
         ORDER BY s.id DESC OFFSET p_keep
     ), free AS MATERIALIZED (
-        -- The state once more: whoever applies it meanwhile wins, and is not waited for.
+        -- Checks the state again: a plan that is being applied is locked, and skipped.
         SELECT p.id FROM recall.prune_plan p
         WHERE p.tenant = p_tenant AND p.id IN (SELECT s.id FROM stale s) AND p.state = 'planned'
         ORDER BY p.id FOR UPDATE SKIP LOCKED
@@ -177,15 +177,15 @@ SET search_path FROM CURRENT AS $$
     SELECT count(*) FROM dropped
 $$;
 
--- max_archivable: how many of so many live memories a plan with these options may archive. In decimals, for 0.29 of
--- 100 are 29.
+-- max_archivable: how many of p_live live memories a plan with these options may archive. Computed as numeric, since
+-- 0.29 * 100 is below 29 in floating point.
 CREATE OR REPLACE FUNCTION recall.max_archivable(p_options jsonb, p_live bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
 RETURN floor((p_options ->> 'max_share')::numeric * p_live)::bigint;
 
--- link_impacts: the references of each of these memories to and from live ones, which end when it is archived:
--- how many each way, and the far ends of the first ten. All at once: one by one costs a lookup a link.
+-- link_impacts: for each memory, how many references to and from live memories end when it is archived, and the other
+-- ends of the first ten. One query for all: one by one would cost a lookup for each link.
 CREATE OR REPLACE FUNCTION recall.link_impacts(p_tenant text, p_ids bigint[])
 RETURNS TABLE (memory_id bigint, impact jsonb)
 LANGUAGE sql STABLE
@@ -230,7 +230,7 @@ SET jit = off AS $$
                    || floor((recall.epoch(p_now) - a.t1) / 86400) || ' days ago',
                floor((recall.epoch(p_now) - recall.epoch(m.created_at)) / 86400),
                '; superseded by memory ' || m.superseded_by),
-           -- The digest tells whoever applies the plan whether it is still about this text.
+           -- Apply compares the digest, to skip a memory with a new text.
            i.impact || jsonb_build_object('content_hash', m.content_hash)
     FROM (SELECT recall.vitality_weights(p_tenant) AS w OFFSET 0) x
     CROSS JOIN recall.link_impacts(p_tenant, p_planned) i

@@ -1,4 +1,4 @@
--- What a prune plan reports, and plans read again.
+-- The report of a prune plan, and reading stored plans.
 
 -- vitality_distribution: live memories by layer and zone, and by vitality in 20 bins of 0.05.
 CREATE OR REPLACE FUNCTION recall.vitality_distribution(p_tenant text, p_now timestamptz) RETURNS jsonb
@@ -19,8 +19,8 @@ SET search_path FROM CURRENT AS $$
             LEFT JOIN (SELECT l.bin, sum(l.memories) AS memories FROM live l GROUP BY 1) b ON b.bin = g.bin))
 $$;
 
--- ending_links: how many references end when these memories go, the first 500 of them around the first
--- memories, and the live memories that stay at their other ends.
+-- ending_links: how many references end when these memories are archived, the first 500 of them in the order of the
+-- plan, and the live memories that remain at their other ends.
 CREATE OR REPLACE FUNCTION recall.ending_links(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -54,9 +54,9 @@ SET jit = off AS $$
             JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = v.memory_id))
 $$;
 
--- communities: live memories grouped around hubs: each belongs with its best-linked neighbour, if that one is
--- better linked than itself (of equals the smaller id), and so on to a hub. The 20 with the lowest mean vitality:
--- how many memories, how many of them are planned, and three of the best linked.
+-- communities: live memories grouped around hubs. Each memory joins its neighbour with the most links, if that has
+-- more links than itself (the smaller id if equal), and so on up to a hub. Returns the 20 communities with the lowest
+-- mean vitality: their number of memories, how many are planned, and the three with the most links.
 CREATE OR REPLACE FUNCTION recall.communities(p_tenant text, p_planned bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
@@ -93,7 +93,7 @@ BEGIN
             GROUP BY u.hub HAVING count(*) > 1 ORDER BY avg(v.vitality), u.hub LIMIT 20) c);
 END $$;
 
--- require_plan: the plan with this id; an error without one.
+-- require_plan: the plan with this id. Raises an error if there is none.
 CREATE OR REPLACE FUNCTION recall.require_plan(p_plan_id bigint) RETURNS recall.prune_plan
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -110,7 +110,7 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- captions: what these memories are called in a report, by id: title (or how the text begins), key and layer.
+-- captions: by id, the title (or the beginning of the text), key and layer of these memories.
 CREATE OR REPLACE FUNCTION recall.captions(p_tenant text, p_ids bigint[]) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -120,8 +120,8 @@ SET search_path FROM CURRENT AS $$
     FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
 $$;
 
--- with_captions: these objects with ids, or bare ids, in their order, as objects with captions (and with keys on
--- request); those of deleted memories are left out.
+-- with_captions: adds captions to objects with ids, or to bare ids, in their order; optionally keys too. Deleted
+-- memories are omitted.
 CREATE OR REPLACE FUNCTION recall.with_captions(p_captions jsonb, p_entries jsonb, p_with_keys boolean DEFAULT false)
 RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -137,8 +137,8 @@ SET search_path FROM CURRENT AS $$
     WHERE p_captions ? (o.entry ->> 'id')
 $$;
 
--- report_with_captions: the report of a plan with captions. It is stored without any, so that deleting a memory takes
--- its words out of every plan.
+-- report_with_captions: the report of a plan with captions. It is stored without them, so that deleting a memory
+-- deletes its words from every plan.
 CREATE OR REPLACE FUNCTION recall.report_with_captions(p_captions jsonb, p_report jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -160,7 +160,7 @@ SET search_path FROM CURRENT AS $$
             FROM jsonb_array_elements(p_report -> 'communities') WITH ORDINALITY e(value, place)))
 $$;
 
--- prune_items_page: the items of a plan, by place, as they are stored.
+-- prune_items_page: stored items of a plan, in their order.
 CREATE OR REPLACE FUNCTION recall.prune_items_page(p_plan recall.prune_plan, p_limit int, p_offset int)
 RETURNS SETOF recall.prune_item
 LANGUAGE sql STABLE
@@ -169,8 +169,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY x.place LIMIT p_limit OFFSET p_offset
 $$;
 
--- get_prune_plan: a plan as one JSON document, with up to p_limit (at most 10,000) of its items from p_offset on,
--- in their order.
+-- get_prune_plan: a plan as one JSON document, with up to p_limit (at most 10,000) of its items, in their order,
+-- after the first p_offset.
 CREATE OR REPLACE FUNCTION recall.get_prune_plan(p_plan_id bigint, p_limit int DEFAULT 10000, p_offset int DEFAULT 0)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -205,8 +205,8 @@ BEGIN
             WHERE v_captions ? i.memory_id::text));
 END $$;
 
--- prune_plans: the newest plans (or the one with this id), newest first: how many memories each was for, how many
--- it kept back, and the outcome of its items.
+-- prune_plans: the newest plans, newest first, or the one with this id: how many memories each planned and kept back,
+-- and the outcome of its items.
 CREATE OR REPLACE FUNCTION recall.prune_plans(p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL)
 RETURNS TABLE (
     id bigint, state text, created_at timestamptz, applied_at timestamptz, undone_at timestamptz,

@@ -1,7 +1,7 @@
--- Prune plans applied and undone. Applying looks at every item again.
+-- Applying and undoing prune plans. Apply checks every item again.
 
--- claim_plan: the plan, locked; one at a time is applied or undone in a tenant, since two at once would each not
--- see what the other is about to cut.
+-- claim_plan: locks and returns the plan. Only one plan of a tenant is applied or undone at a time, since two
+-- transactions would not see what the other one disconnects.
 CREATE OR REPLACE FUNCTION recall.claim_plan(p_plan_id bigint) RETURNS recall.prune_plan
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -32,8 +32,7 @@ BEGIN
     END IF;
 END $$;
 
--- prune_objections: why items of a plan must not be archived at p_now, looked at one by one; items without an
--- objection are not returned.
+-- prune_objections: the items of a plan that must not be archived at p_now, each with its reason.
 CREATE OR REPLACE FUNCTION recall.prune_objections(p_plan recall.prune_plan, p_now timestamptz)
 RETURNS TABLE (memory_id bigint, note text)
 LANGUAGE plpgsql STABLE
@@ -52,7 +51,7 @@ BEGIN
                 'archived by plan ' || g.plan_id, g.reason, 'archived') || ' already'
             WHEN m.pinned THEN 'pinned since'
             WHEN a.protected THEN format('protected now: %s memories would be cut off without it', a.cut_size)
-            -- Before use, of which a rewriting is one.
+            -- Before the check of accesses: a new text counts as one.
             WHEN m.content_hash <> i.impact ->> 'content_hash' THEN 'rewritten since'
             WHEN a.t1 >= recall.epoch(p_plan.created_at) OR e.used THEN 'used since'
             WHEN NOT e.used THEN 'shown in results since'
@@ -74,8 +73,8 @@ BEGIN
     WHERE x.note IS NOT NULL;
 END $$;
 
--- skip_cutting: skips those items of a plan that have to stay so that nothing is cut off from what it is connected
--- with on the graph as it is now, items skipped before staying as well; returns how many live memories there are.
+-- skip_cutting: skips items of a plan without which a remaining memory would be disconnected, given the present links
+-- and the items skipped before. Returns the number of live memories.
 CREATE OR REPLACE FUNCTION recall.skip_cutting(p_plan recall.prune_plan) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -96,10 +95,10 @@ BEGIN
     RETURN cardinality(v_net.nodes);
 END $$;
 
--- apply_prune: archives what a plan is for, in one transaction, and returns what became of each item, in the
--- plan's order: archived, or skipped with a note. Items that were used, linked, pinned or the like since, and those
--- without which something would now be cut off, are skipped. A plan that is stale, was applied before, or
--- would take more than its share of the live memories is refused.
+-- apply_prune: archives the memories of a plan in one transaction and returns the outcome of each item, in the order of
+-- the plan: archived, or skipped with a note. Items that were used, linked, pinned or changed since, and those
+-- without which a memory would now be disconnected, are skipped. Raises an error if the plan is expired, was applied
+-- before, or would archive more than its share of the live memories.
 CREATE OR REPLACE FUNCTION recall.apply_prune(p_plan_id bigint, p_now timestamptz DEFAULT now())
 RETURNS TABLE (memory_id bigint, outcome text, note text)
 LANGUAGE plpgsql VOLATILE
@@ -111,7 +110,7 @@ DECLARE
     v_ids bigint[];
 BEGIN
     PERFORM recall.check_plan_applies(v_plan, p_now);
-    -- Before anything is looked at: what is used or linked from now on waits, and then brings its memory back.
+    -- Locked before any check: an access or a link from now on waits, and then restores its memory.
     PERFORM recall.lock_with_references(v_plan.tenant, ARRAY(
         SELECT i.memory_id FROM recall.prune_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id));
     UPDATE recall.prune_item i SET outcome = 'skipped', note = o.note
@@ -135,7 +134,7 @@ BEGIN
     WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id ORDER BY i.place;
 END $$;
 
--- undo_prune: restores what a plan archived and nobody has restored since; returns how many memories.
+-- undo_prune: restores the memories that a plan archived, except those restored since, and returns how many.
 CREATE OR REPLACE FUNCTION recall.undo_prune(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

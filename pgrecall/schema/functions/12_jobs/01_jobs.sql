@@ -1,14 +1,16 @@
--- Jobs: who runs what when, and what became of it. Runs of a job of the whole database stand under tenant '*'.
--- A run holds a session-level advisory lock from begin_job to end_job, so it ends with its connection at the latest.
+-- Jobs: which process runs which job, and the outcome of each run. Runs of a job of the whole database have the
+-- tenant '*'. A run holds a session-level advisory lock from begin_job to end_job, so it ends with its connection at
+-- the latest.
 
--- job_tenant: whose runs are meant: '*' for a job of the whole database, else the tenant of this transaction.
+-- job_tenant: the tenant of the runs of a job: '*' for a job of the whole database, else the tenant of this
+-- transaction.
 CREATE OR REPLACE FUNCTION recall.job_tenant(p_whole_database boolean) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN CASE WHEN p_whole_database THEN '*' ELSE recall.current_tenant() END;
 
--- job_tenant_for_writing: the same for whoever writes a run down: only a role that may name any tenant runs what
--- concerns all.
+-- job_tenant_for_writing: job_tenant for recording a run. Only a role that may act for any tenant can run a job of
+-- the whole database.
 CREATE OR REPLACE FUNCTION recall.job_tenant_for_writing(p_whole_database boolean) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -19,13 +21,13 @@ BEGIN
     RETURN recall.job_tenant(p_whole_database);
 END $$;
 
--- job_key: the key of the advisory lock under which a job runs for a tenant.
+-- job_key: the key of the advisory lock of a job and a tenant.
 CREATE OR REPLACE FUNCTION recall.job_key(p_job text, p_tenant text) RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN recall.lock_key('job ' || p_job, p_tenant);
 
--- is_job_running: whether a session of this database holds that lock now.
+-- is_job_running: whether a session of this database holds the lock of the job.
 CREATE OR REPLACE FUNCTION recall.is_job_running(p_job text, p_tenant text) RETURNS boolean
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT
@@ -36,8 +38,8 @@ RETURN EXISTS (
       AND l.classid = ((k.key >> 32) & 4294967295)::oid AND l.objid = (k.key & 4294967295)::oid
 );
 
--- begin_job: starts a run of a job and returns its id; NULL when another session is running it. Runs of it that
--- never ended are marked abandoned: whoever began them no longer holds the lock.
+-- begin_job: starts a run of a job and returns its id, or NULL if another session is running it. Earlier runs that
+-- never ended are marked abandoned, since their session no longer holds the lock.
 CREATE OR REPLACE FUNCTION recall.begin_job(
     p_job text, p_whole_database boolean DEFAULT false, p_attempt int DEFAULT 1, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
@@ -63,7 +65,7 @@ BEGIN
     RETURN v_id;
 END $$;
 
--- report_job: writes down how far a run has come: how much it did, in one number and by name.
+-- report_job: records the progress of a run: the amount done, as one number and by name.
 CREATE OR REPLACE FUNCTION recall.report_job(
     p_run_id bigint, p_done bigint, p_counts jsonb, p_whole_database boolean DEFAULT false
 ) RETURNS void
@@ -73,8 +75,8 @@ SET search_path FROM CURRENT AS $$
     WHERE r.tenant = recall.job_tenant_for_writing(p_whole_database) AND r.id = p_run_id AND r.state = 'running'
 $$;
 
--- end_job: ends a run as done, failed (with the error) or stopped, and gives its lock back; false when it was
--- over already. Of a job's runs for a tenant the newest 1,000 are kept.
+-- end_job: ends a run as done, failed (with the error) or stopped, and releases its lock; false if the run had ended
+-- before. The newest 1,000 runs of a job and a tenant are kept.
 CREATE OR REPLACE FUNCTION recall.end_job(
     p_run_id bigint, p_state text, p_done bigint, p_counts jsonb, p_error text DEFAULT NULL,
     p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
@@ -99,12 +101,12 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM recall.delete_old_runs(v_tenant, v_job, 1000);
-    -- Before the commit another session may begin; it waits for this row and then finds it ended.
+    -- Another session may begin before this commits; it waits for this row and then finds the run ended.
     PERFORM pg_advisory_unlock(recall.job_key(v_job, v_tenant));
     RETURN true;
 END $$;
 
--- delete_old_runs: deletes all runs of a job for a tenant but the newest p_keep; returns how many.
+-- delete_old_runs: deletes all runs of a job for a tenant except the newest p_keep, and returns how many.
 CREATE OR REPLACE FUNCTION recall.delete_old_runs(p_tenant text, p_job text, p_keep int) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -118,14 +120,14 @@ SET search_path FROM CURRENT AS $$
     SELECT count(*) FROM gone
 $$;
 
--- current_run_state: the state of a run as it is now: one that says it is running and holds no lock was abandoned.
+-- current_run_state: the current state of a run: one that is recorded as running but holds no lock was abandoned.
 CREATE OR REPLACE FUNCTION recall.current_run_state(p_run recall.job_run) RETURNS text
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT
 RETURN CASE WHEN p_run.state = 'running' AND NOT recall.is_job_running(p_run.job, p_run.tenant) THEN 'abandoned'
             ELSE p_run.state END;
 
--- job_runs: the newest runs of one job (or of all) for this tenant and for the whole database; newest first.
+-- job_runs: the newest runs of one job, or of all, for this tenant and for the whole database, newest first.
 CREATE OR REPLACE FUNCTION recall.job_runs(p_job text DEFAULT NULL, p_limit int DEFAULT 20)
 RETURNS TABLE (
     id bigint, tenant text, job text, state text, started_at timestamptz, finished_at timestamptz,
@@ -143,22 +145,22 @@ SET search_path FROM CURRENT AS $$
     ORDER BY r.id DESC LIMIT recall.require_limit(p_limit)
 $$;
 
--- last_run: the newest run of a job for a tenant; NULL when it never ran.
+-- last_run: the newest run of a job for a tenant; NULL if it never ran.
 CREATE OR REPLACE FUNCTION recall.last_run(p_tenant text, p_job text) RETURNS recall.job_run
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT r FROM recall.job_run r WHERE r.tenant = p_tenant AND r.job = p_job ORDER BY r.id DESC LIMIT 1
 $$;
 
--- job_minutes: minutes between runs of a job for a tenant; 0 when it is switched off, NULL when it has no schedule.
+-- job_minutes: minutes between runs of a job for a tenant; 0 if it is switched off, NULL if it has no schedule.
 CREATE OR REPLACE FUNCTION recall.job_minutes(p_tenant text, p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
 RETURN recall.setting_number(p_tenant, 'job.' || p_job || '.minutes');
 
--- next_due_at: from when on, as seen at p_now, a job is due again after this run: an interval after it began; sooner,
--- within ten minutes, when it failed; at once when it was broken off, and when it began at a time that has not come,
--- by a clock that was wrong. Within the interval no worker repeats it.
+-- next_due_at: when a job is due again after this run: one interval after it began, sooner (within ten minutes) if it
+-- failed, at once if it was interrupted or if it began in the future of p_now, by a wrong clock. Workers do not
+-- repeat a run within its interval.
 CREATE OR REPLACE FUNCTION recall.next_due_at(
     p_run recall.job_run, p_minutes double precision, p_now timestamptz
 ) RETURNS timestamptz
@@ -172,8 +174,8 @@ RETURN CASE
         WHEN 'failed' THEN least(p_minutes, 10) ELSE p_minutes END)
 END;
 
--- job_states: for each of these jobs: minutes between its runs (0: switched off, NULL: not scheduled), when it is
--- due (NULL: never, or it has not run yet), its newest run as JSON, and p_now; in the order given.
+-- job_states: for each of these jobs, in the order given: minutes between its runs (0: switched off, NULL: not
+-- scheduled), when it is due (NULL: never, or it has not run yet), its newest run as JSON, and p_now.
 CREATE OR REPLACE FUNCTION recall.job_states(
     p_jobs text[], p_whole_database text[] DEFAULT '{}', p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (job text, minutes double precision, due_at timestamptz, last jsonb, asked_at timestamptz)
@@ -190,12 +192,12 @@ SET search_path FROM CURRENT AS $$
     ORDER BY j.place
 $$;
 
--- tenants: every tenant with memories, logged searches or accesses that wait to be folded; by name. A role that is
--- bound to a tenant sees only that one.
+-- tenants: all tenants with memories, logged searches or accesses that wait to be folded, by name. A role bound to a
+-- tenant sees only that tenant.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    -- From one tenant to the next by index: the rows between them are not read.
+    -- Steps from tenant to tenant by index, without reading the rows in between.
     WITH RECURSIVE owner(tenant) AS (
         SELECT min(m.tenant) FROM recall.memory m
         UNION ALL
@@ -218,8 +220,8 @@ SET search_path FROM CURRENT AS $$
     WHERE k.tenant IS NOT NULL ORDER BY 1
 $$;
 
--- due_tenants: the tenants for which a job is due, longest waiting first; '*' for a job of the whole database. The
--- clocks of workers differ a little: a fifth of the interval, at most a minute, counts as reached.
+-- due_tenants: the tenants for which a job is due, longest waiting first; '*' for a job of the whole database. A
+-- fifth of the interval, at most a minute, is allowed for differences between the clocks of workers.
 CREATE OR REPLACE FUNCTION recall.due_tenants(
     p_job text, p_whole_database boolean DEFAULT false, p_now timestamptz DEFAULT now()
 ) RETURNS SETOF text
@@ -237,8 +239,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY due.at, t.tenant
 $$;
 
--- shortest_job_interval: the shortest interval, in minutes, at which any tenant that this role may act for runs
--- this job; NULL if all switched it off.
+-- shortest_job_interval: the shortest interval of this job, in minutes, among the tenants that this role may act for;
+-- NULL if all switched it off.
 CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

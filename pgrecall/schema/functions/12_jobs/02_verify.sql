@@ -1,6 +1,7 @@
--- Verification: what is stored, compared with what it follows from.
+-- Verification: compares stored data with the data it is derived from.
 
--- wrong_names: memories whose rows in the table of names are not their title and aliases, or say of the wrong layer.
+-- wrong_names: memories whose rows in the table of names differ from their title and aliases, or have the wrong
+-- layer.
 CREATE OR REPLACE FUNCTION recall.wrong_names(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -15,7 +16,7 @@ SET search_path FROM CURRENT AS $$
     WHERE w.id IS NULL OR n.memory_id IS NULL
 $$;
 
--- answered_links: what links of this tenant wait for though a memory has that key.
+-- answered_links: targets that pending links of this tenant wait for although a memory with that key exists.
 CREATE OR REPLACE FUNCTION recall.answered_links(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -24,7 +25,7 @@ SET search_path FROM CURRENT AS $$
     WHERE p.tenant = p_tenant
 $$;
 
--- circular_successors: memories that, at whatever remove, replace themselves.
+-- circular_successors: memories that supersede themselves, directly or through others.
 CREATE OR REPLACE FUNCTION recall.circular_successors(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -32,8 +33,8 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND m.superseded_by IS NOT NULL AND recall.is_successor(p_tenant, m.id, m.id)
 $$;
 
--- wrong_vectors: memories that search by meaning cannot find as it should: whose vector has no direction, is not
--- there, is that of another text, or does not know whether it is archived; and vectors of no memory.
+-- wrong_vectors: memories that search by meaning cannot find correctly, because their vector has no direction, is
+-- missing, belongs to another text, or has the wrong archived flag; and vectors without a memory.
 CREATE OR REPLACE FUNCTION recall.wrong_vectors(p_tenant text) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -47,15 +48,15 @@ BEGIN
         recall.vector_table(p_tenant)) USING p_tenant;
 END $$;
 
--- queued_ids: the memories whose summaries may be behind the log, because accesses of theirs wait to be folded.
+-- queued_ids: the memories with accesses that wait to be folded, so that their summaries may be behind the log.
 CREATE OR REPLACE FUNCTION recall.queued_ids(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT DISTINCT u.id FROM recall.access_queue q, unnest(q.memory_ids) u(id) WHERE q.tenant = p_tenant
 $$;
 
--- wrong_summaries: memories whose summary is not what the log adds up to, those waiting to be folded left out.
--- In batches, so that memory use does not grow with the log.
+-- wrong_summaries: memories whose summary differs from the sum of the log, except those that wait to be folded. In
+-- batches, so that memory use does not grow with the log.
 CREATE OR REPLACE FUNCTION recall.wrong_summaries(p_tenant text, p_batch int DEFAULT 10000) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -81,13 +82,13 @@ BEGIN
                IS DISTINCT FROM
                (g.units, g.first_at, g.newest[1], g.newest[2], g.newest[3], g.newest[4], g.newest[5],
                 g.newest[6], g.newest[7], g.newest[8], recall.weight_in_millionths(g.credit))
-               -- What lies beyond would be folded a second time.
+               -- Later accesses would be folded a second time.
                OR a.folded_until < g.reached);
         v_last := v_ids[cardinality(v_ids)];
     END LOOP;
 END $$;
 
--- wrong_spreads: memories whose stored boost is not what the logged accesses spread to them.
+-- wrong_spreads: memories whose stored boost differs from what the logged accesses spread to them.
 CREATE OR REPLACE FUNCTION recall.wrong_spreads(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -95,11 +96,11 @@ SET search_path FROM CURRENT AS $$
     FROM recall.activation a
     LEFT JOIN recall.spread_as_of(p_tenant, NULL, 'infinity') s ON s.memory_id = a.memory_id
     WHERE a.tenant = p_tenant
-      -- As much difference as rebuild_spread leaves alone.
+      -- The difference that rebuild_spread tolerates.
       AND (NOT abs(a.spread - coalesce(s.boost[1], 0)) <= 1e-9 OR a.spread_at IS DISTINCT FROM s.boost[2])
 $$;
 
--- wrong_counters: memories whose other numbers cannot be: session counts, cut sizes, the cached vitality.
+-- wrong_counters: memories with impossible numbers: session counts, cut sizes, or cached vitality.
 CREATE OR REPLACE FUNCTION recall.wrong_counters(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -110,7 +111,7 @@ SET search_path FROM CURRENT AS $$
         AND num_nulls(a.vitality, a.computed_at) <> 1)
 $$;
 
--- wrong_degrees: memories whose in-degree or newest link is not what a recount of the links gives.
+-- wrong_degrees: memories whose in-degree or newest link differs from a recount of the links.
 CREATE OR REPLACE FUNCTION recall.wrong_degrees(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -127,7 +128,8 @@ SET search_path FROM CURRENT AS $$
       AND (a.in_degree, a.last_linked_at) IS DISTINCT FROM (coalesce(c.in_degree, 0), c.last_linked_at)
 $$;
 
--- wrong_rates: memories without activation, in a layer that is not there, or ageing otherwise than their layer.
+-- wrong_rates: memories without activation, in a layer that does not exist, or with a decay other than that of their
+-- layer.
 CREATE OR REPLACE FUNCTION recall.wrong_rates(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -138,8 +140,8 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND ((a.clock, a.decay) = (l.clock, l.decay)) IS NOT TRUE
 $$;
 
--- orphaned_rows: what the log, its keys, and the history of floors say of memories that are not there. What waits in
--- the queue is left out: the next fold drops it.
+-- orphaned_rows: rows of the access log, its keys and the floor history for memories that do not exist. Queued
+-- memories are left out, since the next fold drops these rows.
 CREATE OR REPLACE FUNCTION recall.orphaned_rows(p_tenant text) RETURNS TABLE (name text, subject text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -158,8 +160,8 @@ SET search_path FROM CURRENT AS $$
     WHERE NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = r.memory_id)
 $$;
 
--- wrong_feedback: searches in the log that show memories which are not there (those waiting in the queue left out, as
--- the next fold drops them), and searches with verdicts on memories they have not shown.
+-- wrong_feedback: logged searches that show memories that do not exist (except queued ones, which the next fold
+-- drops), and searches with verdicts on memories they did not show.
 CREATE OR REPLACE FUNCTION recall.wrong_feedback(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -174,7 +176,7 @@ SET search_path FROM CURRENT AS $$
     WHERE j.tenant = p_tenant AND j.memory_id = ANY (s.shown) IS NOT TRUE
 $$;
 
--- wrong_archivals: memories that are archived without a current row that says why, or the reverse.
+-- wrong_archivals: memories that are archived without a current archival, or the reverse.
 CREATE OR REPLACE FUNCTION recall.wrong_archivals(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -186,7 +188,7 @@ SET search_path FROM CURRENT AS $$
     WHERE m.archived_at IS DISTINCT FROM v.archived_at
 $$;
 
--- wrong_floors: memories whose newest noted floor is not whether they are pinned or protected.
+-- wrong_floors: memories whose newest recorded floor differs from their pinned or protected state.
 CREATE OR REPLACE FUNCTION recall.wrong_floors(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -199,12 +201,12 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND (m.pinned OR a.protected) <> coalesce(n.floored, false)
 $$;
 
--- wrong_statistics: medians, document frequencies and settings of this tenant that cannot be, by name.
+-- wrong_statistics: impossible medians, document frequencies and settings of this tenant, by name.
 CREATE OR REPLACE FUNCTION recall.wrong_statistics(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT format('median of layer %L', d.layer) FROM recall.layer_median d
-    -- S lies between 1e-90 and 1e90 whatever the rates are.
+    -- S is between 1e-90 and 1e90 for all rates.
     WHERE d.tenant = p_tenant AND NOT d.base BETWEEN -210 AND 210
     UNION ALL
     SELECT format('word %L', w.word) FROM recall.lexeme w
@@ -221,7 +223,7 @@ SET search_path FROM CURRENT AS $$
         WHEN jsonb_typeof(s.value) = 'number' THEN s.value::double precision BETWEEN k.low AND k.high END, false)
 $$;
 
--- wrong_plans: prune plans that their items and the archivals contradict.
+-- wrong_plans: prune plans that contradict their items or the archivals.
 CREATE OR REPLACE FUNCTION recall.wrong_plans(p_tenant text) RETURNS SETOF bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -239,7 +241,7 @@ SET search_path FROM CURRENT AS $$
        OR (i.state = 'undone' AND v.current)
 $$;
 
--- verification_checks: what verify looks at, by name.
+-- verification_checks: the checks that verify makes, by name.
 CREATE OR REPLACE FUNCTION recall.verification_checks() RETURNS TABLE (name text, about text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -262,8 +264,8 @@ SET search_path FROM CURRENT AS $$
     ('vectors', 'Embedded memories, and no others, have a vector with a direction; embedding the text again mends them.')
 $$;
 
--- verification_findings: everything that breaks a check for this tenant; `subject` is a memory's id, or what the
--- check is about.
+-- verification_findings: all violations of a check for this tenant. `subject` is the id of a memory, or the subject
+-- of the check.
 CREATE OR REPLACE FUNCTION recall.verification_findings(p_tenant text) RETURNS TABLE (name text, subject text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -284,8 +286,8 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'vectors', w::text FROM recall.wrong_vectors(p_tenant) w
 $$;
 
--- verify: checks this tenant's data, and returns one JSON document: the number of problems, and for each check the
--- number and five examples (ids of memories or plans; names of statistics; keys).
+-- verify: checks this tenant's data and returns one JSON document: the number of problems, and for each check the
+-- number and five examples (ids of memories or plans, names of statistics, or keys).
 CREATE OR REPLACE FUNCTION recall.verify(p_now timestamptz DEFAULT now()) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

@@ -1,7 +1,7 @@
 -- The state of a tenant, of the schema and of the whole database.
 
--- status: what this tenant holds and how it fares at p_now, as one JSON document; links are those that were made,
--- not those that use makes.
+-- status: the contents and the state of this tenant at p_now, as one JSON document. Links are those made by hand or
+-- by drafts, not associations.
 CREATE OR REPLACE FUNCTION recall.status(p_now timestamptz DEFAULT now()) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -21,8 +21,8 @@ BEGIN
         FROM recall.health_report(p_now) h);
 END $$;
 
--- installation: what is installed: the revision of the tables, the fingerprint of the functions, and the dimensions of
--- the embeddings; NULL for what is not known.
+-- installation: the installed revision of the tables, the fingerprint of the functions, and the dimensions of the
+-- embeddings; NULL if unknown.
 CREATE OR REPLACE FUNCTION recall.installation() RETURNS TABLE (revision text, functions text, dimensions int)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -30,7 +30,7 @@ SET search_path FROM CURRENT AS $$
            recall.setting_value('*', 'schema.functions') #>> '{}', recall.setting_value('*', 'embedding.dimensions')::int
 $$;
 
--- schema_state: the revision of the tables and the fingerprint of the functions, as the last upgrade left them.
+-- schema_state: the revision of the tables and the fingerprint of the functions after the last upgrade.
 CREATE OR REPLACE FUNCTION recall.schema_state() RETURNS TABLE (revision text, functions text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -38,8 +38,8 @@ SET search_path FROM CURRENT AS $$
            (SELECT s.value #>> '{}' FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.functions')
 $$;
 
--- job_census: of each job the tenants it last ran for, how many of these runs are under way and how many failed, and
--- when the newest that was done ended; by job.
+-- job_census: for each job, by name: the number of tenants it last ran for, how many of these runs are running and
+-- how many failed, and when the newest successful one ended.
 CREATE OR REPLACE FUNCTION recall.job_census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -56,10 +56,10 @@ SET search_path FROM CURRENT AS $$
         GROUP BY r.job) c
 $$;
 
--- census: figures of the whole database in one document: live memories by layer and zone, by their vitality when the
--- job vitality last ran (zone null before), those archived, what waits to be embedded and to be folded, and the jobs.
--- Layers that tenants named themselves are `other`: a name can tell something. It reads every memory: ask once a
--- minute.
+-- census: figures of the whole database in one document: live memories by layer and zone, by their vitality at the
+-- last run of the job vitality (zone null before), archived memories, memories that wait to be embedded, accesses
+-- that wait to be folded, and the jobs. Layers created by tenants are counted as `other`, since a name can be
+-- confidential. It reads every memory: call it at most once a minute.
 CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$

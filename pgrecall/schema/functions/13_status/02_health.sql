@@ -1,6 +1,6 @@
--- Health: whether accesses arrive and vitality distinguishes memories, and whether maintenance keeps up.
--- Vitality is computed exactly, in one pass over the activations: about four microseconds a memory, all counts
--- included, or a second for 200,000. A cached column would save little of this and would be out of date.
+-- Health: whether accesses arrive, vitality distinguishes memories, and maintenance keeps up. Vitality is computed
+-- exactly, in one pass over the activations: about four microseconds a memory with all counts, or a second for
+-- 200,000. A cached column would save little and would be out of date.
 
 -- health_figures: counts from one pass over this tenant's memories at p_now. `never_used` counts live memories without
 -- a whole access since they were stored; `grown` those at least a day old, whose vitality has had time to differ;
@@ -22,7 +22,7 @@ BEGIN
     WITH known AS MATERIALIZED (
         SELECT m.layer, s.activation, m.archived_at IS NULL AS live, a.t1 <= a.first_at AS unused,
                a.first_at <= v_now - 86400 AS grown,
-               -- Showings also move folded_until, even before they add up to a whole access.
+               -- Retrievals also move folded_until, even before they add up to a whole access.
                CASE WHEN recall.epoch(a.folded_until) > a.first_at THEN a.folded_until END AS accessed_at,
                recall.zone_of(recall.retention_of(
                    s.activation / (1 + s.activation), a.protected OR m.pinned, v_weights), l) AS zone

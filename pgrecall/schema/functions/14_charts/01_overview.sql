@@ -111,7 +111,8 @@ BEGIN
             'lists', (SELECT coalesce(jsonb_object_agg(d.list, d.told), '{}') FROM listed d)));
 END $$;
 
--- overview_item: what a overview tells of a memory it lists; one without a title goes by the first words of its body.
+-- overview_item: the entry of a memory in a list of the overview. Without a title, the first words of its body are
+-- shown.
 CREATE OR REPLACE FUNCTION recall.overview_item(
     p_tenant text, w recall.weights, p_now timestamptz, p_memory_id bigint, p_activation double precision,
     p_zone text, p_leaving double precision
@@ -130,10 +131,10 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND m.id = p_memory_id
 $$;
 
--- zones_over_time: how many live memories each layer held in each zone at each of these instants (at most 100), by
--- instant, layer and zone. It looks at p_sample memories (100 to 100,000) at most, always the same ones, and counts
--- each for as many as it stands for: exact where the tenant has no more; else nineteen times in twenty within a share
--- of 1 / sqrt(p_sample) of all.
+-- zones_over_time: the number of live memories in each layer and zone at each of these moments (at most 100), by
+-- moment, layer and zone. At most p_sample memories (100 to 100,000) are read, always the same ones, and the counts
+-- are scaled up. Exact for a tenant with no more memories; otherwise within 1 / sqrt(p_sample) of all memories with a
+-- probability of 95 %.
 CREATE OR REPLACE FUNCTION recall.zones_over_time(p_instants timestamptz[], p_sample int DEFAULT 1000)
 RETURNS TABLE (at timestamptz, layer text, zone text, memories double precision)
 LANGUAGE plpgsql STABLE
@@ -148,7 +149,7 @@ BEGIN
     PERFORM recall.require_between(cardinality(p_instants), 0, 100, 'The number of p_instants'),
             recall.require_between(p_sample, 100, 100000, 'p_sample');
     PERFORM recall.require_moment(u.at) FROM unnest(p_instants) u(at);
-    -- Ids follow the order of arrival: taken by a hash of them, no age is preferred.
+    -- Ids grow with time, so the sample is taken by a hash of them.
     SELECT array_agg(s.id), coalesce(max(s.every), 0)::double precision / greatest(count(*), 1) INTO v_ids, v_each
     FROM (SELECT m.id, count(*) OVER () AS every FROM recall.memory m
           WHERE m.tenant = v_tenant ORDER BY hashint8(m.id), m.id LIMIT p_sample) s;

@@ -1,8 +1,8 @@
 -- The data of charts: the accesses of a memory, its vitality in the past and future, the distribution of vitality, and
 -- the neighbourhood of a memory in the link graph. Every result has a bounded size.
 
--- accesses_of: the newest p_limit (at most 10,000) logged accesses of a memory, newest first, repeats and
--- retrievals included, with the weight each was logged with.
+-- accesses_of: the newest p_limit (at most 10,000) logged accesses of a memory, newest first, with their logged
+-- weights, including repeats and retrievals.
 CREATE OR REPLACE FUNCTION recall.accesses_of(p_memory_id bigint, p_limit int DEFAULT 1000)
 RETURNS TABLE (id bigint, kind text, weight double precision, at timestamptz, session_id text)
 LANGUAGE sql STABLE
@@ -14,8 +14,8 @@ SET search_path FROM CURRENT AS $$
     LIMIT recall.require_between(p_limit, 1, 10000, 'p_limit')
 $$;
 
--- vitality_histogram: for each layer with live memories, how many have a vitality in each of p_bins (2 to 200) equal
--- parts of 0 to 1, the lowest first; by layer.
+-- vitality_histogram: for each layer with live memories, by name, how many have a vitality in each of p_bins (2 to
+-- 200) equal parts of 0 to 1, lowest first.
 CREATE OR REPLACE FUNCTION recall.vitality_histogram(p_bins int DEFAULT 20, p_now timestamptz DEFAULT now())
 RETURNS TABLE (layer text, memories bigint, counts bigint[])
 LANGUAGE sql STABLE
@@ -42,9 +42,9 @@ SET jit = off AS $$
     ORDER BY l.layer
 $$;
 
--- vitality_curve: vitality, retention and zone of a memory at each of these instants (at most 2,000): up to p_now as
--- vitality_as_of tells them, later as they will be if nothing happens to it; by instant, without those at which it did
--- not exist yet.
+-- vitality_curve: vitality, retention and zone of a memory at each of these moments (at most 2,000), by moment.
+-- Values up to p_now are those of vitality_as_of; later values assume no further access. Moments before the memory
+-- existed are left out.
 CREATE OR REPLACE FUNCTION recall.vitality_curve(
     p_memory_id bigint, p_instants timestamptz[], p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (at timestamptz, vitality double precision, retention double precision, zone text)
@@ -65,11 +65,11 @@ BEGIN
     SELECT l.* INTO v_layer
     FROM recall.memory m JOIN recall.effective_layers(v_tenant) l ON l.name = m.layer
     WHERE m.tenant = v_tenant AND m.id = p_memory_id;
-    -- What its neighbours' uses lent it is looked for in the log once, and not at each instant.
+    -- Reads the boosts from neighbours from the log once, not for each moment.
     SELECT array_agg(recall.epoch(e.at) ORDER BY e.id), array_agg(t.amount ORDER BY e.id) INTO v_at, v_amounts
     FROM recall.access e CROSS JOIN LATERAL unnest(e.spread_to, e.spread_by) t(id, amount)
     WHERE e.tenant = v_tenant AND e.spread_to && ARRAY[p_memory_id] AND t.id = p_memory_id;
-    -- A plan for each instant would take longer than the instant: here they are kept.
+    -- Planning each time would take longer than execution; this reuses the plan.
     FOR at IN SELECT DISTINCT u.at FROM unnest(p_instants) u(at) WHERE u.at <= p_now ORDER BY u.at LOOP
         FOR v_was IN
             SELECT * FROM recall.activations_as_of(v_tenant, ARRAY[p_memory_id], vitality_curve.at, false)
@@ -91,9 +91,9 @@ BEGIN
     ORDER BY i.at;
 END $$;
 
--- memories_within_hops: the live memories at most p_hops links from a memory, the way their links point or against
--- it, with how far each is; the memory itself at 0, archived or not. Of a memory's links the strongest p_limit are
--- followed, and at most p_limit memories of a distance lead further.
+-- memories_within_hops: the live memories at most p_hops links from a memory, in either direction, each with its
+-- distance; the memory itself at 0, even if archived. Only the strongest p_limit links of a memory are followed, from
+-- at most p_limit memories of each distance.
 CREATE OR REPLACE FUNCTION recall.memories_within_hops(p_tenant text, p_memory_id bigint, p_hops int, p_limit int)
 RETURNS TABLE (memory_id bigint, hops int)
 LANGUAGE plpgsql STABLE
@@ -124,9 +124,10 @@ BEGIN
 END $$;
 
 -- neighbourhood: the neighbourhood of a memory as one document; NULL if there is no such memory. `nodes` are at most
--- p_limit (2 to 500) memories up to p_hops (1 to 3) references away, nearest first, then by falling vitality, each with
--- zone and vitality at p_now, `cut_size` (how many memories it alone keeps connected, as last counted) and whether it
--- is protected or pinned; `links` are all references between them; `left_out` counts memories beyond p_limit.
+-- p_limit (2 to 500) memories up to p_hops (1 to 3) references away, nearest first, then by falling vitality, each
+-- with zone and vitality at p_now, `cut_size` (how many memories it alone keeps connected, at the last count) and
+-- whether it is protected or pinned. `links` are all references between them. `left_out` counts the memories beyond
+-- p_limit.
 CREATE OR REPLACE FUNCTION recall.neighbourhood(
     p_memory_id bigint, p_hops int DEFAULT 2, p_limit int DEFAULT 60, p_now timestamptz DEFAULT now()
 ) RETURNS jsonb

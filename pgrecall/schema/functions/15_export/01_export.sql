@@ -1,10 +1,9 @@
--- Export: everything of a tenant as lines of JSON, from which import_lines makes the same tenant anew. Ids stay what
--- they are, so that whatever speaks of them stays true; accesses, archivals and the histories have none, their order
--- is what counts. What is of the server and not of the tenant's memory stays behind: keys of the HTTP service,
--- bindings of roles, runs of jobs.
+-- Export: all data of a tenant as lines of JSON, from which import_lines restores it. Ids are kept, so references to
+-- them stay valid. Accesses, archivals and histories have no ids; their order matters instead. Data of the server is
+-- not exported: keys of the HTTP service, bindings of roles, runs of jobs.
 
--- export_kinds: what lines of an export hold, in their order: each is named after its table. A line of a kind comes
--- after all those it refers to. `numbered` kinds have an id of their own that others refer to.
+-- export_kinds: the kinds of lines of an export in their order, named after the tables. A line comes after all lines
+-- that it refers to. `numbered` kinds have an id that others refer to.
 CREATE OR REPLACE FUNCTION recall.export_kinds() RETURNS TABLE (kind text, numbered boolean)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -16,7 +15,7 @@ SET search_path FROM CURRENT AS $$
            ('judgement', false)
 $$;
 
--- exported_settings: what a tenant has set, and what the database sets for it in place of a default.
+-- exported_settings: the settings of a tenant, and those of the database that differ from the default.
 CREATE OR REPLACE FUNCTION recall.exported_settings(p_tenant text) RETURNS SETOF recall.setting
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -26,7 +25,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY s.name COLLATE "C", s.tenant = '*'
 $$;
 
--- exported_layers: a tenant's own layers, and those of the database that are not as they ship.
+-- exported_layers: the layers of a tenant, and those of the database that differ from the shipped ones.
 CREATE OR REPLACE FUNCTION recall.exported_layers(p_tenant text) RETURNS SETOF recall.layer
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -39,7 +38,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY l.name COLLATE "C", l.tenant = '*'
 $$;
 
--- export_counts: how many lines of each kind an export of this tenant has, with its vectors or without.
+-- export_counts: the number of lines of each kind in an export of this tenant, with or without vectors.
 CREATE OR REPLACE FUNCTION recall.export_counts(p_tenant text, p_embeddings boolean) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -63,7 +62,7 @@ BEGIN
     RETURN v_counts;
 END $$;
 
--- export_header: the first line of an export: what it is, by whom and when, and how much follows.
+-- export_header: the first line of an export: version, origin, time, and the number of lines that follow.
 CREATE OR REPLACE FUNCTION recall.export_header(p_embeddings boolean, p_made_by text, p_now timestamptz) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -80,16 +79,16 @@ CREATE OR REPLACE FUNCTION recall.export_line(p_kind text, p_row jsonb) RETURNS 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN jsonb_build_object(p_kind, p_row - 'tenant')::text;
 
--- export_lines: this tenant whole, one line of JSON a row: a header, then everything in the order of export_kinds, as
--- of one instant. Called in the list of a SELECT (SELECT recall.export_lines()) it is computed while it is fetched,
--- so that a cursor takes no more memory for a large tenant than for a small one. Without p_embeddings vectors are
--- left out, a worker makes them anew.
+-- export_lines: all data of this tenant, one line of JSON a row: a header, then the kinds in the order of
+-- export_kinds, from one snapshot. In the select list (SELECT recall.export_lines()) rows are computed while they are
+-- fetched, so a cursor needs little memory for any size. Without p_embeddings vectors are left out; a worker computes
+-- them again.
 CREATE OR REPLACE FUNCTION recall.export_lines(
     p_embeddings boolean DEFAULT true, p_made_by text DEFAULT 'SQL', p_now timestamptz DEFAULT now()
 ) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
--- Times and numbers are written in one way, and the parts stand in their order.
+-- Fixes the output format of times and numbers, and the order of the parts.
 SET timezone = 'UTC'
 SET extra_float_digits = 1
 SET max_parallel_workers_per_gather = 0
@@ -106,7 +105,7 @@ SET jit = off AS $$
         FROM recall.relevance_model r WHERE r.tenant = (SELECT recall.current_tenant()) ORDER BY r.embedder, r.profile)
     UNION ALL (SELECT recall.export_line('rerank_model', to_jsonb(r))
         FROM recall.rerank_model r WHERE r.tenant = (SELECT recall.current_tenant()) ORDER BY r.reranker)
-    UNION ALL (SELECT recall.export_line('lexeme', to_jsonb(w))
+    UNION ALL (SELECT recall.export_line('lexeme', jsonb_strip_nulls(to_jsonb(w)))
         FROM recall.lexeme w WHERE w.tenant = (SELECT recall.current_tenant()) ORDER BY w.word)
     UNION ALL (SELECT recall.export_line('memory', jsonb_strip_nulls(
             to_jsonb(m) - '{metadata, search_text, content_hash, happened_at, superseded_by}'::text[]
@@ -141,7 +140,7 @@ SET jit = off AS $$
         FROM recall.archival v WHERE v.tenant = (SELECT recall.current_tenant()) ORDER BY v.id)
     UNION ALL (SELECT recall.export_line('floor_change', to_jsonb(f) - 'id')
         FROM recall.floor_change f WHERE f.tenant = (SELECT recall.current_tenant()) ORDER BY f.id)
-    -- What was shown keeps its gaps, so no nulls are left out.
+    -- Lists of shown memories have gaps, so nulls are kept.
     UNION ALL (SELECT recall.export_line('search_log', to_jsonb(s))
         FROM recall.search_log s WHERE s.tenant = (SELECT recall.current_tenant()) ORDER BY s.id)
     UNION ALL (SELECT recall.export_line('judgement', to_jsonb(j))

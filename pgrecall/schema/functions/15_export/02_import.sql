@@ -1,6 +1,6 @@
--- Import: the lines of an export, made into the tenant they are of. In one transaction: begin_import with the first
--- line, import_lines with all others in their order, in portions of any size, end_import. Until it ends the tenant has
--- the setting `import`, by which a transaction that was committed before is told.
+-- Import: restores a tenant from the lines of an export. In one transaction: begin_import with the first line,
+-- import_lines with all others in their order, in batches of any size, end_import. Until the end the tenant has the
+-- setting `import`, which reveals a transaction that was committed too early.
 
 -- import_problem: why an export with this header cannot be imported, else NULL.
 CREATE OR REPLACE FUNCTION recall.import_problem(p_header jsonb) RETURNS text
@@ -24,8 +24,8 @@ SET search_path FROM CURRENT AS $$
             THEN 'This export holds kinds of lines that this pgrecall does not know.' END
 $$;
 
--- tenant_holdings: what a tenant holds of its own, in words; NULL when that is nothing. Runs of jobs are not looked
--- at, nor what statistics of nothing say.
+-- tenant_holdings: the data that a tenant already has, in words; NULL if none. Runs of jobs and empty statistics do
+-- not count.
 CREATE OR REPLACE FUNCTION recall.tenant_holdings(p_tenant text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -44,9 +44,9 @@ SET search_path FROM CURRENT AS $$
     WHERE h.many > 0
 $$;
 
--- begin_import: makes this tenant, which has to hold nothing, ready for an export with this header; returns the
--- header. Nothing else can be stored in it until the transaction ends. Without p_embeddings those of the export are
--- left out; with them the database must keep vectors of as many dimensions, and of the same embedder.
+-- begin_import: prepares this tenant, which must be empty, for an export with this header, and returns the header.
+-- Nothing else can be stored in the tenant until the transaction ends. Without p_embeddings the vectors of the export
+-- are skipped; with them the database must have the same dimensions and embedder.
 CREATE OR REPLACE FUNCTION recall.begin_import(p_header text, p_embeddings boolean DEFAULT true) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -81,8 +81,8 @@ BEGIN
     RETURN v_header;
 END $$;
 
--- check_import_vectors: raises unless the vectors of an export with this header can be kept and compared in this
--- database.
+-- check_import_vectors: raises an error unless the vectors of an export with this header can be stored and compared
+-- in this database.
 CREATE OR REPLACE FUNCTION recall.check_import_vectors(p_header jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -98,7 +98,7 @@ BEGIN
     PERFORM recall.require_embedder(p_header ->> 'embedder');
 END $$;
 
--- importable_columns: the columns that lines of this kind may give, by which an export is checked and read.
+-- importable_columns: the columns that lines of this kind can have; an export is checked and read by these.
 CREATE OR REPLACE FUNCTION recall.importable_columns(p_kind text) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -111,7 +111,7 @@ SET search_path FROM CURRENT AS $$
     FROM recall.export_kinds() k WHERE k.kind = p_kind
 $$;
 
--- import_rows: stores rows of one kind, in the order given; raises for a field that no such row has.
+-- import_rows: stores rows of one kind, in the order given. Raises an error for an unknown field.
 CREATE OR REPLACE FUNCTION recall.import_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -157,7 +157,8 @@ BEGIN
     PERFORM recall.replace_vectors(p_tenant, p_ids, p_embeddings);
 END $$;
 
--- import_part: stores these lines; returns how many there were of each kind. Raises for what cannot be stored.
+-- import_part: stores these lines and returns how many there were of each kind. Raises an error for a line that
+-- cannot be stored.
 CREATE OR REPLACE FUNCTION recall.import_part(p_tenant text, p_lines text[], p_embeddings boolean) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -184,8 +185,8 @@ BEGIN
     RETURN v_counts;
 END $$;
 
--- import_lines: stores the next lines of the export; returns how many lines it has got by now, the first one included.
--- Raises for a line that cannot be stored, with its number, and what is the matter.
+-- import_lines: stores the next lines of the export and returns the number of lines so far, including the first.
+-- Raises an error with the number of a line that cannot be stored, and the reason.
 CREATE OR REPLACE FUNCTION recall.import_lines(p_lines text[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
@@ -221,7 +222,7 @@ BEGIN
     RETURN v_line;
 END $$;
 
--- import_state: how far the import of this tenant has come; raises when none has begun.
+-- import_state: the progress of the import of this tenant. Raises an error if none has begun.
 CREATE OR REPLACE FUNCTION recall.import_state(p_tenant text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -236,7 +237,8 @@ BEGIN
     RETURN v_state;
 END $$;
 
--- end_import: makes sure that everything has come that the first line promised; returns how many lines of each kind.
+-- end_import: checks that all lines announced in the header have arrived, and returns how many there were of each
+-- kind.
 CREATE OR REPLACE FUNCTION recall.end_import() RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -262,8 +264,8 @@ BEGIN
     RETURN v_state -> 'came';
 END $$;
 
--- advance_id_sequence: sees to it that new rows of a table get greater ids than those of this tenant; raises for ids
--- of which other programs could not read the next.
+-- advance_id_sequence: advances the sequence of a table past the ids of this tenant. Raises an error for ids so great
+-- that other programs could not read the next.
 CREATE OR REPLACE FUNCTION recall.advance_id_sequence(p_tenant text, p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -284,7 +286,7 @@ BEGIN
     END IF;
     v_next := nextval(v_sequence);
     IF v_last - v_next > 100000 THEN
-        -- So far ahead that nobody can have got there in between: it never goes back.
+        -- Far enough ahead of concurrent inserts: setval never goes back.
         PERFORM setval(v_sequence, v_last);
     ELSE
         PERFORM nextval(v_sequence) FROM generate_series(v_next + 1, v_last);

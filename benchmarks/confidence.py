@@ -1,0 +1,179 @@
+"""Fits the confidence of a search, and the threshold below which it says that nothing answers.
+
+    python -m benchmarks.confidence [--write]
+
+Every judged query of examples/ is searched in its corpus, and queries of other corpora are searched there too, whose
+answer it cannot hold. A search found an answer if one of its ten most relevant memories is judged relevant. The
+confidence is a logistic model of three features (`recall.search_confidence`), fitted here with each corpus left out
+in turn. It prints false alarms (nothing answers, but the search claims so) against misses (the reverse) for each
+threshold, and the settings that ship. --write stores the figures that docs/explanation/figures draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from benchmarks.examples.judged import CORPORA, NOW, Judged, fill, read_judged
+from benchmarks.harness import fresh_database
+from pgrecall import Memory
+from pgrecall.arguments import SearchOptions
+from pgrecall.search.calibration.examples import Examples, Floats
+from pgrecall.search.calibration.fitting import Terms, fit, logistic
+from pgrecall.search.calibration.reliability import agreement_of, reliability
+from pgrecall.search.embed.embedder import make_embedder
+from pgrecall.search.rerank.blending import logit_of
+from pgrecall.settings import load_settings
+
+FIGURES = Path(__file__).parents[1] / "docs" / "explanation" / "figures" / "confidence.json"
+NAMES = ("intercept", "best", "lead", "size")
+RIDGE = 0.1
+FOREIGN = 3
+"""Of the queries of other stories every third is searched too: what is absent and far is easier than absent and near."""
+
+THRESHOLDS = tuple(step / 20 for step in range(21))
+ASKED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One search: the features of its confidence, whether an answer exists, and whether it was found."""
+
+    corpus: str
+    features: tuple[float, ...]
+    answerable: bool
+    found: bool
+
+
+def story(corpus: str) -> str:
+    """Corpora of one story share people and places, so that each may answer queries of the other."""
+    name = corpus.split("-")[0]
+    return "vault" if name == "harbor" else name
+
+
+def questions(corpus: str) -> Iterator[tuple[Judged, bool]]:
+    """The queries to search in a corpus, each with whether it is the corpus's own."""
+    others = 0
+    for judged in read_judged():
+        if not judged.query:
+            continue
+        if judged.corpus == corpus:
+            yield judged, True
+        elif story(judged.corpus) != story(corpus):
+            others += 1
+            if others % FOREIGN == 0:
+                yield Judged(judged.id, "foreign", corpus, judged.query, frozenset()), False
+
+
+def search_all() -> list[Searched]:
+    settings = load_settings()
+    embedder = make_embedder(settings)
+    assert embedder is not None, "confidence is fitted with an embedder"
+    searched = []
+    with fresh_database(settings, embedder.dimensions) as url:
+        for corpus in CORPORA:
+            with Memory(url, tenant=corpus, settings=settings, embedder=embedder) as memory:
+                fill(memory, corpus)
+                memory.maintenance.refresh_statistics(now=NOW)
+                size = math.log1p(sum(layer.memories for layer in memory.status().layers))
+                searched += [_search(memory, judged, size) for judged, _ in questions(corpus)]
+    return searched
+
+
+def _search(memory: Memory, judged: Judged, size: float) -> Searched:
+    options: SearchOptions = {
+        "k": ASKED, "vitality_mode": "off", "explain": False, "log": False, "profile": "balanced",
+        "now": None if "as_of" in judged.options else NOW,
+    }  # fmt: skip
+    hits = memory.search(judged.query, **cast(SearchOptions, {**judged.options, **options})).hits
+    logits = sorted((logit_of(hit.relevance) for hit in hits), reverse=True) or [-20.0]
+    lead = logits[0] - float(np.mean(logits[1:])) if logits[1:] else 0.0
+    keys = {key for hit in hits for key in (hit.key or "", (hit.key or "").partition("#")[0])}
+    return Searched(
+        judged.corpus, (1.0, logits[0], lead, size), bool(judged.relevant), bool(keys & judged.relevant)
+    )
+
+
+def examples_of(searched: Sequence[Searched]) -> Examples:
+    count = len(searched)
+    return Examples(
+        np.array([one.features for one in searched]),
+        np.array([one.found for one in searched]),
+        np.ones(count),
+        np.arange(count),
+    )
+
+
+def confidence_terms() -> Terms:
+    least = np.array([-math.inf, 0.0, 0.0, -math.inf])
+    ridge = np.array([0.0, RIDGE, RIDGE, RIDGE])
+    return Terms(NAMES, np.zeros(4), ridge, least, np.full(4, math.inf))
+
+
+def left_out(searched: Sequence[Searched]) -> Floats:
+    """The log-odds of each search by coefficients fitted without its story."""
+    terms, logits = confidence_terms(), np.empty(len(searched))
+    stories = np.array([story(one.corpus) for one in searched])
+    examples = examples_of(searched)
+    for name in np.unique(stories):
+        inside = stories == name
+        logits[inside] = terms.log_odds(examples.design[inside], fit(examples.of(~inside), terms))
+    return logits
+
+
+def trade_off(searched: Sequence[Searched], confidence: Floats) -> list[tuple[float, float, float]]:
+    """For each threshold: the share of false alarms among searches without an answer, and of misses among found ones."""
+    found = np.array([one.found for one in searched])
+    absent = np.array([not one.answerable for one in searched])
+    return [
+        (least, float((confidence[absent] >= least).mean()), float((confidence[found] < least).mean()))
+        for least in THRESHOLDS
+    ]
+
+
+def report(searched: Sequence[Searched]) -> dict[str, object]:
+    examples, logits = examples_of(searched), left_out(searched)
+    confidence = logistic(logits)
+    for name in CORPORA:
+        inside = np.array([one.corpus == name for one in searched])
+        if not inside.any():
+            continue
+        agreement = agreement_of(examples.of(inside), logits[inside])
+        part = [one for one in searched if one.corpus == name]
+        alarms, misses = trade_off(part, confidence[inside])[THRESHOLDS.index(0.5)][1:]
+        print(
+            f"{name:>14}: {len(part):4} searches, log loss {agreement.log_loss:.3f}, ECE {agreement.ece:.3f}; "
+            f"at .5: false alarms {alarms:.3f}, misses {misses:.3f}"
+        )
+    curve = trade_off(searched, confidence)
+    for least, alarms, misses in curve:
+        print(f"{least:5.2f}: false alarms {alarms:.3f}, misses {misses:.3f}")
+    bins = reliability(examples, logits)
+    for one in bins:
+        print(f"confidence {one.predicted:.2f}: {one.observed:.2f} of {one.count}")
+    print("all: ECE", round(agreement_of(examples, logits).ece, 4))
+    fitted = confidence_terms().named(fit(examples, confidence_terms()))
+    print(", ".join(f"confidence.{name} {value:.2f}" for name, value in fitted.items()))
+    return {"curve": curve, "reliability": [(one.predicted, one.observed, one.count) for one in bins]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="store the figures for the documentation")
+    arguments = parser.parse_args()
+    figures = report(search_all())
+    if arguments.write:
+        FIGURES.write_text(json.dumps(figures) + "\n")
+
+
+if __name__ == "__main__":
+    main()

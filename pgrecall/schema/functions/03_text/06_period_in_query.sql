@@ -1,0 +1,398 @@
+-- The period that a query names ("last summer", "in May 2023", "before the launch"), read by rule.
+--
+-- The words of a query are first put into the terms of recall.time_words; a number stays as it is, punctuation is , or ;
+-- and any other word is empty. The functions below read those terms from a place on, and say the place after (`past`;
+-- NULL: no period begins there). `dated` is whether it names a year or another date that holds on any day. `needs`
+-- is what must come before it to make it a period: nothing (0), a word like "in" or "since", or "the" (1), a word like "in" (2),
+-- a word like "in", and not "the" or "on" (3), or "in the" or "since" with nothing after it (4): "in the spring".
+
+-- figures_at: the date in figures at this place: 2024-06-03, 2024-06, 3.6.2024, 6/13/2024. 3/4/2024 is none, because
+-- people disagree about what it means.
+CREATE OR REPLACE FUNCTION recall.figures_at(p_word text, OUT since date, OUT until date)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v int[] := regexp_split_to_array(p_word, '[-./]');
+BEGIN
+    v := CASE WHEN p_word ~ '-' THEN v
+              WHEN p_word ~ '[.]' OR v[1] > 12 OR v[1] = v[2] THEN ARRAY[v[3], v[2], v[1]]
+              WHEN v[2] > 12 THEN ARRAY[v[3], v[1], v[2]] END;
+    IF v[2] BETWEEN 1 AND 12 THEN
+        SELECT d.since, d.until INTO since, until FROM recall.days_in_year(v[1], 'm:' || v[2], v[3]) d;
+    END IF;
+END $$;
+
+-- units_at: a number of units: two weeks, a few days, a couple of months. "A few" is 2 to 6.
+CREATE OR REPLACE FUNCTION recall.units_at(t text[], p_at int, OUT fewest int, OUT most int, OUT unit text, OUT past int)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_at int := p_at + CASE WHEN t[p_at] = 'n:1' AND t[p_at + 1] ~ '^n:' THEN 1 ELSE 0 END;  -- "a" few
+    v_unit int := v_at + CASE WHEN t[v_at + 1] = 'of' THEN 2 ELSE 1 END;
+BEGIN
+    IF t[v_unit] ~ '^u:' AND t[v_at] ~ '^(n:.*|\d{1,4})$' THEN
+        unit := right(t[v_unit], -2);
+        most := least(
+            CASE WHEN t[v_at] = 'n:few' THEN 6 ELSE regexp_replace(t[v_at], '^n:', '')::int END,
+            CASE WHEN unit IN ('year', 'quarter') THEN 1000 ELSE 9999 END);
+        fewest := CASE WHEN t[v_at] = 'n:few' THEN 2 ELSE most END;
+        past := v_unit + 1;
+    END IF;
+END $$;
+
+-- calendar_name_at: a month, day of a month, season, feast, quarter, weekday or year, with its year where it has one.
+-- p_which is `last`, `this` or `next` where that is said of it.
+CREATE OR REPLACE FUNCTION recall.calendar_name_at(
+    t text[], p_at int, p_which text, p_today date,
+    OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_year constant text := '^(19|20|21)\d\d$';
+    v_day_before int := CASE WHEN t[p_at] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN substring(t[p_at] FROM '^\d+')::int END;
+    v_at int := p_at;  -- of the name
+    v_day int := v_day_before;
+BEGIN
+    IF v_day IS NOT NULL THEN  -- 3 June, 3. Juni, the 3rd of June
+        v_at := p_at + CASE WHEN t[p_at + 1] IN ('of', '.') THEN 2 ELSE 1 END;
+        IF NOT coalesce(t[v_at] ~ '^[ma]:', false) THEN
+            RETURN;
+        END IF;
+    END IF;
+    past := v_at + 1;
+    needs := 0;
+    dated := false;
+    IF t[v_at] ~ v_year OR t[v_at] = 'u:year' AND t[past] ~ v_year THEN
+        past := past + CASE WHEN t[v_at] = 'u:year' THEN 1 ELSE 0 END;
+        needs := CASE WHEN t[v_at] = 'u:year' THEN 0 ELSE 2 END;
+        IF t[past] IN ('x', 'u:day', 'u:hour') THEN  -- in 2000 words
+            past := NULL;
+            RETURN;
+        END IF;
+        since := make_date(t[past - 1]::int, 1, 1);
+        until := make_date(t[past - 1]::int + 1, 1, 1);
+        dated := true;
+        RETURN;
+    ELSIF t[v_at] ~ '^[maszw]:' OR t[v_at] ~ '^q[1-4]$' THEN
+        needs := CASE WHEN p_which = 'this' AND t[v_at] = 'a:5' THEN 3 WHEN p_which IS NOT NULL OR v_day IS NOT NULL THEN 0
+                      ELSE CASE left(t[v_at], 1) WHEN 'm' THEN 1 WHEN 'a' THEN 3 WHEN 'z' THEN 4 ELSE 2 END END;
+    ELSE
+        past := NULL;
+        RETURN;
+    END IF;
+    IF t[v_at] ~ '^[ma]' AND v_day IS NULL AND t[past] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN  -- June 3
+        v_day := substring(t[past] FROM '^\d+')::int;
+        -- "May 3 people" is no date, "May 3rd" is.
+        needs := CASE WHEN t[v_at] ~ '^a' AND t[past] ~ '^\d+$' AND t[past + 1] IN ('', 'x') THEN 3 ELSE 0 END;
+        past := past + 1;
+    END IF;
+    IF t[v_at] !~ '^w' AND t[past + CASE WHEN t[past] IN ('of', ',') THEN 1 ELSE 0 END] ~ v_year THEN
+        past := past + CASE WHEN t[past] IN ('of', ',') THEN 2 ELSE 1 END;
+        needs := 0;
+        dated := true;
+        SELECT d.since, d.until INTO since, until
+        FROM recall.days_in_year(t[past - 1]::int, regexp_replace(t[v_at], '^a', 'm'), v_day) d;
+    ELSE
+        SELECT d.since, d.until INTO since, until
+        FROM recall.recurring_days(regexp_replace(t[v_at], '^a', 'm'), v_day, p_which, p_today) d;
+    END IF;
+END $$;
+
+-- part_of_period_at: part of a period: early 2023, the first half of May, the second or last week of May.
+CREATE OR REPLACE FUNCTION recall.part_of_period_at(
+    t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_part text := CASE WHEN t[p_at] ~ '^f:' THEN 'third' WHEN t[p_at + 1] IN ('half', 'u:week') THEN t[p_at + 1] END;
+    v_place int := CASE WHEN t[p_at] ~ '^[of]:' THEN right(t[p_at], 1)::int END;
+    v_at int := p_at + CASE WHEN v_part = 'third' THEN 1 ELSE 2 END;
+    v_days int;
+    v_whole record;
+BEGIN
+    IF v_part IS NULL OR NOT coalesce(t[p_at] = 'last' OR v_place <= CASE v_part WHEN 'half' THEN 2 ELSE 4 END, false) THEN
+        RETURN;
+    END IF;
+    v_at := v_at + CASE WHEN t[v_at] = 'of' THEN 1 ELSE 0 END;
+    v_at := v_at + CASE WHEN t[v_at] = 'the' THEN 1 ELSE 0 END;
+    SELECT * INTO v_whole FROM recall.calendar_name_at(
+        t, v_at + CASE WHEN t[v_at] IN ('last', 'this', 'next') THEN 1 ELSE 0 END,
+        CASE WHEN t[v_at] IN ('last', 'this', 'next') THEN t[v_at] END, p_today) c;
+    IF v_whole.past IS NULL AND t[v_at] IN ('last', 'this', 'next') AND t[v_at + 1] IN ('u:month', 'u:quarter', 'u:year') THEN
+        SELECT c.since, c.until, v_at + 2 AS past, false AS dated INTO v_whole FROM recall.calendar_unit(
+            p_today, right(t[v_at + 1], -2), array_position(ARRAY['last', 'this', 'next'], t[v_at]) - 2) c;
+    END IF;
+    past := v_whole.past;
+    dated := v_whole.dated;
+    IF v_part = 'u:week' THEN
+        since := CASE WHEN v_place IS NULL THEN v_whole.until - 7 ELSE v_whole.since + 7 * (v_place - 1) END;
+        until := since + 7;
+    ELSE
+        v_days := (v_whole.until - v_whole.since) / CASE v_part WHEN 'half' THEN 2 ELSE 3 END;
+        v_place := coalesce(v_place, 2);  -- the last half
+        since := v_whole.since + v_days * (v_place - 1);
+        until := CASE WHEN v_place = CASE v_part WHEN 'half' THEN 2 ELSE 3 END THEN v_whole.until ELSE since + v_days END;
+    END IF;
+END $$;
+
+-- before_date_at: what is so long before or after a date: two weeks before 11 August, the Sunday before Christmas.
+CREATE OR REPLACE FUNCTION recall.before_date_at(
+    t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_count record := recall.units_at(t, p_at);
+    v_at int := coalesce(v_count.past, p_at + 1);  -- of before or after
+    v_sign int := CASE t[v_at] WHEN 'after' THEN 1 WHEN 'before' THEN -1 WHEN 'vor' THEN -1 END;
+    v_unit text := right(t[p_at], -2);
+    v_date date;
+BEGIN
+    IF v_sign IS NULL OR v_count.past IS NULL AND (v_sign > 0 OR t[p_at] !~ '^[uw]:') THEN
+        RETURN;
+    END IF;
+    SELECT a.since, a.past, a.dated INTO v_date, past, dated
+    FROM recall.period_at(t, v_at + CASE WHEN t[v_at + 1] = 'the' THEN 2 ELSE 1 END, p_today) a WHERE a.past IS NOT NULL;
+    IF v_count.past IS NOT NULL THEN
+        SELECT r.since, r.until INTO since, until
+        FROM recall.around_day(v_date, v_count.unit, v_sign * v_count.fewest, v_sign * v_count.most) r;
+    ELSIF t[p_at] ~ '^w:' THEN
+        SELECT d.since, d.until INTO since, until FROM recall.recurring_days(t[p_at], NULL, 'last', v_date) d;
+    ELSE
+        since := recall.moved_day(v_date, v_unit, -1);
+        until := v_date;
+    END IF;
+END $$;
+
+-- period_at: the period that begins at this place, in days; never an empty one.
+CREATE OR REPLACE FUNCTION recall.period_at(
+    t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_which text := CASE WHEN t[p_at] IN ('last', 'this', 'next') THEN t[p_at] WHEN t[p_at + 1] = 'gone' THEN 'last' END;
+    v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'next', 'vor') THEN 1 ELSE 0 END;
+    v_step int := array_position(ARRAY['last', 'this', 'next'], v_which) - 2;
+    v_count record;
+    v_day date;
+BEGIN
+    v_count := recall.units_at(t, v_at);
+    IF coalesce(t[v_at], '') = '' OR t[v_at] ~ '^[.,;]' OR t[p_at] = 'vor' AND v_count.past IS NULL THEN
+        RETURN;
+    END IF;
+    needs := 0;
+    dated := false;
+    IF t[v_at] ~ '^\d+[-./]' THEN
+        SELECT f.since, f.until, v_at + 1, true INTO since, until, past, dated FROM recall.figures_at(t[v_at]) f;
+    ELSIF t[v_at] ~ '^d:' THEN
+        since := p_today + right(t[v_at], -2)::int;
+        until := since + 1;
+        past := v_at + 1;
+    ELSIF v_count.past IS NOT NULL AND v_which IN ('last', 'next') THEN  -- the last two weeks
+        v_day := recall.moved_day(p_today, v_count.unit, v_step * v_count.most);
+        since := least(p_today, v_day);
+        until := greatest(p_today, v_day) + 1;
+        past := v_count.past;
+    ELSIF v_count.past IS NOT NULL AND (t[p_at] = 'vor' OR t[v_count.past] = 'ago') THEN  -- two weeks ago, vor zwei Wochen
+        SELECT r.since, r.until INTO since, until
+        FROM recall.around_day(p_today, v_count.unit, -v_count.fewest, -v_count.most) r;
+        past := v_count.past + CASE WHEN t[p_at] = 'vor' THEN 0 ELSE 1 END;
+    ELSE
+        SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
+        FROM recall.part_of_period_at(t, p_at, p_today) p;
+    END IF;
+    IF past IS NULL AND (t[v_at] ~ '^[uw]:' OR v_count.past IS NOT NULL) THEN
+        SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
+        FROM recall.before_date_at(t, v_at, p_today) p;
+    END IF;
+    IF past IS NULL AND v_which IS NOT NULL AND t[v_at] ~ '^u:' THEN  -- last week
+        SELECT c.since, c.until INTO since, until FROM recall.calendar_unit(p_today, right(t[v_at], -2), v_step) c;
+        past := v_at + 1;
+    ELSIF past IS NULL THEN
+        SELECT c.* INTO since, until, past, needs, dated FROM recall.calendar_name_at(t, v_at, v_which, p_today) c;
+    END IF;
+    past := past + CASE WHEN t[past] = 'gone' THEN 1 ELSE 0 END;
+    IF NOT coalesce(since < until AND since >= '0001-01-01' AND until < '10000-01-01', false) THEN
+        past := NULL;
+    END IF;
+END $$;
+
+-- query_terms: the first 100 words of a query as they are written, and in the terms of recall.time_words.
+CREATE OR REPLACE FUNCTION recall.query_terms(p_query text, OUT written text[], OUT terms text[])
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    SELECT array_agg(m.found[1] ORDER BY m.place),
+           array_agg(coalesce(recall.time_words() ->> lower(m.found[1]), CASE
+               WHEN m.found[1] ~ '^(\d|[qQ][1-4]$)' THEN lower(m.found[1]) WHEN m.found[1] IN (',', '.') THEN m.found[1]
+               WHEN m.found[1] ~ '^[[:alnum:]]' THEN '' ELSE ';' END) ORDER BY m.place)
+    INTO written, terms
+    FROM regexp_matches(
+        left(p_query, 2000),
+        '\m\d{4}-\d{1,2}-\d{1,2}(?!\d)|\m\d{4}-\d{1,2}(?!\d)|\m\d{1,2}[.]\d{1,2}[.]\d{4}\M|\m\d{1,2}/\d{1,2}/\d{4}\M'
+        '|[[:alnum:]]+|[,.;:?!()]', 'g') WITH ORDINALITY m(found, place)
+    WHERE m.place <= 100;
+END $$;
+
+-- named_event_in_query: the time of a memory that the query names exactly, by title or alias, after a word like
+-- "before", "during" or "since": its day, the place of that word and the place after the name.
+CREATE OR REPLACE FUNCTION recall.named_event_in_query(
+    p_tenant text, p_written text[], t text[], p_moment timestamptz, OUT day date, OUT place int, OUT past int
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_phrases text[] := '{}';
+    v_places int[] := '{}';
+    v_pasts int[] := '{}';
+    v_begin int;
+BEGIN
+    FOR i IN 1 .. cardinality(t) LOOP
+        CONTINUE WHEN t[i] NOT IN ('before', 'after', 'during', 'since', 'until', 'vor');
+        v_begin := i + CASE WHEN t[i + 1] IN ('the', 'of') THEN 2 ELSE 1 END;
+        FOR v_end IN v_begin .. least(v_begin + 4, cardinality(t)) LOOP
+            EXIT WHEN t[v_end] IN (',', '.', ';');
+            -- "before the launch left the harbour" is about something else.
+            CONTINUE WHEN t[v_end + 1] = '' AND lower(p_written[v_end + 1]) NOT IN (
+                'or', 'about', 'with', 'for', 'who', 'what', 'which', 'when', 'how', 'did', 'do', 'does', 'was', 'were',
+                'is', 'are', 'have', 'has', 'had', 'we', 'i', 'they', 'you', 'he', 'she', 'it', 'my', 'our');
+            v_phrases := v_phrases || recall.plain(lower(array_to_string(p_written[v_begin:v_end], ' ')));
+            v_places := v_places || i;
+            v_pasts := v_pasts || (v_end + 1);
+        END LOOP;
+        EXIT WHEN cardinality(v_phrases) >= 20;
+    END LOOP;
+    IF v_phrases = '{}' THEN
+        RETURN;
+    END IF;
+    SELECT (m.happened_at AT TIME ZONE 'UTC')::date, k.place, k.past INTO day, place, past
+    FROM unnest(v_phrases, v_places, v_pasts) k(phrase, place, past)
+    CROSS JOIN LATERAL (
+        SELECT n.memory_id FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = k.phrase LIMIT 100) n
+    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = n.memory_id
+    WHERE m.happened_at <= p_moment AND m.archived_at IS NULL
+    ORDER BY k.past - k.place DESC, m.happened_at DESC, m.id LIMIT 1;
+END $$;
+
+-- period_in_query: the period a query names, seen from this moment; NULL for none. A date with a year counts rather than
+-- "last week"; of several the span, otherwise the first.
+CREATE OR REPLACE FUNCTION recall.period_in_query(p_tenant text, p_query text, p_moment timestamptz)
+RETURNS recall.period
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_today date := (p_moment AT TIME ZONE 'UTC')::date;
+    v_written text[];
+    t text[];
+    i int := 1;
+    v_word text;  -- since, before, ...
+    v_place int;  -- of that word
+    f record;
+    s record;
+    v_since date;
+    v_until date;
+    v_days int;
+    v_found recall.period;
+    v_dated boolean := false;
+BEGIN
+    -- Most queries name no period, and need no more than this look.
+    IF p_query !~* recall.hint_of_time() THEN
+        RETURN NULL;
+    END IF;
+    SELECT q.written, q.terms INTO v_written, t FROM recall.query_terms(p_query) q;
+    WHILE i <= cardinality(t) LOOP
+        IF t[i] IN ('', ',', '.', ';', 'the', 'of', 'in', 'on', 'and', 'n:1') AND NOT (t[i] = 'n:1' AND t[i + 1] ~ '^[nu]:') THEN
+            i := i + 1;
+            CONTINUE;
+        END IF;
+        v_place := i - CASE WHEN t[i - 1] = 'the' OR t[i - 1] = 'of' AND t[i - 2] IN ('before', 'after') THEN 2 ELSE 1 END;
+        v_word := CASE WHEN t[v_place] IN ('in', 'on', 'since', 'until', 'before', 'after', 'during', 'between') THEN t[v_place]
+                       WHEN t[v_place] = 'vor' THEN 'before' END;
+        f := recall.period_at(t, i, v_today);
+        IF f.past IS NULL OR NOT coalesce(CASE f.needs
+            WHEN 0 THEN true WHEN 1 THEN v_word IS NOT NULL OR t[i - 1] = 'the' WHEN 2 THEN v_word IS NOT NULL
+            WHEN 3 THEN v_word <> 'on' AND v_place = i - 1
+            ELSE (v_place = i - 2 OR v_word = 'since') AND coalesce(t[f.past], ';') IN (';', '.', ',') END, false)
+        THEN
+            i := i + 1;
+            CONTINUE;
+        END IF;
+        v_since := f.since;
+        v_until := f.until;
+        v_days := f.until - f.since;
+        IF v_word = 'between' AND t[f.past] IN ('and', 'until') THEN
+            s := recall.period_at(t, f.past + 1, v_today);
+            IF s.past IS NOT NULL AND s.dated AND NOT f.dated THEN  -- between March and May 2024
+                f := recall.period_at(t, i, s.until - 1);
+            ELSIF s.past IS NOT NULL AND f.dated AND NOT s.dated THEN  -- between March 2024 and May
+                s := recall.period_at(t, f.past + 1, (f.since + interval '1 year')::date - 1);
+            ELSIF s.until <= f.since THEN  -- between November and February
+                f := recall.period_at(t, i, s.until - 1);
+            END IF;
+            IF f.since < s.until THEN
+                v_since := f.since;
+                v_until := s.until;
+                v_days := v_until - v_since;
+                f.past := s.past;
+                f.dated := f.dated OR s.dated;
+            END IF;
+        ELSIF v_word IN ('since', 'after', 'until', 'before') THEN
+            v_since := CASE v_word WHEN 'since' THEN f.since WHEN 'after' THEN f.until END;
+            v_until := CASE v_word WHEN 'until' THEN f.until WHEN 'before' THEN f.since END;
+        END IF;
+        IF v_found IS NULL OR f.dated AND NOT v_dated THEN
+            v_found := recall.period_of_days(v_since, v_until, v_days, v_written[
+                CASE WHEN v_word IS NULL THEN i ELSE v_place END : f.past - 1]);
+            v_dated := f.dated;
+        ELSIF f.dated AND v_found.since IS NOT NULL AND v_found.until IS NOT NULL AND v_since < v_until THEN
+            v_found := recall.span_of_periods(v_found, recall.period_of_days(v_since, v_until, v_days, v_written[i : f.past - 1]));
+        END IF;
+        i := f.past;
+    END LOOP;
+    IF v_found IS NULL THEN
+        f := recall.named_event_in_query(p_tenant, v_written, t, p_moment);
+        IF f.day IS NOT NULL THEN
+            v_word := CASE t[f.place] WHEN 'vor' THEN 'before' ELSE t[f.place] END;
+            v_found := recall.period_of_days(
+                CASE WHEN v_word IN ('after', 'since', 'during') THEN f.day END,
+                CASE v_word WHEN 'during' THEN f.day + 1 WHEN 'until' THEN f.day + 1 WHEN 'before' THEN f.day END,
+                1, v_written[f.place : f.past - 1]);
+        END IF;
+    END IF;
+    RETURN v_found;
+END $$;
+
+-- hint_of_time: a regular expression that every query matches which names a period.
+CREATE OR REPLACE FUNCTION recall.hint_of_time() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|di[ce]|ener|enero|last|past|prev|this|next|n.chst|'
+    'letzt|verg|diese|est[ea]\M|pr.xim|seman|a.o|mes|veran|primav|oto|invie|yester|today|tonight|tomor|heute|gestern|'
+    'vorge|ayer|antea|hoy|since|seit|desde|before|antes|vor\M|after|nach\M|desp|during|w.hren|duran|until|till|hace|christ|'
+    'weihn|navid|hallow|summer|winter|spring|autumn|fall|somm|herb|fr.h|q[1-4]\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
+    '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
+
+-- period_of_days: these days as a period; p_days is how long what is named lasts, where the period is open.
+CREATE OR REPLACE FUNCTION recall.period_of_days(p_since date, p_until date, p_days int, p_words text[])
+RETURNS recall.period
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW(
+    p_since::timestamp AT TIME ZONE 'UTC', p_until::timestamp AT TIME ZONE 'UTC', greatest(p_days / 4.0, 1) * 86400,
+    replace(array_to_string(p_words, ' '), ' ,', ','))::recall.period;
+
+-- span_of_periods: from the first day of two periods to the last.
+CREATE OR REPLACE FUNCTION recall.span_of_periods(p recall.period, o recall.period) RETURNS recall.period
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW(least((p).since, (o).since), greatest((p).until, (o).until), greatest((p).fade, (o).fade),
+           (p).words || ' ... ' || (o).words)::recall.period;
+
+-- period_match: how well a time fits a period: 1 inside, halved at each quarter of its length (at least a day) from
+-- it, 0 without a period or a time.
+CREATE OR REPLACE FUNCTION recall.period_match(p recall.period, p_at timestamptz) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (p).fade IS NULL OR p_at IS NULL THEN 0
+            ELSE 0.5 ^ least(greatest(date_part('epoch', (p).since) - date_part('epoch', p_at),
+                                      date_part('epoch', p_at) - date_part('epoch', (p).until), 0) / (p).fade, 100) END;
