@@ -36,21 +36,18 @@ FUNCTIONS = (
     "lead(l.letter) OVER (ORDER BY l.place) AS next "
     "FROM regexp_split_to_table(r.found[1], '') WITH ORDINALITY l(letter, place)) c), r.found[1]) END, ' ' "
     "ORDER BY r.place) "
-    "FROM regexp_matches(left(p_text, CASE WHEN octet_length(p_text) > 1.5 * length(p_text) THEN 30000 END), "
+    "FROM regexp_matches(left(p_text, "
+    "CASE WHEN octet_length(p_text) > 1.5 * length(p_text) THEN 30000 ELSE length(p_text) END), "
     "'[' || v_letters || ']+|[^' || v_letters || ']+', 'g') WITH ORDINALITY r(found, place)); "
     "END $$",
     # compounds: the words of a text that are joined by a slash, a dot, an underscore or the like, or by capitals.
-    "CREATE FUNCTION recall.compounds(p_text text) RETURNS text[] "
-    + _HEAD
-    + "BEGIN "
+    "CREATE FUNCTION recall.compounds(p_text text) RETURNS text[] " + _HEAD + "BEGIN "
     "IF p_text !~ '[[:alnum:]][/\\\\.:@#_=&][[:alnum:]]|[[:lower:]][[:upper:]]' THEN RETURN '{}'; END IF; "
     "RETURN ARRAY(SELECT w.found[1] FROM regexp_matches(p_text, '[[:alnum:]/\\\\.:@#_=&?%+~-]+', 'g') w(found) "
     "WHERE w.found[1] ~ '[[:alnum:]][/\\\\.:@#_=&][[:alnum:]]|[[:lower:]][[:upper:]]'); "
     "END $$",
     # compound_parts: the parts of these words that hold a letter and another character, in one text.
-    "CREATE FUNCTION recall.compound_parts(p_words text[]) RETURNS text "
-    + _HEAD
-    + "BEGIN "
+    "CREATE FUNCTION recall.compound_parts(p_words text[]) RETURNS text " + _HEAD + "BEGIN "
     "IF p_words = '{}' THEN RETURN ''; END IF; "
     "RETURN coalesce((SELECT string_agg(p.part, ' ') FROM regexp_split_to_table(regexp_replace(regexp_replace("
     "array_to_string(p_words, ' '), '([[:lower:]])([[:upper:]])', '\\1 \\2', 'g'), "
