@@ -36,7 +36,8 @@ HIDEABLE = (
     "superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL"
 )
 SEARCH_TEXT = (
-    "setweight(recall.text_words(recall.configuration(language), title || ' ' || recall.joined(aliases)), 'A') || "
+    "setweight(recall.text_words(recall.configuration(language), "
+    "title || ' ' || recall.joined(aliases)), 'A') || "
     "setweight(recall.text_words(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
     # Who and what, as it is written, where the language stems it or takes it for a stop word.

@@ -1,4 +1,4 @@
-"""Words that Postgres' parser hides: parts of compounds, and Chinese, Japanese and Korean, which have no spaces."""
+"""Words that Postgres' parser hides: parts of compounds, and scripts without spaces between words."""
 
 from __future__ import annotations
 

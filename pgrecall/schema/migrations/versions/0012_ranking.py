@@ -36,7 +36,8 @@ FUNCTIONS = (
     "lead(l.letter) OVER (ORDER BY l.place) AS next "
     "FROM regexp_split_to_table(r.found[1], '') WITH ORDINALITY l(letter, place)) c), r.found[1]) END, ' ' "
     "ORDER BY r.place) "
-    "FROM regexp_matches(left(p_text, CASE WHEN octet_length(p_text) > 1.5 * length(p_text) THEN 30000 END), "
+    "FROM regexp_matches(left(p_text, "
+    "CASE WHEN octet_length(p_text) > 1.5 * length(p_text) THEN 30000 ELSE length(p_text) END), "
     "'[' || v_letters || ']+|[^' || v_letters || ']+', 'g') WITH ORDINALITY r(found, place)); "
     "END $$",
     # compounds: the words of a text that are joined by a slash, a dot, an underscore or the like, or by capitals.
