@@ -76,6 +76,7 @@ BEGIN
     SELECT coalesce(array_agg(f.id), '{}'), array_agg(f.embedding), jsonb_agg(f.tokens)
     INTO v_ids, v_embeddings, v_tokens FROM fitting f;
     PERFORM recall.replace_vectors(v_tenant, v_ids, v_embeddings);
+    DELETE FROM recall.token_signs s WHERE s.tenant = v_tenant AND s.memory_id = ANY (v_ids) AND s.model <> p_model;
     PERFORM recall.store_token_signs(v_tenant, v_ids, v_tokens, p_model);
     RETURN cardinality(v_ids);
 END $$;
