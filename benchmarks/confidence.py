@@ -2,11 +2,12 @@
 
     python -m benchmarks.confidence [--write]
 
-Every judged query of examples/ is searched in its corpus, and queries of other corpora are searched there too, whose
-answer it cannot hold. A search found an answer if one of its ten most relevant memories is judged relevant. The
-confidence is a logistic model of three features (`recall.search_confidence`), fitted here with each corpus left out
-in turn. It prints false alarms (nothing answers, but the search claims so) against misses (the reverse) for each
-threshold, and the settings that ship. --write stores the figures that docs/explanation/figures draws.
+Every judged query of examples/ is searched in its corpus, and queries of other corpora are searched there
+too, whose answer it cannot hold. A search found an answer if one of its ten most relevant memories is judged
+relevant. The confidence is a logistic model of three features (`recall.search_confidence`), fitted here with
+each story left out in turn. It prints false alarms (there is no answer, but the search claims one) against
+misses (an answer was found, but the search says there is none) for each threshold, and the settings that
+ship. --write stores the figures that docs/explanation/figures draws.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ FIGURES = Path(__file__).parents[1] / "docs" / "explanation" / "figures" / "conf
 NAMES = ("intercept", "best", "lead", "size")
 RIDGE = 0.1
 FOREIGN = 3
-"""Of the queries of other stories every third is searched too: what is absent and far is easier than absent and near."""
+"""Of the queries of other stories every third is searched too."""
 
 THRESHOLDS = tuple(step / 20 for step in range(21))
 ASKED = 10
@@ -129,7 +130,7 @@ def left_out(searched: Sequence[Searched]) -> Floats:
 
 
 def trade_off(searched: Sequence[Searched], confidence: Floats) -> list[tuple[float, float, float]]:
-    """For each threshold: the share of false alarms among searches without an answer, and of misses among found ones."""
+    """For each threshold: false alarms of all searches without an answer, misses of all that found one."""
     found = np.array([one.found for one in searched])
     absent = np.array([not one.answerable for one in searched])
     return [
@@ -149,7 +150,8 @@ def report(searched: Sequence[Searched]) -> dict[str, object]:
         part = [one for one in searched if one.corpus == name]
         alarms, misses = trade_off(part, confidence[inside])[THRESHOLDS.index(0.5)][1:]
         print(
-            f"{name:>14}: {len(part):4} searches, log loss {agreement.log_loss:.3f}, ECE {agreement.ece:.3f}; "
+            f"{name:>14}: {len(part):4} searches, log loss {agreement.log_loss:.3f}, "
+            f"ECE {agreement.ece:.3f}; "
             f"at .5: false alarms {alarms:.3f}, misses {misses:.3f}"
         )
     curve = trade_off(searched, confidence)

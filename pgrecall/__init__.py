@@ -46,9 +46,16 @@ if TYPE_CHECKING:
     from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
     from pgrecall.models.import_export import Export, ImportReport, Problem
-    from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
     from pgrecall.models.layers import Languages, Layer, Setting
-    from pgrecall.models.maintenance import Check, GraphReport, LayerStatus, Status
+    from pgrecall.models.maintenance import (
+        Check,
+        GraphReport,
+        JobOutcome,
+        JobRun,
+        JobStatus,
+        LayerStatus,
+        Status,
+    )
     from pgrecall.models.memories import (
         Access,
         Draft,
@@ -172,9 +179,16 @@ _MODULES = {
     "models.context": ("ContextBlock", "ContextRequest", "ContextSource", "LeftOut"),
     "models.feedback": ("Feedback", "JudgedHit", "JudgedSearch", "MemoryFeedback", "RankFeedback"),
     "models.import_export": ("Export", "ImportReport", "Problem"),
-    "models.jobs": ("JobOutcome", "JobRun", "JobStatus"),
     "models.layers": ("Languages", "Layer", "Setting"),
-    "models.maintenance": ("Check", "GraphReport", "LayerStatus", "Status"),
+    "models.maintenance": (
+        "Check",
+        "GraphReport",
+        "JobOutcome",
+        "JobRun",
+        "JobStatus",
+        "LayerStatus",
+        "Status",
+    ),
     "models.memories": (
         "Access",
         "Draft",

@@ -8,6 +8,9 @@ later batches that use known items, evenly spread ones are evaluated: just befor
 memory is scored by `recall.vitality` and by the other predictors. Relevant are the memories that the batch
 uses, and, for the second set of measures, those used within seven days, including the batch. Ties count by
 their expectation.
+
+Of a batch that uses several items, one is then the cue of a search, which is judged by the others
+(benchmarks/next_access/cued.py).
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import pgrecall
 from benchmarks.harness import fresh_database
 from benchmarks.intervals import RESAMPLES, percentile_interval
 from benchmarks.next_access.access_log import AccessLog, find_logs, read_log
+from benchmarks.next_access.cued import CUED
 from benchmarks.next_access.predictors import DECAY, SEED_DECAY
 from benchmarks.next_access.ranking_measures import MEASURES, block_length, mean_of, resampled_means
 from benchmarks.next_access.replay import PRODUCT, WARM_UP, Outcome, eligible, replay
@@ -64,6 +68,12 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, dict[str, Any]]:
     }
 
 
+def cued(outcome: Outcome) -> dict[str, Any]:
+    """The MRR of each predictor that has a cue, and of how many batches."""
+    means = {name: _mean(outcome.cued[:, column].tolist()) for column, name in enumerate(CUED)}
+    return {**means, "batches": len(outcome.cued)}
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return round(float(np.mean(known)), 4) if known else None
@@ -77,6 +87,7 @@ def report(outcomes: Sequence[Outcome], postgres: str, most: int) -> dict[str, A
     return {
         "logs": {outcome.log.name: summary([outcome]) for outcome in outcomes},
         "mean": summary(outcomes),
+        "cued": {outcome.log.name: cued(outcome) for outcome in outcomes},
         "replays": {
             outcome.log.name: {
                 "memories": outcome.log.memories,
@@ -181,6 +192,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"{figures['seconds']} s, {figures['microseconds_a_vitality']} µs a vitality",
                 highlight=False,
             )
+            told = results["cued"][name]
+            ranks = ", ".join(f"{one} {told[one] or 0:.3f}" for one in CUED)
+            console.print(f"{name}: MRR from one item of {told['batches']} batches: {ranks}", highlight=False)
 
 
 if __name__ == "__main__":

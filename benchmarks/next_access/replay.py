@@ -15,9 +15,12 @@ import numpy as np
 from psycopg import Connection
 from psycopg.types.json import Jsonb
 
+from benchmarks.intervals import Floats
 from benchmarks.next_access.access_log import AccessLog, Batch
+from benchmarks.next_access.cued import CUED as PREDICTED
+from benchmarks.next_access.cued import POOL, Association, cue_of, judge_cued
 from benchmarks.next_access.predictors import PREDICTORS, History, View
-from benchmarks.next_access.ranking_measures import Floats, judge
+from benchmarks.next_access.ranking_measures import judge
 from pgrecall.database.pool import Database
 from pgrecall.database.server import Row
 from pgrecall.operations.operation import Operation
@@ -30,6 +33,11 @@ ANALYZE_EVERY = 25
 REMEMBER = "SELECT count(*) FROM recall.remember_many(%(items)s, p_now => %(now)s)"
 ACCESS = "SELECT recall.record_accesses(%(items)s, %(now)s)"
 FORGET = "SELECT recall.forget(recall.id_of(%(key)s), true, %(now)s)"
+CUED = (
+    "SELECT key FROM recall.search(p_cues => ARRAY[recall.id_of(%(cue)s)], p_k => %(pool)s, "
+    "p_explain => false, p_now => %(at)s) ORDER BY rank"
+)
+MEDIANS = "SELECT recall.refresh_medians(%s)"
 VITALITY = "SELECT key, recall.vitality(id, %(at)s) FROM recall.memory WHERE tenant = recall.current_tenant()"
 
 
@@ -59,6 +67,7 @@ class Replay:
                 _apply(connection, batch)
             if self._asked % ANALYZE_EVERY == 0:  # years pass before autovacuum runs
                 connection.execute("ANALYZE")
+            connection.execute(MEDIANS, (moment(now),))
         self._asked += 1
         self._waiting.clear()
         started = time.perf_counter()
@@ -66,6 +75,11 @@ class Replay:
         self.seconds += time.perf_counter() - started
         self.rows += len(found)
         return {row["key"]: row["vitality"] for row in found}
+
+    def foreseen(self, cue: str, now: int) -> list[str]:
+        """The memories that a search by this cue alone finds, best first."""
+        asked = {"cue": cue, "at": moment(now), "pool": POOL}
+        return [row["key"] for row in self.database.fetch(Operation(CUED, asked, list), tenant=self.tenant)]
 
 
 def _apply(connection: Connection[Row], batch: Batch) -> None:
@@ -90,6 +104,8 @@ class Outcome:
     log: AccessLog
     eligible: int
     judged: dict[str, Floats]
+    cued: Floats
+    """Reciprocal ranks by evaluation that had a cue, and predictor in the order of ``cued.CUED``."""
     microseconds_a_vitality: float
     seconds: float
 
@@ -130,22 +146,28 @@ def replay(log: AccessLog, database: Database, evaluations: int, advance: Callab
     started = time.perf_counter()
     candidates = eligible(log)
     chosen = spread(candidates, evaluations)
-    product, history = Replay(database, f"log {log.name}"), History()
+    product, history, association = Replay(database, f"log {log.name}"), History(), Association()
+    cued: list[tuple[float, ...]] = []
     judged: dict[str, list[tuple[float, ...]]] = {name: [] for name in (PRODUCT, *PREDICTORS)}
     for number, batch in enumerate(log.batches):
         if number in chosen:
-            items, scores = score_all(history.view(batch.at), product.vitalities(batch.at))
+            vitality = product.vitalities(batch.at)
+            items, scores = score_all(history.view(batch.at), vitality)
+            if cue := cue_of(batch):
+                cued.append(judge_cued(cue, batch, product.foreseen(cue, batch.at), association, vitality))
             used, in_week = set(batch.accessed), used_within_week(log, number)
             targets = [np.array([item in wanted for item in items]) for wanted in (used, in_week)]
             for name, score in scores.items():
                 judged[name].append(judge(score, *targets))
         history.add(batch)
+        association.add(batch)
         product.add(batch)
         advance()
     return Outcome(
         log=log,
         eligible=len(candidates),
         judged={name: np.array(rows) for name, rows in judged.items()},
+        cued=np.array(cued).reshape(len(cued), len(PREDICTED)),
         microseconds_a_vitality=1e6 * product.seconds / product.rows,
         seconds=time.perf_counter() - started,
     )

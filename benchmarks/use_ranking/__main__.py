@@ -18,6 +18,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,19 +120,18 @@ def run(histories: Sequence[History], cache: Path | None, screen: Console) -> li
     """Replays the histories one after the other; progress shows on a terminal."""
     settings = load_settings()
     inner = make_embedder(settings)
-    if inner is None:
-        raise InvalidInput("There is no embedder; set PGRECALL_EMBEDDER=local.")
-    embedder = KeptVectors(inner, cache)
+    embedder = KeptVectors(inner, cache) if inner else None
     replayed = []
     with (
-        fresh_database(settings, embedder.dimensions) as url,
+        fresh_database(settings, embedder.dimensions if embedder else 384) as url,
         Progress(console=screen, transient=True) as bar,
     ):
         for history in histories:
             task = bar.add_task(history.name, total=len(history.subjects))
             with Memory(url, tenant=history.name, settings=settings, embedder=embedder) as memory:
-                replayed.append(replay(history, url, memory, embedder, lambda task=task: bar.advance(task)))
-            embedder.save()
+                replayed.append(replay(history, url, memory, embedder, partial(bar.advance, task)))
+            if embedder:
+                embedder.save()
             screen.print(f"{history.name}: {_line(summary(replayed[-1:]))}", style="dim")
     return replayed
 

@@ -66,14 +66,14 @@ def moment(epoch: float) -> datetime:
 
 
 def replay(
-    history: History, url: str, memory: Memory, embedder: Embedder, advance: Callable[[], None]
+    history: History, url: str, memory: Memory, embedder: Embedder | None, advance: Callable[[], None]
 ) -> Replayed:
     """Plays one history into an empty tenant.
 
     Args:
         url: of the database, for planted uses, which are taken back.
         memory: a client of the tenant.
-        embedder: that of the client.
+        embedder: that of the client, if it has one.
         advance: called once a question.
     """
     result, done, chance = Replayed(history.name), 0, random.Random(3)
@@ -161,7 +161,7 @@ def _ask(memory: Memory, subject: Subject, right: set[str], result: Replayed) ->
 
 def _planted(
     connection: psycopg.Connection,
-    embedder: Embedder,
+    embedder: Embedder | None,
     subject: Subject,
     right: set[str],
     hits: Sequence[Hit],
@@ -172,7 +172,7 @@ def _planted(
     if not wrong or hits[0].key not in right:
         return []
     drawn, best, now = chance.choice(wrong), hits[0], moment(subject.at)
-    vector = packed(embedder.embed([subject.text])[0])
+    vector = packed(embedder.embed([subject.text])[0]) if embedder else None
     connection.execute(_PLANT, (drawn.key, now - timedelta(minutes=1), now))
     passed = {}
     for way in PLANTED:

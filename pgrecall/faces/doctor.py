@@ -11,12 +11,10 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
 from pgrecall.faces.cli.models import Lent
-from pgrecall.models.jobs import JobStatus
-from pgrecall.models.maintenance import Status
+from pgrecall.models.maintenance import JobStatus, Status
 from pgrecall.models.service import Caller
 from pgrecall.schema import state as schema
-from pgrecall.schema.inspection import Examination
-from pgrecall.schema.ownership import AccessProblem
+from pgrecall.schema.roles import AccessProblem, Examination
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.rerank.reranker import make_reranker, warm_up
 from pgrecall.settings import Settings

@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import read_lines, require_file, require_folder, show
-from pgrecall.importers.markdown.folders import is_note, walk
+from pgrecall.importers.markdown.notes import is_note, walk
 from pgrecall.models.import_export import Problem
 from pgrecall.models.memories import Draft
 

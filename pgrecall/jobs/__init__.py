@@ -3,8 +3,7 @@
 job         a job, its task and its context
 catalogue   every job, and its state
 embedding   the jobs that embed
-attempt     one attempt to run a job for one tenant
-sessions    the connections of running attempts
+attempt     one attempt to run a job for one tenant, and its connection
 runner      a job for many tenants, with retries
 worker      runs every job at its interval
 """

@@ -11,8 +11,7 @@ from pgrecall.graph.articulation import articulate
 from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext
-from pgrecall.models.jobs import JobState, JobStatus
-from pgrecall.models.maintenance import GraphReport
+from pgrecall.models.maintenance import GraphReport, JobState, JobStatus
 from pgrecall.operations import maintenance, prune
 from pgrecall.operations.jobs import JobRow, job_states
 from pgrecall.operations.operation import Operation

@@ -13,10 +13,9 @@ from threading import Event
 from typing import TypeVar
 
 from pgrecall.database.pool import Database
-from pgrecall.jobs.attempt import attempt
+from pgrecall.jobs.attempt import JobSessions, attempt
 from pgrecall.jobs.job import Job, Task
-from pgrecall.jobs.sessions import JobSessions
-from pgrecall.models.jobs import WHOLE_DATABASE, JobOutcome
+from pgrecall.models.maintenance import WHOLE_DATABASE, JobOutcome
 from pgrecall.operations.jobs import due_tenants, tenants
 from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import Embedder

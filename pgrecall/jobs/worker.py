@@ -18,7 +18,7 @@ from pgrecall.errors import RecallError
 from pgrecall.jobs.catalogue import JOBS
 from pgrecall.jobs.job import Job
 from pgrecall.jobs.runner import Runner
-from pgrecall.models.jobs import JobOutcome
+from pgrecall.models.maintenance import JobOutcome
 from pgrecall.operations.jobs import job_pace
 
 LONGEST_TICK = 60.0

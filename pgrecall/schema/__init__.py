@@ -1,1 +1,1 @@
-"""The only home of SQL: tables, revisions, functions, and the one who applies them."""
+"""All SQL: tables, revisions and functions, and the code that applies them."""

@@ -24,7 +24,7 @@ from pgrecall.database.server import ServerFacts, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, InvalidInput
 from pgrecall.schema import state
 from pgrecall.schema.lock_retry import LockRetry
-from pgrecall.schema.ownership import (
+from pgrecall.schema.roles import (
     AccessProblem,
     access_problems,
     act_as_oneself,
@@ -63,7 +63,7 @@ MAX_DIMENSIONS = 4000
 """The most dimensions that an HNSW index over halfvec can hold."""
 
 LOCK = 7_310_554_032_001_817_600
-"""Key of the advisory lock under which the schema is changed; any constant that nobody else uses."""
+"""Key of the advisory lock under which the schema is changed; any constant that no other program uses."""
 
 LOCK_RETRY = LockRetry()
 """How an upgrade waits for locks by default."""
@@ -111,7 +111,7 @@ def upgrade(
 def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: LockRetry) -> Upgrade:
     """One attempt, in one transaction."""
     with _locked(url) as connection:
-        # Only now: another upgrade may take its time.
+        # After the lock, since another upgrade may take long.
         connection.execute(
             text("SELECT set_config('lock_timeout', :wait, true)"), {"wait": lock_retry.lock_timeout}
         )
@@ -215,7 +215,7 @@ def _run_revisions(connection: Connection, dimensions: int) -> None:
 
 
 def _apply_functions(connection: Connection) -> None:
-    """Makes every function anew and drops those that no file makes any more.
+    """Creates every function again and drops those that no file creates any more.
 
     Functions are replaced in place, which running statements do not notice. Where one has another
     result or other argument names than before, Postgres cannot replace it: then all are dropped first.
@@ -248,7 +248,7 @@ def _replace_functions(connection: Connection) -> None:
 
 
 def _drop_functions(connection: Connection) -> None:
-    """Drops every function but those that tables need: of columns, indexes, triggers and policies."""
+    """Drops every function except those that columns, indexes, triggers and policies need."""
     kept = {row.signature for row in connection.execute(text(_FUNCTIONS_OF_TABLES))}
     dropped = [signature for signature in _functions(connection) if signature not in kept]
     statement = f"DROP VIEW IF EXISTS recall.health; DROP ROUTINE {', '.join(dropped)}"
@@ -256,7 +256,7 @@ def _drop_functions(connection: Connection) -> None:
 
 
 def _functions(connection: Connection) -> dict[str, str]:
-    """Our functions, and where the row of each lies: one that is made anew lies elsewhere."""
+    """The functions of the schema with the ctid of their rows, which changes when one is created again."""
     return {row.signature: row.version for row in connection.execute(text(_OUR_FUNCTIONS))}
 
 
@@ -264,8 +264,9 @@ _OUR_FUNCTIONS = (
     "SELECT oid::regprocedure::text AS signature, ctid::text AS version "
     "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
-    # Those that a column or an index is made with come with its revision.
-    "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words')"
+    # Functions used by a column or an index are created in its revision.
+    "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
+    "'unspaced_letters', 'spaced', 'compounds', 'compound_parts', 'text_words')"
 )
 
 

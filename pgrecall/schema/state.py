@@ -18,7 +18,7 @@ _FOLDER = Path(str(files(__package__)))
 
 @dataclass(frozen=True, slots=True)
 class SchemaState:
-    """What is installed: revision, fingerprint of the functions, dimensions; None where absent."""
+    """The installed revision, fingerprint of the functions, and dimensions; None if absent."""
 
     revision: str | None
     functions: str | None
@@ -26,13 +26,13 @@ class SchemaState:
 
 
 def inspect(url: str, *, timeout: float = 10.0) -> SchemaState:
-    """Reads what is installed in a database."""
+    """Reads the state of the schema in a database."""
     with connect(url, timeout=timeout) as connection:
         return state_of(connection.cursor())
 
 
 def state_of(cursor: psycopg.Cursor[Row]) -> SchemaState:
-    """The same over an open connection. From revision 0005 on a function returns it to every role."""
+    """``inspect`` over an open connection. Since revision 0005 a function returns it to every role."""
     there = cursor.execute(_THERE).fetchone()
     assert there is not None
     if not there["installed"]:
@@ -54,7 +54,7 @@ _THERE = (
 
 
 def require_current(state: SchemaState) -> None:
-    """Refuses a schema that is not exactly this version's.
+    """Rejects a schema that is not exactly this version's.
 
     Raises:
         SchemaMismatch: not initialised, older, or newer; says which and the way out.
@@ -118,7 +118,7 @@ def function_files() -> list[Path]:
 
 
 def roles_file() -> Path:
-    """What the installing role does before it acts as the owner."""
+    """The statements of the installing role before it acts as the owner."""
     return _FOLDER / "roles.sql"
 
 

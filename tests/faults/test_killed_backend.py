@@ -14,7 +14,7 @@ from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.jobs.catalogue import job_named
 from pgrecall.jobs.runner import Runner
-from pgrecall.models.jobs import JobOutcome
+from pgrecall.models.maintenance import JobOutcome
 from tests.faults.conftest import Inject
 from tests.faults.deeds import DEEDS, LONG_AGO, NOW, Deed, drafts
 from tests.faults.judging import sound

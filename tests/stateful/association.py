@@ -101,4 +101,4 @@ def _used_beside(memories: Memories, memory: int, session: str, at: datetime, wi
         if other.id != memory and (times := _uses(other, session))
     }
     near = [other for other, seconds in apart.items() if seconds <= close]
-    return sorted(near, key=lambda other: (apart[other], other))[:8]
+    return sorted(near, key=lambda other: (apart[other], other < memory, other))[:8]

@@ -18,7 +18,7 @@ from tests.stateful.remembered import USES, Archived, Received, Remembered, Surr
 SETTINGS = {
     "access.burst_minutes": 10.0, "access.weight_read": 1.0, "access.weight_reference": 1.0,
     "access.weight_retrieval": 0.1, "access.weight_used": 1.0, "access.weight_write": 1.0,
-    "association.half_life_days": 30.0, "association.window_minutes": 60.0, "graph.min_cut": 3.0,
+    "association.half_life_days": 180.0, "association.window_minutes": 60.0, "graph.min_cut": 3.0,
     "prune.grace_days": 30.0, "prune.revival_days": 14.0, "spread.damping": 0.6, "spread.fan_exponent": 0.5,
 }  # fmt: skip
 

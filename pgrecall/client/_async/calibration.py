@@ -24,7 +24,7 @@ from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.calibration import Calibration, JudgedQuery
 from pgrecall.models.search import Hit, SearchRequest, SearchResult
-from pgrecall.operations import calibration
+from pgrecall.operations import feedback
 from pgrecall.operations.layers import settings
 from pgrecall.operations.service import status
 from pgrecall.search.calibration.examples import JudgedCandidates
@@ -42,10 +42,10 @@ async def fit(connection: AsyncConnection, request: FitRequest) -> Calibration:
     subject = await _subject(connection, request)
     done = await _fitted(connection, subject, judged, request)
     if done.stored and request.reranker:
-        store = calibration.store_rerank_model(done.name, done.coefficients, describe(done))
+        store = feedback.store_rerank_model(done.name, done.coefficients, describe(done))
         await connection.execute(store)
     elif done.stored:
-        store = calibration.store_relevance_model(done.name, space, done.coefficients, describe(done))
+        store = feedback.store_relevance_model(done.name, space, done.coefficients, describe(done))
         await connection.execute(store)
     return done
 
@@ -68,9 +68,9 @@ async def _subject(connection: AsyncConnection, request: FitRequest) -> Subject:
     if request.reranker:
         if connection.reranker is None:
             raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")
-        readings = await connection.execute(calibration.rerank_models())
+        readings = await connection.execute(feedback.rerank_models())
         return rerank_subject(connection.reranker.name, request.profile, readings)
-    models = await connection.execute(calibration.relevance_models(request.profile))
+    models = await connection.execute(feedback.relevance_models(request.profile))
     tuned = {setting.name: setting.value for setting in await connection.execute(settings())}
     return relevance_subject(request.profile, models, tuned["search.author_weight"])
 

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from pgrecall.client._async.feedback import AsyncCalibrationGroup, AsyncFeedbackGroup
     from pgrecall.client._async.jobs import AsyncExportGroup, AsyncJobsGroup
     from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
-    from pgrecall.client._async.maintenance import AsyncMaintenanceGroup
+    from pgrecall.client._async.maintenance import AsyncKeysGroup, AsyncMaintenanceGroup, AsyncServiceGroup
     from pgrecall.client._async.prune import AsyncPruneGroup
-    from pgrecall.client._async.service import AsyncKeysGroup, AsyncServiceGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 
@@ -33,11 +32,11 @@ class AsyncClient:
     feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")
     history: GroupProperty[AsyncHistoryGroup] = GroupProperty("charts", "AsyncHistoryGroup")
     jobs: GroupProperty[AsyncJobsGroup] = GroupProperty("jobs", "AsyncJobsGroup")
-    keys: GroupProperty[AsyncKeysGroup] = GroupProperty("service", "AsyncKeysGroup")
+    keys: GroupProperty[AsyncKeysGroup] = GroupProperty("maintenance", "AsyncKeysGroup")
     layers: GroupProperty[AsyncLayersGroup] = GroupProperty("layers", "AsyncLayersGroup")
     maintenance: GroupProperty[AsyncMaintenanceGroup] = GroupProperty("maintenance", "AsyncMaintenanceGroup")
     prune: GroupProperty[AsyncPruneGroup] = GroupProperty("prune", "AsyncPruneGroup")
-    service: GroupProperty[AsyncServiceGroup] = GroupProperty("service", "AsyncServiceGroup")
+    service: GroupProperty[AsyncServiceGroup] = GroupProperty("maintenance", "AsyncServiceGroup")
     settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("layers", "AsyncSettingsGroup")
 
     def __init__(

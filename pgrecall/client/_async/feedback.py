@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pgrecall.client._async.connection import AsyncGroup
 from pgrecall.errors import InvalidInput
 from pgrecall.models.feedback import Feedback, JudgedSearch
-from pgrecall.operations import calibration, feedback
+from pgrecall.operations import feedback
 
 if TYPE_CHECKING:
     from pgrecall.models.calibration import Calibration, JudgedQuery, RelevanceModel, RerankModel
@@ -117,15 +117,15 @@ class AsyncCalibrationGroup(AsyncGroup):
             InvalidInput: the profile is unknown or not fitted; no reranker is configured.
         """
         if not reranker:
-            return await self._connection.execute(calibration.reset_relevance_model(profile))
+            return await self._connection.execute(feedback.reset_relevance_model(profile))
         if self._connection.reranker is None:
             raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")
-        return await self._connection.execute(calibration.reset_rerank_model(self._connection.reranker.name))
+        return await self._connection.execute(feedback.reset_rerank_model(self._connection.reranker.name))
 
     async def relevance_models(self, profile: str | None = None) -> tuple[RelevanceModel, ...]:
         """Lists the coefficients of all profiles or of one; of each, those in force first."""
-        return await self._connection.execute(calibration.relevance_models(profile))
+        return await self._connection.execute(feedback.relevance_models(profile))
 
     async def rerank_models(self) -> tuple[RerankModel, ...]:
         """Lists how the scores of rerankers are read, by reranker, those in force first."""
-        return await self._connection.execute(calibration.rerank_models())
+        return await self._connection.execute(feedback.rerank_models())

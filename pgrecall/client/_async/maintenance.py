@@ -1,4 +1,4 @@
-"""``memory.maintenance``: statistics, the link graph, waiting accesses, rebuilding and verifying."""
+"""``memory.maintenance``, ``memory.keys`` and ``memory.service``: upkeep, keys of the service, figures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from pgrecall.operations import maintenance
 
 if TYPE_CHECKING:
     from pgrecall.models.maintenance import Check, GraphReport
+from typing import TYPE_CHECKING
+
+from pgrecall.operations import service
+
+if TYPE_CHECKING:
+    from pgrecall.models.service import ApiKey, Caller, Census, IssuedKey, KeyHolder, SchemaStamp
 
 
 class AsyncMaintenanceGroup(AsyncGroup):
@@ -79,3 +85,62 @@ async def refresh_graph(connection: AsyncConnection) -> GraphReport:
     await connection.execute(maintenance.resolve_pending_links())
     shape = await connection.run(partial(graph_shape, await connection.execute(maintenance.link_graph())))
     return shape.report(await connection.execute(maintenance.store_cut_sizes(shape.cut_sizes)))
+
+
+class AsyncKeysGroup(AsyncGroup):
+    """Keys that let their holder act for this tenant over HTTP."""
+
+    async def create(self, name: str, *, now: datetime | None = None) -> IssuedKey:
+        """Creates a key for this tenant. Its secret is in the result and nowhere else.
+
+        Args:
+            name: what to call it, 1 to 200 characters.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: the name is empty or too long.
+        """
+        return await self._connection.execute(service.create_key(name, now))
+
+    async def list(self) -> tuple[ApiKey, ...]:
+        """Lists this tenant's keys, newest first, revoked ones included."""
+        return await self._connection.execute(service.keys())
+
+    async def revoke(self, key: int, *, now: datetime | None = None) -> bool:
+        """Revokes a key for good.
+
+        Args:
+            key: its id.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            False when it was revoked before.
+
+        Raises:
+            InvalidInput: this tenant has no such key.
+        """
+        return await self._connection.execute(service.revoke_key(key, now))
+
+    async def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
+        """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
+        return await self._connection.execute(service.key_holder(secret, now))
+
+    async def any(self) -> bool:
+        """Returns whether any tenant of this database has a key that is not revoked."""
+        return await self._connection.execute(service.has_active_key())
+
+
+class AsyncServiceGroup(AsyncGroup):
+    """The database as the operator of a service sees it."""
+
+    async def caller(self) -> Caller:
+        """Returns the role this client logs in as, the tenant it acts for, and what it may do."""
+        return await self._connection.execute(service.caller())
+
+    async def census(self) -> Census:
+        """Computes figures of all tenants together. It reads every memory."""
+        return await self._connection.execute(service.census())
+
+    async def schema(self) -> SchemaStamp:
+        """Reads the schema version; an upgrade may have changed it since this client was opened."""
+        return await self._connection.execute(service.schema_state())

@@ -77,8 +77,8 @@ class AsyncMemory(AsyncStore):
             reranking, when it failed or ran out of time; the log, when the database can only be read.
 
         Raises:
-            InvalidInput: the query is empty, too long or holds only stop words; a filter, a profile or an arm
-                is unknown; a number is out of its bounds.
+            InvalidInput: the query is empty or too long, or holds only stop words and there is no embedder; a
+                filter, a profile or an arm is unknown; a number is out of its bounds.
             MemoryNotFound: a cue does not exist.
         """
         options.setdefault("session_id", self.session_id)
@@ -114,8 +114,8 @@ class AsyncMemory(AsyncStore):
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
             count_tokens: how many tokens a text has; an estimate when None.
             options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
-                ``min_relevance`` (0.05) leaves out filler, and ``require_answer`` (True) leaves the text empty
-                if probably nothing answers.
+                ``min_relevance`` (0.05) leaves out filler, and ``require_answer`` (True) leaves the text
+                empty if probably nothing answers.
 
         Raises:
             InvalidInput: the budget, a quota, a weight or the order is invalid, a layer is unknown, the token

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from pgrecall.client._sync.feedback import CalibrationGroup, FeedbackGroup
     from pgrecall.client._sync.jobs import ExportGroup, JobsGroup
     from pgrecall.client._sync.layers import LayersGroup, SettingsGroup
-    from pgrecall.client._sync.maintenance import MaintenanceGroup
+    from pgrecall.client._sync.maintenance import KeysGroup, MaintenanceGroup, ServiceGroup
     from pgrecall.client._sync.prune import PruneGroup
-    from pgrecall.client._sync.service import KeysGroup, ServiceGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 
@@ -34,11 +33,11 @@ class Client:
     feedback: GroupProperty[FeedbackGroup] = GroupProperty("feedback", "FeedbackGroup")
     history: GroupProperty[HistoryGroup] = GroupProperty("charts", "HistoryGroup")
     jobs: GroupProperty[JobsGroup] = GroupProperty("jobs", "JobsGroup")
-    keys: GroupProperty[KeysGroup] = GroupProperty("service", "KeysGroup")
+    keys: GroupProperty[KeysGroup] = GroupProperty("maintenance", "KeysGroup")
     layers: GroupProperty[LayersGroup] = GroupProperty("layers", "LayersGroup")
     maintenance: GroupProperty[MaintenanceGroup] = GroupProperty("maintenance", "MaintenanceGroup")
     prune: GroupProperty[PruneGroup] = GroupProperty("prune", "PruneGroup")
-    service: GroupProperty[ServiceGroup] = GroupProperty("service", "ServiceGroup")
+    service: GroupProperty[ServiceGroup] = GroupProperty("maintenance", "ServiceGroup")
     settings: GroupProperty[SettingsGroup] = GroupProperty("layers", "SettingsGroup")
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pgrecall.client._sync.connection import Group
 from pgrecall.errors import InvalidInput
 from pgrecall.models.feedback import Feedback, JudgedSearch
-from pgrecall.operations import calibration, feedback
+from pgrecall.operations import feedback
 
 if TYPE_CHECKING:
     from pgrecall.models.calibration import Calibration, JudgedQuery, RelevanceModel, RerankModel
@@ -116,15 +116,15 @@ class CalibrationGroup(Group):
             InvalidInput: the profile is unknown or not fitted; no reranker is configured.
         """
         if not reranker:
-            return self._connection.execute(calibration.reset_relevance_model(profile))
+            return self._connection.execute(feedback.reset_relevance_model(profile))
         if self._connection.reranker is None:
             raise InvalidInput("No reranker is configured.", hint="Set PGRECALL_RERANKER.")
-        return self._connection.execute(calibration.reset_rerank_model(self._connection.reranker.name))
+        return self._connection.execute(feedback.reset_rerank_model(self._connection.reranker.name))
 
     def relevance_models(self, profile: str | None = None) -> tuple[RelevanceModel, ...]:
         """Lists the coefficients of all profiles or of one; of each, those in force first."""
-        return self._connection.execute(calibration.relevance_models(profile))
+        return self._connection.execute(feedback.relevance_models(profile))
 
     def rerank_models(self) -> tuple[RerankModel, ...]:
         """Lists how the scores of rerankers are read, by reranker, those in force first."""
-        return self._connection.execute(calibration.rerank_models())
+        return self._connection.execute(feedback.rerank_models())

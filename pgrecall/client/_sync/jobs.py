@@ -15,7 +15,7 @@ from pgrecall.client._sync.connection import Group
 from pgrecall.client.export_file import Transfer, read_export, write_export
 from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
 from pgrecall.jobs.runner import Runner
-from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
+from pgrecall.models.maintenance import JobOutcome, JobRun, JobStatus
 from pgrecall.operations import jobs
 from pgrecall.search.embed.embedder import Embedder
 

@@ -1,4 +1,4 @@
-"""Scales, ticks that are easily read, zones as bands, and legends: what the charts have in common."""
+"""Shared parts of charts: scales, readable ticks, bands of zones, and legends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tick(NamedTuple):
 
 
 class Band(NamedTuple):
-    """A zone and the retention from which and up to which it reaches."""
+    """A zone and its bounds of retention."""
 
     zone: str
     low: float
@@ -37,8 +37,7 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Places values from ``low`` to ``high`` between ``start`` and ``end``; what lies beyond is placed at the
-    nearer end."""
+    """Maps values from ``low`` to ``high`` to ``start`` to ``end``; values beyond go to the nearer end."""
 
     low: float
     high: float
@@ -55,7 +54,7 @@ class Scale:
 
 
 def zone_bands(zones: ZoneThresholds) -> tuple[Band, ...]:
-    """The zones from the least alive to the most alive."""
+    """The zones from the lowest to the highest."""
     lows = (0.0, zones.fading, zones.stale, zones.active, 1.0)
     return tuple(
         Band(zone, low, high) for zone, low, high in zip(reversed(ZONES), lows[:-1], lows[1:], strict=True)
@@ -63,7 +62,7 @@ def zone_bands(zones: ZoneThresholds) -> tuple[Band, ...]:
 
 
 def count_ticks(most: float) -> list[Tick]:
-    """Counts from 0 to the next number above ``most`` that is easily read."""
+    """Ticks from 0 to the next round number above ``most``."""
     power = 1
     while most > 10 * power:
         power *= 10
@@ -83,14 +82,14 @@ def share_ticks() -> list[Tick]:
 
 
 def date_ticks(begin: datetime, end: datetime, steps: int = 4) -> list[Tick]:
-    """A few dates as seconds since 1970, with the time of day where they are close together."""
+    """A few dates in seconds since 1970, with the time of day if they are close together."""
     form = "%Y-%m-%d" if end - begin > timedelta(days=steps) else "%m-%d %H:%M"
     dates = [begin + (end - begin) * step / steps for step in range(steps + 1)]
     return [Tick(date.timestamp(), f"{date:{form}}") for date in dates]
 
 
 def rules(ticks: Iterable[Tick], scale: Scale, left: float = LEFT, right: float = RIGHT) -> Markup:
-    """Lines across a chart, with what they stand for at the left."""
+    """Grid lines across a chart, with labels at the left."""
     return joined(
         element("path", class_="level", d=f"M{number(left)} {scale(value)}H{number(right)}")
         + text(name, left - 6, scale(value) + 4, anchor="end")
@@ -99,7 +98,7 @@ def rules(ticks: Iterable[Tick], scale: Scale, left: float = LEFT, right: float 
 
 
 def names_below(ticks: Iterable[Tick], scale: Scale, y: float) -> Markup:
-    """Names beneath a chart, at their values but inside it; none that would touch the one before."""
+    """Labels below a chart, at their values but inside it; one that would touch the previous is omitted."""
     drawn, free = [], -math.inf
     for value, name in ticks:
         half = text_width(name, _TEXT) / 2
@@ -113,8 +112,8 @@ def names_below(ticks: Iterable[Tick], scale: Scale, y: float) -> Markup:
 def legend(
     entries: Sequence[tuple[Markup, str]], y: float, left: float = 0.0, width: float = WIDTH
 ) -> tuple[Markup, float]:
-    """Samples of 16 units around their middle, each with its words, in lines from ``y`` on downwards; and the
-    height of those lines."""
+    """Legend samples of 16 units with their labels, in lines from ``y`` downwards, and the height of those
+    lines."""
     drawn, x, top = [], left, y
     for sample, words in entries:
         room = 22 + text_width(words, _TEXT)

@@ -1,4 +1,4 @@
-"""Charts as files: SVG that needs nothing else, and PNG drawn from it.
+"""Charts as files: self-contained SVG, and PNG rendered from it.
 
 The colours of the zones lie apart in lightness as well as in hue, so that they are told apart with any kind
 of colour vision and in print; blue to grey is alive to archived.

@@ -1,4 +1,4 @@
-"""A graph as a chart: nodes by shape and colour, links with their arrows, labels where they have room."""
+"""A graph as a chart: nodes by shape and colour, links with arrows, and labels where there is room."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from math import hypot
 from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import legend
-from pgrecall.faces.charts.graph_labels import Label, place_labels, reach
-from pgrecall.faces.charts.graph_layout import Edge, Graph, Node, lay_out
+from pgrecall.faces.charts.graph_layout import Edge, Graph, Label, Node, lay_out, place_labels, reach
 from pgrecall.faces.charts.svg import Chart, Point, element, joined, line, number, text
 
 SHAPES: Mapping[str, str] = {
@@ -20,7 +19,7 @@ SHAPES: Mapping[str, str] = {
 }
 _MARGIN, _NARROWEST = 26.0, 480.0
 _CENTER = 1.4
-"""How much larger the node is that a graph is around."""
+"""The factor for the size of the central node."""
 
 Entry = tuple[Markup, str]
 
@@ -119,7 +118,7 @@ def _dot(
 
 
 def _wires(edges: Sequence[Edge], places: Mapping[int, Point], tip: str) -> Iterator[Markup]:
-    """Each pair of nodes once, with a tip at both ends where they refer to each other."""
+    """Each pair of nodes once, with an arrow at both ends if they refer to each other."""
     about = {(edge.source, edge.target): edge.about for edge in edges}
     for edge in edges:
         back = about.get((edge.target, edge.source))
@@ -153,7 +152,7 @@ def _between(start: Point, end: Point) -> tuple[Point, Point]:
 
 
 def _extent(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
-    """Where nodes and labels begin and end from side to side, with room around them where that is narrow."""
+    """The horizontal extent of nodes and labels, with a margin if it is narrow."""
     first, last = reach(places, labels)
     spare = max(_NARROWEST - (last - first) - 2 * _MARGIN, 0.0) / 2
     return round(first - _MARGIN - spare, 1), round(last + _MARGIN + spare, 1)

@@ -1,4 +1,4 @@
-"""Graphs, and where their nodes stand in a chart."""
+"""Positions of the nodes of a graph in a chart, and of the labels that have room."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import hypot, sqrt
+from typing import Literal, NamedTuple
 
-from pgrecall.faces.charts.svg import Point
+from pgrecall.faces.charts.svg import Point, text_width
+from pgrecall.faces.wording import shortened
 
 WIDTH = 960.0
 _EDGE, _NEAREST, _APART = 58.0, 30.0, 23.0
@@ -41,7 +43,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link, or where ``holds`` a memory that its ``source`` alone keeps connected."""
+    """A link; with ``holds``, a memory that only ``source`` keeps connected."""
 
     source: int
     target: int
@@ -51,8 +53,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What is drawn: pieces of nodes that links connect, and how many nodes are not drawn; ``unlinked`` of
-    those have no link."""
+    """The drawn components, and the number of omitted nodes, ``unlinked`` of which have no link."""
 
     pieces: tuple[tuple[Node, ...], ...]
     edges: tuple[Edge, ...]
@@ -67,7 +68,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A piece of the graph laid out by itself, its upper left corner at (0, 0)."""
+    """A component laid out alone, with its upper left corner at (0, 0)."""
 
     places: Mapping[int, Point]
     width: float
@@ -76,15 +77,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where each node stands, and how high the chart is; its width is ``WIDTH``."""
+    """The positions of the nodes and the height of the chart; its width is ``WIDTH``."""
 
     places: Mapping[int, Point]
     height: float
 
 
 def lay_out(graph: Graph) -> Layout:
-    """Every piece by itself, then the pieces in rows as words in lines. The same graph always gives
-    the same layout."""
+    """Lays out each component, then the components in rows like words. Deterministic."""
     boxes = [_box(piece, _inside(piece, graph.edges)) for piece in graph.pieces]
     places: dict[int, Point] = {}
     left, top, row, crowd = _MARGIN, _MARGIN, 0.0, False
@@ -151,7 +151,7 @@ def _scaled(places: Mapping[int, Point], edges: Sequence[Edge]) -> dict[int, Poi
 
 
 def _parted(places: Mapping[int, Point]) -> dict[int, Point]:
-    """Nodes that lie on each other are pushed apart."""
+    """Pushes overlapping nodes apart."""
     parted, pairs = dict(places), list(combinations(places, 2))
     for _ in range(_PUSHES):
         close = [pair for pair in pairs if _distance(parted[pair[0]], parted[pair[1]]) < _APART]
@@ -169,3 +169,118 @@ def _parted(places: Mapping[int, Point]) -> dict[int, Point]:
 
 def _distance(one: Point, other: Point) -> float:
     return hypot(one.x - other.x, one.y - other.y)
+
+
+Anchor = Literal["start", "middle", "end"]
+
+_LONGEST, _WIDEST = 24, 142.0
+_CLEAR = 8.0
+
+
+class Area(NamedTuple):
+    """A rectangle in a chart."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def crossed(self, start: Point, end: Point) -> bool:
+        """Whether the line from one point to another passes through (clipped as by Liang and Barsky)."""
+        first, last = 0.0, 1.0
+        steps = (end.x - start.x, end.y - start.y)
+        for at, step, low, high in zip(start, steps, self[:2], self[2:], strict=True):
+            if step == 0:
+                if not low <= at <= high:
+                    return False
+                continue
+            near, far = sorted(((low - at) / step, (high - at) / step))
+            first, last = max(first, near), min(last, far)
+        return first < last
+
+    def meets(self, other: Area) -> bool:
+        """Whether the two share any point."""
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label of a node; ``x`` and ``y`` are where its baseline begins, ends or has its middle."""
+
+    text: str
+    x: float
+    y: float
+    anchor: Anchor
+
+
+def place_labels(
+    nodes: Sequence[Node], places: Mapping[int, Point], lines: Sequence[tuple[Point, Point]], height: float
+) -> dict[int, Label]:
+    """Labels in the order of ``nodes``: right, left, below or above, where the fewest lines pass; none if
+    each position would cover a node or another label."""
+    page = Area(2, 2, WIDTH - 2, height - 2)
+    taken = {node: _around(at) for node, at in places.items()}
+    shown: list[Area] = []
+    labels = {}
+    for node in nodes:
+        others = [*shown, *(area for other, area in taken.items() if other != node.id)]
+        free = [
+            (sum(area.crossed(*line) for line in lines), place, label, area)
+            for place, (label, area) in enumerate(_choices(_fitted(node.name), places[node.id]))
+            if _lies_in(area, page) and not any(area.meets(other) for other in others)
+        ]
+        if free:
+            _, _, labels[node.id], area = min(free, key=lambda choice: choice[:2])
+            shown.append(area)
+    return labels
+
+
+def reach(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
+    """The horizontal extent of nodes and labels."""
+    ends = [at.x for at in places.values()]
+    for label in labels.values():
+        width = text_width(label.text)
+        before = {"start": 0.0, "middle": width / 2, "end": width}[label.anchor]
+        ends.extend((label.x - before, label.x - before + width))
+    return min(ends), max(ends)
+
+
+def _fitted(name: str) -> str:
+    text = shortened(name, _LONGEST)
+    while len(text) > 2 and text_width(text) > _WIDEST:
+        text = shortened(text, len(text) - 1)
+    return text
+
+
+def _choices(text: str, at: Point) -> Iterable[tuple[Label, Area]]:
+    width, x, y = text_width(text), at.x, at.y
+    aside, below, above = y + 4, y + 22, y - 13
+    yield (
+        Label(text, round(x + 12, 1), round(aside, 1), "start"),
+        Area(x + 11, aside - 10, x + 12 + width, aside + 3),
+    )
+    yield (
+        Label(text, round(x - 12, 1), round(aside, 1), "end"),
+        Area(x - 12 - width, aside - 10, x - 11, aside + 3),
+    )
+    for line in (below, above):
+        area = Area(x - width / 2, line - 10, x + width / 2, line + 3)
+        yield Label(text, round(x, 1), round(line, 1), "middle"), area
+
+
+def _around(at: Point) -> Area:
+    return Area(at.x - _CLEAR, at.y - _CLEAR, at.x + _CLEAR, at.y + _CLEAR)
+
+
+def _lies_in(area: Area, page: Area) -> bool:
+    return (
+        page.left <= area.left
+        and area.right <= page.right
+        and page.top <= area.top
+        and area.bottom <= page.bottom
+    )

@@ -1,5 +1,4 @@
-"""The links around a memory: which memories refer to which, how alive each is, and what holds the parts
-together."""
+"""The links around a memory: which memories refer to which, their vitality, and the articulation points."""
 
 from __future__ import annotations
 
@@ -92,7 +91,7 @@ def _node(node: GraphNode, center: int) -> Node:
 
 
 def _ranked(around: Neighbourhood, graph: Graph) -> list[Node]:
-    """The nodes in the order in which they get a label: the center, what holds others, then what is near."""
+    """The nodes in the order of their labels: the center, articulation points, then the nearest."""
     known = {node.id: node for node in around.nodes}
     ends = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
     return sorted(

@@ -1,5 +1,4 @@
-"""A memory's life: its vitality until now over days, from now on over ever longer steps, the bounds of its
-zones, and its accesses."""
+"""The chart of a memory: its past and future vitality, the bounds of its zones, and its accesses."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ MOST_ACCESSES = 1000
 
 _WIDTH, _HEIGHT, _TOP, _FLOOR = 1012.0, 344.0, 18.0, 268.0
 _LEFT, _NOW, _RIGHT = 52.0, 590.0, 950.0
-"""Where the past begins, where it becomes the future, and where that ends."""
+"""The positions of the beginning of the past, of now, and of the end of the future."""
 
 _HIGH = Scale(0, 1, _FLOOR, _TOP)
 _AFTER = tuple(timedelta(seconds=seconds) for seconds in (-1, 0, 86_400))
@@ -38,7 +37,7 @@ _TABLE_POINTS = 7
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What is drawn of a memory: its accesses, its curve until ``now`` and from then on, and its zones."""
+    """The data of the chart: accesses, the curve until ``now`` and after it, and the zones."""
 
     memory: StoredMemory
     accesses: Sequence[AccessRecord]
@@ -49,7 +48,7 @@ class Life:
 
     @property
     def table(self) -> list[VitalityPoint]:
-        """A few points of the past and of the future, evenly taken."""
+        """Some evenly spaced points of the past and of the future."""
         sides = (self.past, self.future[1:])
         return [
             point
@@ -61,7 +60,7 @@ class Life:
 def past_instants(
     born: datetime, accesses: Sequence[AccessRecord], now: datetime, *, grid: int = 80, detailed: int = 150
 ) -> list[datetime]:
-    """Instants of the curve until now: evenly, and closely around the newest accesses, where it jumps."""
+    """Moments of the curve until now: evenly spaced, and close around the newest accesses, where it jumps."""
     span = max((now - born) / grid, timedelta(seconds=1))
     even = [born + step * span for step in range(grid)]
     close = [access.at + after for access in accesses[:detailed] for after in _AFTER]
@@ -69,14 +68,14 @@ def past_instants(
 
 
 def future_instants(now: datetime) -> list[datetime]:
-    """Instants of the curve from now on: an hour to a hundred years, ever wider apart."""
+    """Moments of the curve after now: an hour to a hundred years, ever wider apart."""
     ratio = (_LAST_DAYS / _FIRST_DAYS) ** (1 / (_AHEAD - 1))
     return [now, *(now + timedelta(days=_FIRST_DAYS * ratio**step) for step in range(_AHEAD))]
 
 
 def days_until(future: Sequence[VitalityPoint], threshold: float, now: datetime) -> float | None:
-    """Days until the retention falls below a threshold for good: 0 where it is below already, None where a
-    hundred years do not suffice."""
+    """Days until the retention falls below a threshold for good: 0 if it already has, None beyond a hundred
+    years."""
     if future[-1].retention >= threshold:
         return None
     for before, after in reversed(list(pairwise(future))):
@@ -88,7 +87,7 @@ def days_until(future: Sequence[VitalityPoint], threshold: float, now: datetime)
 
 
 def memory_chart(life: Life) -> Chart:
-    """The chart of a life."""
+    """The chart of a memory."""
     exits = dict(_days_in_zones(life))
     end = _end_of_future(exits)
     born = life.past[0].at
@@ -148,7 +147,7 @@ def memory_chart(life: Life) -> Chart:
 
 
 def _days_in_zones(life: Life) -> Iterator[tuple[str, float | None]]:
-    """Days until each zone that it is in, or beneath, is left: None where a century does not suffice."""
+    """Days until it leaves its zone and each lower one; None beyond a hundred years."""
     for zone, bound, _ in reversed(zone_bands(life.zones)[1:]):
         days = days_until(life.future, bound, life.now)
         if days != 0:
@@ -173,7 +172,7 @@ def _zones(zones: ZoneThresholds) -> Iterator[Markup]:
 
 
 def _accesses(life: Life, across: Scale) -> Iterator[Markup]:
-    """Uses as dots on the curve as it was right after them and as strokes beneath it, others as strokes."""
+    """Uses as dots on the curve just after them and as strokes below it; other accesses as strokes."""
     for access in life.accesses:
         x = across(access.at.timestamp())
         if access.kind == "retrieval":

@@ -1,4 +1,4 @@
-"""The part of the link graph that a prune plan touches, small enough to be drawn, and its chart."""
+"""The part of the link graph that a prune plan affects, small enough to draw, and its chart."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHAPES: Mapping[Kind, str] = {
 
 
 def plan_chart(plan: PrunePlan) -> Chart | None:
-    """The memories and links that a prune plan touches; None where it touches nothing."""
+    """The memories and links that a prune plan affects; None if there are none."""
     graph = affected(plan)
     if not graph.nodes:
         return None
@@ -58,7 +58,7 @@ def plan_chart(plan: PrunePlan) -> Chart | None:
 
 
 def not_drawn(plan: PrunePlan, graph: Graph) -> str:
-    """What the chart does not show, in sentences; empty when it shows everything."""
+    """Sentences about what the chart omits; empty if it shows everything."""
     parts = []
     if graph.unlinked:
         many = counted(graph.unlinked, "planned memory", "planned memories")
@@ -74,8 +74,8 @@ def not_drawn(plan: PrunePlan, graph: Graph) -> str:
 
 
 def affected(plan: PrunePlan, most: int = MOST_NODES) -> Graph:
-    """Planned and kept-back memories with what they are linked to: at most ``most`` of them, whole pieces
-    first where they hold a kept-back memory, then larger before smaller ones."""
+    """Planned and kept-back memories with their links, at most ``most`` of them: whole components, those with
+    a kept-back memory first, then larger ones."""
     nodes = known_nodes(plan)
     links = _links(plan, nodes)
     around = _around(links)
@@ -97,7 +97,7 @@ def affected(plan: PrunePlan, most: int = MOST_NODES) -> Graph:
 
 
 def kind_words(plan: PrunePlan) -> Mapping[Kind, str]:
-    """What the kinds of memories are called in a plan of this state."""
+    """The names of the kinds of memories in a plan of this state."""
     return {
         "planned": _OF_PLANNED[plan.state],
         "skipped": "planned, then skipped",
@@ -108,8 +108,8 @@ def kind_words(plan: PrunePlan) -> Mapping[Kind, str]:
 
 
 def _links(plan: PrunePlan, nodes: Mapping[int, Node]) -> dict[Pair, Edge]:
-    """One edge for each pair of memories and direction, whatever the number of its relations; none to
-    memories that the plan does not name, because they are deleted or on another page of items."""
+    """One edge for each pair of memories and direction; none to memories that the plan does not name, which
+    are deleted or on another page of items."""
     relations: dict[Pair, list[str]] = {}
     for link in plan.report.links:
         if link.source in nodes and link.target in nodes:
@@ -130,7 +130,7 @@ def _links(plan: PrunePlan, nodes: Mapping[int, Node]) -> dict[Pair, Edge]:
 
 
 def known_nodes(plan: PrunePlan) -> dict[int, Node]:
-    """Every memory the plan names, by id: items, neighbours, kept back, and examples of what those hold."""
+    """Every memory that the plan names, by id: items, neighbours, kept-back ones, and their examples."""
     words, nodes = kind_words(plan), dict[int, Node]()
     for kept in plan.report.kept_back:
         for example in kept.examples:
@@ -170,7 +170,7 @@ def _around(links: Mapping[Pair, Edge]) -> dict[int, list[int]]:
 
 
 def _pieces(nodes: Mapping[int, Node], around: Mapping[int, list[int]]) -> list[tuple[Node, ...]]:
-    """The connected pieces, most telling first; the nodes of each from its middle outwards."""
+    """The components, most important first, with their nodes from the center outwards."""
 
     def weight(node: Node) -> tuple[int, int, int]:
         return (node.kind != "kept", -len(around.get(node.id, ())), node.id)

@@ -1,4 +1,4 @@
-"""The report of a prune plan as one HTML page that needs nothing beside it: no script, no other file."""
+"""The report of a prune plan as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LINKS_MOST = 500
 
 
 def plan_page(plan: PrunePlan) -> str:
-    """The plan for the one who reviews it: sentences, the affected links and the distribution of vitality as
-    charts, and tables of at most ``ROWS_MOST`` candidates. The same plan gives the same page."""
+    """The plan for review: sentences, charts of the affected links and of vitality, and tables of at most
+    ``ROWS_MOST`` candidates. Deterministic."""
     return _environment().get_template("plan.html.j2").render(plan_values(plan))
 
 
 def plan_values(plan: PrunePlan) -> dict[str, Any]:
-    """What the templates of a plan are filled with."""
+    """The values for the templates of a plan."""
     counts, planned = plan.report.histogram, planned_counts(plan)
     return {
         "plan": plan,
@@ -68,7 +68,7 @@ def _environment() -> Environment:
 
 
 def _terms(terms: VitalityTerms) -> str:
-    """The terms of S that are not zero, and the number of uses they come from."""
+    """The terms of S that are not zero, and the number of accesses."""
     values = ((name, getattr(terms, name)) for name in ("recent", "tail", "spread", "revival"))
     told = ", ".join(f"{name} {words.amount(value)}" for name, value in values if value > 0)
     return f"{words.counted(terms.accesses, 'access', 'accesses')}: {told or 'nothing is left of them'}"
@@ -102,7 +102,7 @@ def _zones(report: PlanReport) -> dict[str, Any]:
 
 
 def _links(plan: PrunePlan) -> list[dict[str, str]]:
-    """The links of the report by name: what the chart shows, for readers who do not see it."""
+    """The links of the report by name, for readers who cannot see the chart."""
     nodes = known_nodes(plan)
     return [
         {

@@ -1,4 +1,4 @@
-"""A reliability diagram: how often what was predicted with a probability of p was so."""
+"""A reliability diagram: observed against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
 _LEFT, _RIGHT, _TOP, _FLOOR = 60.0, 560.0, 72.0, 472.0
 _COUNTS_TOP, _COUNTS_FLOOR = 512.0, 612.0
 _SHIFT = 5.0
-"""The two series stand a little beside each other, so that neither hides the other's interval."""
+"""Horizontal offset of the two series, so that neither hides the interval of the other."""
 
 _SHAPES = {"now": "M-4-4H4V4H-4Z", "fitted": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0Z"}
 
@@ -66,7 +66,7 @@ def _dot(series: str) -> Markup:
 
 
 def _point(each: ReliabilityBin, series: str, shift: float, scales: Sequence[Scale]) -> Markup:
-    """What was observed in a bin with its interval, and beneath how many candidates it holds."""
+    """The observed share of a bin with its interval, and below it the number of candidates."""
     across, up, count = scales
     x, y = across(each.predicted) + shift, up(each.observed)
     tenth = across((min(int(each.predicted * 10), 9) + 0.5) / 10) + 2 * shift

@@ -1,4 +1,4 @@
-"""SVG as text: elements that escape what they hold, and charts, which are drawn inline or put into files."""
+"""SVG as text: elements that escape their contents, and charts for pages and files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADING = 30.0
 
 
 class Point(NamedTuple):
-    """A place in a chart: x to the right, y down."""
+    """A point in a chart: x to the right, y down."""
 
     x: float
     y: float
@@ -88,12 +88,12 @@ def joined(parts: Iterable[str]) -> Markup:
 
 
 def _clean(words: str) -> str:
-    """Text without control characters, which XML must not hold, and without turns of direction."""
+    """Text without control characters, which XML forbids, and without directional marks."""
     return words if isinstance(words, Markup) else printable(words)
 
 
 def text(words: str, x: float, y: float, class_: str | None = None, *, anchor: str | None = None) -> Markup:
-    """Words at a place: the beginning of their baseline, or with ``anchor`` its ``middle`` or ``end``."""
+    """Text at a point: the start of its baseline, or with ``anchor`` its ``middle`` or ``end``."""
     return element("text", words, class_=class_, x=x, y=y, text_anchor=None if anchor == "start" else anchor)
 
 
@@ -108,13 +108,13 @@ def line(points: Iterable[tuple[float, float]]) -> str:
 
 
 def text_width(words: str, size: float = 11.0) -> float:
-    """About how wide words are drawn in a sans-serif font of this size."""
+    """The approximate width of text in a sans-serif font of this size."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
     return size * (_WIDE_LETTER * wide + _LETTER * (len(words) - wide))
 
 
 def stacked(parts: Sequence[tuple[str, Chart]], *, name: str, title: str, caption: str) -> Chart:
-    """Charts of one width beneath each other, each under a heading."""
+    """Charts of the same width below each other, each with a heading."""
     drawn, top = [], 0.0
     for heading, chart in parts:
         drawn.append(text(heading, 0, top + 14, "heading"))

@@ -1,4 +1,4 @@
-"""The distribution of vitality, in the colours of the zones or with what a prune plan takes hatched."""
+"""The distribution of vitality, coloured by zone, or with the planned memories of a prune plan hatched."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BINS = 50
 MOST_LAYERS = 12
 _TOP, _FLOOR = 16.0, 200.0
 _LEAST = 2.0
-"""The least height of a column that holds anything."""
+"""The minimum height of a column that is not empty."""
 
 
 def vitality_histogram(
@@ -83,12 +83,12 @@ def vitality_histogram(
 
 
 def plan_histogram(plan: PrunePlan) -> Chart:
-    """The vitality of all live memories when a prune plan was made, and of those it takes."""
+    """The vitality of all live memories when a prune plan was created, and of the planned ones."""
     return vitality_histogram(plan.report.histogram, DEFAULT_ZONES, planned_counts(plan))
 
 
 def planned_counts(plan: PrunePlan) -> list[int]:
-    """How many planned memories have a vitality in each part of the plan's histogram."""
+    """The number of planned memories in each bin of the plan."""
     counts = plan.report.histogram
     last = len(counts) - 1
     planned = Counter(min(int(item.vitality * len(counts)), last) for item in plan.items)

@@ -1,4 +1,4 @@
-"""How many memories each zone holds: by layer now, and over time."""
+"""The number of memories in each zone: by layer now, and over time."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ MOST_LAYERS = 12
 _TOP, _FLOOR = 14.0, 200.0
 _SMALL_WIDTH, _SMALL_HEIGHT = 240.0, 80.0
 _LEAST = 1.5
-"""The least width of a part of a bar that holds anything."""
+"""The minimum width of a part of a bar that is not empty."""
 
 _BAR_LEFT, _BAR_ROW = 130.0, 26.0
 
 
 @dataclass(frozen=True, slots=True)
 class ZonesOverTime:
-    """The zones of a layer at each instant, or of all layers where ``layer`` is empty, and their chart."""
+    """The zones of a layer at each moment, or of all layers if ``layer`` is empty, and their chart."""
 
     layer: str
     held: Mapping[datetime, Mapping[str, int]]
@@ -47,15 +47,15 @@ class ZonesOverTime:
 
     @property
     def memories(self) -> int:
-        """How many memories there are at the last instant."""
+        """The number of memories at the last moment."""
         return sum(self.held[max(self.held)].values())
 
 
 def zones_over_time(
     shares: Sequence[ZoneShare], instants: Sequence[datetime] = ()
 ) -> tuple[ZonesOverTime, ...]:
-    """A chart of all layers and, where there are several, a small one of each, the largest first; none where
-    there is but one instant. ``instants`` are those that are drawn even where nothing was held."""
+    """A chart of all layers and, if there are several, a small one of each, largest first; none if there is
+    only one moment. ``instants`` are drawn even if there were no memories."""
     instants = sorted({share.at for share in shares} | set(instants))
     if len(instants) < 2:
         return ()
@@ -88,7 +88,7 @@ def zone_bar(zones: Mapping[str, int], unit: float, height: float = 14.0) -> Mar
 def zones_by_layer(
     now: Sequence[LayerStatus], past: Sequence[ZoneShare], instants: Sequence[datetime], at: datetime
 ) -> Chart:
-    """Above, how many memories of each layer are in which zone; below, all layers over time."""
+    """Above, the memories of each layer by zone; below, all layers over time."""
     shown = sorted(now, key=lambda layer: (-layer.memories, layer.layer))[:MOST_LAYERS]
     unit = (WIDTH - _BAR_LEFT - 80) / max(layer.memories for layer in shown)
     rows, y = [], 0.0
@@ -115,7 +115,7 @@ def zones_by_layer(
 
 
 def _chart(held: Mapping[datetime, Mapping[str, float]], name: str, layer: str, *, small: bool) -> Chart:
-    """The zones on each other, the least alive at the ground: its height is what a plan may take."""
+    """The zones stacked, lowest at the bottom, where pruning can occur."""
     instants = list(held)
     left, right, floor = (0.0, _SMALL_WIDTH, _SMALL_HEIGHT) if small else (LEFT, RIGHT, _FLOOR)
     across = Scale(instants[0].timestamp(), instants[-1].timestamp(), left, right)

@@ -18,7 +18,7 @@ from pgrecall.models.maintenance import Check
 
 if TYPE_CHECKING:
     from pgrecall.faces.doctor import Finding
-    from pgrecall.schema.ownership import AccessProblem
+    from pgrecall.schema.roles import AccessProblem
     from pgrecall.schema.state import SchemaState
     from pgrecall.settings import Settings
 
@@ -52,7 +52,7 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
     from pgrecall.faces import doctor as checks
     from pgrecall.faces.cli.models import Lent, borrowed_models
     from pgrecall.schema import state as schema
-    from pgrecall.schema.inspection import examine, rights
+    from pgrecall.schema.roles import examine, rights
 
     settings = given.settings()
     state: SchemaState | None = None

@@ -15,8 +15,7 @@ from pgrecall.faces.cli.invocation import FAILED, INTERRUPTED, CommandGroup, Glo
 from pgrecall.faces.cli.options import all_tenants_option, json_option, limit_option, now_option
 from pgrecall.faces.cli.worker import stop_on_signals
 from pgrecall.faces.wording import counts_words, interval_words
-from pgrecall.models.jobs import JobOutcome, JobRun, JobStatus
-from pgrecall.models.maintenance import Check
+from pgrecall.models.maintenance import Check, JobOutcome, JobRun, JobStatus
 
 if TYPE_CHECKING:
     from pgrecall import Memory

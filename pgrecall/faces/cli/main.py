@@ -27,8 +27,8 @@ from pgrecall.faces.cli.invocation import BROKEN_PIPE, INTERRUPTED, CommandGroup
 
 COMMANDS: Mapping[str, str] = {
     "init": "database:init",
-    "import": "import_:import_",
-    "export": "export:export",
+    "import": "import_export:import_",
+    "export": "import_export:export",
     "search": "search:search",
     "context": "context:context",
     "list": "memories:list_",

@@ -127,7 +127,7 @@ def access(
 
 
 def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> None:
-    from pgrecall.faces.cli.import_ import load_accesses, show_problems
+    from pgrecall.faces.cli.import_export import load_accesses, show_problems
 
     with given.opened() as client:
         loaded = load_accesses(client, file, now=now)

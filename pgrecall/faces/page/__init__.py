@@ -5,13 +5,11 @@ The server renders every view, and every view works without JavaScript. Nothing 
 app               routes, security headers and error pages
 sessions          cookie sessions and CSRF tokens
 sign_in           the views for signing in and out
-request_handling  what every view goes through
-form_fields       fields of queries and forms, parsed
+request_handling  the steps common to all views
+form_fields       parsing of query and form fields
 templating        the Jinja environment and its filters
-search, score_steps     the search view, and the steps of each score
-overview, charts        all memories at a glance
-memory, memory_chart    one memory
-links             the links around a memory
+search, score_steps  the search view, and the steps of each score
+overview          all memories of a tenant, its jobs and checks
+memory            one memory and the links around it
 prune             prune plans
-maintenance       jobs and checks
 """

@@ -9,10 +9,9 @@ from pathlib import Path, PurePosixPath
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.draft_checks import LONGEST_BODY, checked
 from pgrecall.importers.files import require_file, require_folder, show
-from pgrecall.importers.markdown.folders import NoteFile, is_note, note_file, walk
 from pgrecall.importers.markdown.inline import RawLink
 from pgrecall.importers.markdown.names import Named, NameIndex
-from pgrecall.importers.markdown.notes import Note, read_note
+from pgrecall.importers.markdown.notes import Note, NoteFile, is_note, note_file, read_note, walk
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.text import Slugs, words
 from pgrecall.models.import_export import Problem

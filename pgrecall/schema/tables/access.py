@@ -1,4 +1,4 @@
-"""The tables of use: the access log and what waits to be folded from it, and what a past instant is told by.
+"""The tables of use: the access log, the queue of the fold, and the histories of past moments.
 
 The log is append-only and partitioned by month of arrival; no row of it is ever updated. What is in
 force now lives in ``memory``, ``link`` and ``activation``; the histories here say what was in force before.
@@ -40,7 +40,8 @@ def add(metadata: MetaData) -> None:
 
 
 def _access(metadata: MetaData) -> Table:
-    """No key to ``memory``: it would lock a wide row for each hit of a search. ``forget`` clears the log."""
+    """Has no foreign key to ``memory``, which would lock a wide row for each hit of a search. ``forget``
+    clears the log."""
     numbers = Sequence("access_id_seq", schema=SCHEMA, metadata=metadata)
     return Table(
         "access",
@@ -72,7 +73,7 @@ def _access(metadata: MetaData) -> Table:
 
 
 def _access_queue(metadata: MetaData) -> Table:
-    """Which memories have accesses in the log that no fold has looked at; one row for a whole search."""
+    """Memories with accesses in the log that are not folded yet; one row for a whole search."""
     return Table(
         "access_queue",
         metadata,
@@ -86,7 +87,7 @@ def _access_queue(metadata: MetaData) -> Table:
 
 
 def _access_key(metadata: MetaData) -> Table:
-    """Idempotency keys seen; apart from the log, whose partitions cannot share a unique index."""
+    """Known idempotency keys, apart from the log, since its partitions cannot share a unique index."""
     return Table(
         "access_key",
         metadata,
@@ -99,7 +100,7 @@ def _access_key(metadata: MetaData) -> Table:
 
 
 def _archival(metadata: MetaData) -> Table:
-    """Each time a memory was archived: why, by which plan, and when it came back."""
+    """The archivals of memories: the reason, the plan, and when the memory was restored."""
     return Table(
         "archival",
         metadata,
@@ -127,7 +128,7 @@ def _archival(metadata: MetaData) -> Table:
 
 
 def _link_history(metadata: MetaData) -> Table:
-    """Links that are no more, with the time they lasted."""
+    """Deleted links, with the time that they lasted."""
     return Table(
         "link_history",
         metadata,
@@ -148,7 +149,7 @@ def _link_history(metadata: MetaData) -> Table:
 
 
 def _floor_change(metadata: MetaData) -> Table:
-    """When a memory gained or lost the protection floor, by being pinned or holding the graph together.
+    """When a memory gained or lost the protection floor, by a pin or as an articulation point.
 
     No key to ``memory``: its row would be locked after activations, against the order of everything else.
     """

@@ -1,4 +1,4 @@
-"""The tables of upkeep: what jobs did, and prune plans with their items."""
+"""The tables of maintenance: runs of jobs, and prune plans with their items."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _job_run(metadata: MetaData) -> Table:
 
 
 def _prune_plan(metadata: MetaData) -> Table:
-    """A stored, reviewable dry run: ``report`` is what the whole plan would do."""
+    """A stored plan to review; ``report`` has the effects of the whole plan."""
     return Table(
         "prune_plan",
         metadata,
@@ -77,7 +77,7 @@ def _prune_plan(metadata: MetaData) -> Table:
 
 
 def _prune_item(metadata: MetaData) -> Table:
-    """One memory a plan would archive: the reason, its vitality, the links that end, and the outcome."""
+    """A memory that a plan archives: the reason, its vitality, the links that end, and the outcome."""
     return Table(
         "prune_item",
         metadata,

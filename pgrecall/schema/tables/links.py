@@ -1,4 +1,4 @@
-"""The tables of links between memories, and of the names that links resolve by."""
+"""The tables of links between memories, and of the names that resolve links."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _links(metadata: MetaData) -> None:
         Column("weight", Double, nullable=False, server_default=text("1")),
         moment("created_at", nullable=False, default=True),
         Column("drafted", Boolean, nullable=False, server_default=text("false")),
-        # Of co_access links, whose weight is a count that decays: the moment it was counted for.
+        # For co_access links: the time of their weight, which is a decaying count.
         moment("strengthened_at"),
         PrimaryKeyConstraint("tenant", "src", "dst", "relation", name="link_pkey"),
         owned_by_memory("link_src_fkey", "src"),
@@ -85,7 +85,7 @@ def _links(metadata: MetaData) -> None:
 
 
 def _name(metadata: MetaData) -> Table:
-    """Titles and aliases, kept by a trigger: what links resolve by; the name arm sees those of entities."""
+    """Titles and aliases, kept up to date by a trigger, for resolving links and for the name arm."""
     return Table(
         "name",
         metadata,
@@ -93,7 +93,7 @@ def _name(metadata: MetaData) -> Table:
         Column("name", Text, nullable=False),
         Column("memory_id", BigInteger, nullable=False),
         Column("entity", Boolean, nullable=False),
-        # What questions are compared with; links still tell an accent from none.
+        # Compared with queries; links still distinguish accents.
         Column("plain", Text, Computed("recall.plain(name)", persisted=True), nullable=False),
         PrimaryKeyConstraint("tenant", "name", "memory_id", name="name_pkey"),
         owned_by_memory("name_memory_fkey"),

@@ -36,17 +36,18 @@ HIDEABLE = (
     "superseded_by IS NOT NULL OR valid_from IS NOT NULL OR valid_until IS NOT NULL OR expires_at IS NOT NULL"
 )
 SEARCH_TEXT = (
-    "setweight(to_tsvector(recall.configuration(language), title || ' ' || recall.joined(aliases)), 'A') || "
-    "setweight(to_tsvector(recall.configuration(language), "
+    "setweight(recall.text_words(recall.configuration(language), "
+    "title || ' ' || recall.joined(aliases)), 'A') || "
+    "setweight(recall.text_words(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags)), 'B') || "
     # Who and what, as it is written, where the language stems it or takes it for a stop word.
     "setweight(ts_delete("
-    "to_tsvector('recall.simple'::regconfig, "
+    "recall.text_words('recall.simple'::regconfig, "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
-    "tsvector_to_array(to_tsvector(recall.configuration(language), "
+    "tsvector_to_array(recall.text_words(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "
-    "setweight(to_tsvector(recall.configuration(language), left(body, 100000)), 'C') || "
-    "setweight(to_tsvector(recall.configuration(language), left(context, 10000)), 'D')"
+    "setweight(recall.text_words(recall.configuration(language), left(body, 100000)), 'C') || "
+    "setweight(recall.text_words(recall.configuration(language), left(context, 10000)), 'D')"
     # No text can hold this lexeme. Up to revision 0007 the text index told tenants apart by it.
     " || array_to_tsvector(ARRAY[chr(1) || tenant])"
 )

@@ -1,4 +1,4 @@
-"""The tables around search and service: what was shown and judged, how rerankers are read, keys, roles."""
+"""The tables of search and service: logged searches, verdicts, models of rerankers, keys, roles."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _rerank_model(metadata: MetaData) -> Table:
 
 
 def _search_log(metadata: MetaData) -> Table:
-    """One row for each search that was logged, with the memories it showed in their order."""
+    """One row for each logged search, with the shown memories in their order."""
     return Table(
         "search_log",
         metadata,
@@ -66,7 +66,7 @@ def _search_log(metadata: MetaData) -> Table:
 
 
 def _judgement(metadata: MetaData) -> Table:
-    """What became of a memory that a search showed: it was used, or rejected."""
+    """A verdict on a memory shown by a search: used or rejected."""
     return Table(
         "judgement",
         metadata,
@@ -102,14 +102,14 @@ def _api_key(metadata: MetaData) -> Table:
         moment("last_used_at"),
         moment("revoked_at"),
         PrimaryKeyConstraint("tenant", "id", name="api_key_pkey"),
-        # Not led by the tenant, for the hash is what tells whose the key is.
+        # Not led by the tenant, because the tenant is looked up by the hash.
         Index("api_key_hash_idx", "hash", unique=True),
         schema=SCHEMA,
     )
 
 
 def _tenant_role(metadata: MetaData) -> Table:
-    """The tenant that a login role of the server acts for; ``*``: any that it names."""
+    """The tenant of a login role of the server; ``*`` if it may name any."""
     return Table(
         "tenant_role",
         metadata,
@@ -118,7 +118,7 @@ def _tenant_role(metadata: MetaData) -> Table:
         moment("bound_at", nullable=False, default=True),
         PrimaryKeyConstraint("tenant", "role", name="tenant_role_pkey"),
         CheckConstraint("tenant <> ''", name="tenant_role_tenant_check"),
-        # Not led by the tenant, for the role is what tells whose it is.
+        # Not led by the tenant, because the tenant is looked up by the role.
         Index("tenant_role_role_idx", "role", unique=True),
         schema=SCHEMA,
     )

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.search.embed.embedder import (
@@ -81,7 +82,8 @@ class LocalEmbedder:
     @property
     def dimensions(self) -> int:
         if self._dimensions is None:
-            self._dimensions = len(self._model().encode(["dimensions"])[0])
+            [vector], _ = self._model().encode(["dimensions"], 0)
+            self._dimensions = len(vector)
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -173,7 +175,7 @@ def _load(source: str, local_files_only: bool) -> _Model:
     kept = KeptPieces(model.tokenizer)
 
     def run(texts: list[str], most: int) -> tuple[Vectors, list[TokenSigns]]:
-        encoded = model.encode(
+        encoded: Any = model.encode(
             texts,
             batch_size=len(texts),
             output_value=None if most else "sentence_embedding",

@@ -213,7 +213,7 @@ def test_a_problem_names_each_place_and_repeats_nothing(api: Served) -> None:
 UNKNOWN = [
     ("GET", "/v1/memories", "layer"),
     ("GET", "/v1/memories/a", "layers"),
-    ("GET", "/v1/status", "now"),
+    ("GET", "/v1/status", "at"),
     ("GET", "/v1/jobs/runs", "job"),
     ("POST", "/v1/search", "k"),
     ("DELETE", "/v1/memories/a", "hrad"),

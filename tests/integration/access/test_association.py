@@ -48,6 +48,7 @@ def test_two_memories_of_a_session_get_one_link(sql: Query, now: datetime) -> No
 
 
 def test_a_second_session_adds_and_the_first_has_faded(sql: Query, now: datetime) -> None:
+    sql("SELECT recall.set_setting('association.half_life_days', 30)")
     a, b = notes(sql, 2)
     for session, at in (("s", now - HALF_LIFE), ("t", now)):
         use(sql, a, session, at, now)
@@ -145,6 +146,7 @@ def test_late_and_batched_uses_of_a_session_count_once(
 
 
 def test_sessions_of_one_batch_fade_as_if_they_came_one_by_one(sql: Query, now: datetime) -> None:
+    sql("SELECT recall.set_setting('association.half_life_days', 30)")
     outcomes = []
     for batched in (True, False):
         ids = [note(sql, f"{place} {batched}") for place in range(2)]
@@ -176,6 +178,13 @@ def test_a_crowded_session_joins_each_memory_to_its_eight_nearest_in_time(sql: Q
     for minute, memory in enumerate(ids):
         use(sql, memory, "s", now - (20 - minute) * MINUTE, now)
     assert set(pairs(sql)) == {(ids[i], ids[j]) for i, j in combinations(range(12), 2) if j - i <= 8}
+
+
+def test_all_that_is_used_at_one_moment_is_associated_with_something(sql: Query, now: datetime) -> None:
+    ids = notes(sql, 30)
+    record(sql, [{"memory_id": memory, "session_id": "s"} for memory in ids], now)
+    circle = {tuple(sorted((ids[i], ids[(i + step) % 30]))) for i in range(30) for step in range(1, 9)}
+    assert set(pairs(sql)) == circle
 
 
 def test_a_memory_keeps_its_strongest_associates(sql: Query, now: datetime) -> None:
@@ -242,17 +251,19 @@ def test_the_association_is_the_cosine_by_hand(sql: Query, now: datetime) -> Non
 
 
 def test_the_cosine_stays_while_the_counts_fade(sql: Query, now: datetime) -> None:
+    sql("SELECT recall.set_setting('association.half_life_days', 30)")
     a, b = notes(sql, 2)
     for session, members in (("1", (a, b)), ("2", (a,))):
         record(sql, [{"memory_id": memory, "session_id": session} for memory in members], now)
-    for months in (0, 1, 12):
-        [row] = associates(sql, a, now + months * HALF_LIFE)
-        assert row["sessions"] == pytest.approx(0.5**months, rel=1e-9)
+    for half_lives in (0, 1, 12):
+        [row] = associates(sql, a, now + half_lives * HALF_LIFE)
+        assert row["sessions"] == pytest.approx(0.5**half_lives, rel=1e-9)
         assert row["association"] == pytest.approx(math.sqrt(1 / 2), rel=1e-9)
 
 
 def test_sessions_apart_in_time_by_hand(sql: Query, now: datetime) -> None:
     """One session together a half-life ago; since then a alone, once."""
+    sql("SELECT recall.set_setting('association.half_life_days', 30)")
     a, b = notes(sql, 2)
     for memory in (a, b):
         use(sql, memory, "old", now - HALF_LIFE, now)

@@ -67,6 +67,9 @@ def test_the_product_foretells_as_the_exact_sum_does(logs: Path, capsys: pytest.
             assert figures["pgrecall"][measure] == pytest.approx(figures["exact"][measure], abs=0.01)
         assert figures["pgrecall"]["mrr"] > figures["lfu"]["mrr"] > 0
         assert figures["random"]["auc"] == 0.5
+    cued = results["cued"]["made"]
+    assert 0 < cued["batches"] <= 25
+    assert all(0 <= cued[name] <= 1 for name in ("pgrecall", "association", "no cue"))
     assert results["replays"]["made"]["evaluated"] == 25 < results["replays"]["made"]["eligible"]
     assert results["settings"]["evaluations"] == 25
     assert results["versions"].keys() == {"pgrecall", "postgres", "numpy"}

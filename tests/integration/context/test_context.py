@@ -211,7 +211,9 @@ def test_bad_input_is_refused_and_nothing_logged(
     assert logged(query) == []
 
 
-@pytest.mark.parametrize(("text", "part"), [("", "empty"), ("the of", "only stop words"), ("a\0b", "NUL")])
+@pytest.mark.parametrize(
+    ("text", "part"), [("", "empty"), ("?! ...", "only stop words or punctuation"), ("a\0b", "NUL")]
+)
 def test_an_unusable_question_is_refused_as_in_search(harbour: Memory, text: str, part: str) -> None:
     with pytest.raises(InvalidInput, match=part):
         harbour.context(text)

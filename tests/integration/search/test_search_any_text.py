@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pgrecall import Memory
-from pgrecall.errors import InvalidInput
 from tests.conftest import Query
 from tests.integration.search.search_tools import count_words, idf, keys, law, remember, search, vector
 
@@ -156,10 +155,3 @@ def test_text_of_any_script_is_found_by_its_words(query: Query, body: str, quest
     remember(query, body, key="wanted")
 
     assert keys(search(query, question)) == ["wanted"]
-
-
-def test_only_stop_words_are_refused_with_a_vector_too(memory: Memory) -> None:
-    memory.remember("harbour")
-
-    with pytest.raises(InvalidInput, match="only stop words"):
-        memory.search("what is it about")

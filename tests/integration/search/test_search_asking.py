@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -97,7 +98,7 @@ def test_a_hint_must_occur(sql: Query) -> None:
         ({"queries": ["one"] * 500}, "There are 500 queries; at most 16"),
         ({"queries": ["good", ""]}, "The query is empty."),
         ({"queries": ["good", None]}, "The query is empty."),
-        ({"queries": ["good", "the"]}, "The query 'the' holds only stop words"),
+        ({"queries": ["good", "?!"]}, "The query '?!' holds only stop words or punctuation."),
         ({"profile": "nonsense"}, "The profile 'nonsense' is unknown."),
         ({"weights": {"smell": 1}}, "There is no arm 'smell' to weigh."),
         ({"weights": {"lexical": -1}}, "The weight of lexical is -1;"),
@@ -151,6 +152,22 @@ def test_what_was_used_in_a_session_cues_its_associates(sql: Query) -> None:
     assert cue["cue"] == winch
     assert 0 < cue["strength"] <= 1
     assert within[0]["explanation"]["relevance"]["cue"] > 0
+    # Named by the caller, the same cue counts four times as much.
+    named = ask(sql, "order form", cues=[winch], vitality_mode="off")[0]["explanation"]["arms"]["cue"]
+    assert named["strength"] == pytest.approx(4 * cue["strength"])
+
+
+def test_cues_alone_rank_by_association_whatever_their_weight(sql: Query) -> None:
+    sql("INSERT INTO recall.relevance_model "
+        "SELECT (jsonb_populate_record(m, '{\"tenant\": \"acme\", \"cue\": 0.1}')).* "
+        "FROM recall.relevance_model m WHERE m.tenant = '*' AND m.profile = 'balanced'")  # fmt: skip
+    cue, rarely, often = (remember(sql, f"Form {n}", key=f"form{n}", now=NOW - 30 * DAY) for n in range(3))
+    for day, memories in enumerate([(cue, often)] * 3 + [(cue, rarely), (rarely,), (rarely,)]):
+        for memory in memories:
+            sql("SELECT recall.record_access(%s, 'used', %s, p_session_id => %s, p_now => %s)",
+                (memory, NOW - (9 - day) * DAY, f"day {day}", NOW))  # fmt: skip
+
+    assert keys(ask(sql, cues=[cue])) == ["form2", "form1"]
 
 
 def test_cues_alone_are_a_question(sql: Query) -> None:
@@ -173,7 +190,7 @@ def test_a_neighbour_of_a_good_hit_is_found_by_its_link(sql: Query) -> None:
     assert keys(rows) == ["plan", "grease"]
     graph = rows[1]["explanation"]["arms"]["graph"]
     assert graph == {"share": 0.5, "from": note}
-    assert rows[1]["explanation"]["relevance"]["graph"] > 0
+    assert 0 < rows[1]["explanation"]["relevance"]["graph"] <= math.log(6) + 1e-9
     assert keys(ask(sql, "winch maintenance plan", weights={"graph": 0})) == ["plan"]
 
 

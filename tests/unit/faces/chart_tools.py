@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from pgrecall.faces.charts.graph_labels import Area
+from pgrecall.faces.charts.graph_layout import Area
 from pgrecall.faces.charts.svg import Chart, Point, text_width
 
 

@@ -9,7 +9,7 @@ from math import hypot
 import pytest
 
 from pgrecall.faces.charts.graph_chart import SHAPES
-from pgrecall.faces.charts.graph_labels import Area
+from pgrecall.faces.charts.graph_layout import Area
 from pgrecall.faces.charts.plan_graph import MOST_NODES, affected, plan_chart
 from pgrecall.faces.charts.plan_report import plan_page
 from pgrecall.faces.charts.svg import Chart, Point

@@ -16,7 +16,7 @@ from pgrecall.jobs.catalogue import JOBS, job_named, state_of
 from pgrecall.jobs.job import JobContext, Stopped, Task
 from pgrecall.jobs.runner import line_of
 from pgrecall.jobs.worker import LONGEST_TICK, tick_of
-from pgrecall.models.jobs import JobOutcome, JobRun
+from pgrecall.models.maintenance import JobOutcome, JobRun
 from pgrecall.operations.jobs import JobRow
 from pgrecall.operations.operation import Operation
 

@@ -76,7 +76,8 @@ def test_the_period_that_the_query_names(match: float, place: str) -> None:
     period = {"since": "2026-06-01T00:00:00Z", "until": "2026-09-01T00:00:00Z", "words": "last summer"}
     part = {"period": period, "relevance": {"features": {"period": match}}}
     assert sentence(part) == (
-        f"The query names the period “last summer” (since 2026-06-01, until 2026-09-01); the memory is {place}."
+        "The query names the period “last summer” (since 2026-06-01, until 2026-09-01); "
+        f"the memory is {place}."
     )
     part["period"] = {**period, "until": None}
     assert "(since 2026-06-01);" in sentence(part)

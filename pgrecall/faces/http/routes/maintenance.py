@@ -13,8 +13,7 @@ from pgrecall.faces.http.metrics import CONTENT_TYPE
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_list, response_model
 from pgrecall.faces.http.service import get_service
-from pgrecall.models.jobs import JobRun, JobStatus
-from pgrecall.models.maintenance import Check, Status
+from pgrecall.models.maintenance import Check, JobRun, JobStatus, Status
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
 from pgrecall.operations.prune import PruneRequest
 

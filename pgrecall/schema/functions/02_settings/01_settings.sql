@@ -16,7 +16,7 @@ BEGIN ATOMIC
     ('access.weight_used', 1, 0, 100, 'Weight of being used in an answer.'),
     ('access.weight_write', 1, 0, 100, 'Weight of a write after the first.'),
     ('association.fan_out', 32, 1, 1000, 'Most associations that a memory keeps.'),
-    ('association.half_life_days', 30, 0.01, 3650, 'Days in which the strength of an association halves.'),
+    ('association.half_life_days', 180, 0.01, 3650, 'Days in which the strength of an association halves.'),
     ('association.window_minutes', 60, 0.1, 10080,
      'Memories accessed within this many minutes in one session become associated.'),
     ('confidence.best', 0.5, 0, 10,

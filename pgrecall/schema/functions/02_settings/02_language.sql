@@ -73,7 +73,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_settled jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.words');
-    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents());
+    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents(), 'words', 12);  -- the revision that last changed them
     v_tenant text;
 BEGIN
     IF v_settled = v_now THEN

@@ -14,8 +14,8 @@ BEGIN
     END IF;
 END $$;
 
--- query_phrases: the runs of one to three words of a question, in the form names are compared in. Only the
--- first 60 words are looked at.
+-- query_phrases: the runs of one to three words of a query, in the form in which names are compared, and the runs of
+-- two to six of the first 40 Chinese, Japanese or Korean letters. Only the first 60 words are read.
 CREATE OR REPLACE FUNCTION recall.query_phrases(p_query text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -32,6 +32,16 @@ BEGIN
             v_phrases := v_phrases || (v_words[i] || ' ' || v_words[i + 1] || ' ' || v_words[i + 2]);
         END IF;
     END LOOP;
+    IF octet_length(p_query) > length(p_query) THEN
+        v_phrases := v_phrases || ARRAY(
+            SELECT lower(substr(r.run, first, letters))
+            FROM (SELECT left(string_agg(m.found[1], ' ' ORDER BY m.place), 40) AS run
+                  FROM regexp_matches(p_query, '[' || recall.unspaced_letters() || ']{2,}', 'g')
+                       WITH ORDINALITY m(found, place)) r,
+                 generate_series(1, length(r.run) - 1) first,
+                 generate_series(2, least(6, length(r.run) - first + 1)) letters
+            WHERE substr(r.run, first, letters) !~ ' ');
+    END IF;
     RETURN v_phrases;
 END $$;
 

@@ -19,17 +19,35 @@ SET search_path FROM CURRENT AS $$
     SELECT string_agg('(' || q::text || ')', ' & ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
--- lexemes_of: the lexemes of a text in this language. Stop words that are written like a name ("IT", "Will" inside a
--- sentence) are there in lower case, as `identifier`; so is every word of a text of stop words.
+-- lexemes_of: the lexemes of a query in this language, with the parts of compounds (`schema/functions`, `getUserName`)
+-- and pairs of Chinese, Japanese and Korean letters. What is dropped if no memory holds it is an `identifier`: a
+-- compound as a whole, a pair with a hiragana letter (mostly endings and particles; a single Han letter between two is
+-- also taken alone), and stop words that are written like a name ("IT", "Will" inside a sentence), in lower case. In a
+-- query of stop words every word is one.
 CREATE OR REPLACE FUNCTION recall.lexemes_of(p_language regconfig, p_text text)
 RETURNS TABLE (word text, identifier boolean)
 LANGUAGE plpgsql STABLE ROWS 8
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_words text[] := tsvector_to_array(to_tsvector(p_language, p_text));
+    v_words text[] := tsvector_to_array(to_tsvector(p_language, recall.spaced(p_text)));
+    v_compounds text[] := recall.compounds(p_text);
+    v_parts text[] := tsvector_to_array(to_tsvector(p_language, recall.compound_parts(v_compounds)));
+    v_wholes text[] := '{}';
+    v_hiragana text;
 BEGIN
+    v_words := v_words || ARRAY(
+        SELECT h.found[1] FROM regexp_matches(
+            left(p_text, 1000), '(?<![\u4E00-\u9FFF])[\u4E00-\u9FFF](?![\u4E00-\u9FFF])', 'g') h(found));
+    IF v_parts <> '{}' THEN
+        v_wholes := tsvector_to_array(to_tsvector(p_language, array_to_string(v_compounds, ' ')));
+    END IF;
+    IF EXISTS (SELECT FROM unnest(v_words) u WHERE u !~ '[\u3041-\u3096]') THEN
+        v_hiragana := '^.?[\u3041-\u3096].?$';
+    END IF;
     -- The text index has no room for a longer one beside the tenant's mark.
-    RETURN QUERY SELECT u, false FROM unnest(v_words) u WHERE octet_length(u) <= 2040;
+    RETURN QUERY SELECT u, u = ANY (v_wholes) AND u <> ALL (v_parts) OR coalesce(u ~ v_hiragana, false)
+    FROM (SELECT unnest(v_words) UNION SELECT unnest(v_parts)) x(u) WHERE octet_length(u) <= 2040
+    ORDER BY 1;
     IF cardinality(v_words) > 0 AND (p_text = lower(p_text) OR p_text = upper(p_text)) THEN
         RETURN;
     END IF;
@@ -181,7 +199,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
 SET client_min_messages = warning AS $$
 BEGIN
-    RETURN phraseto_tsquery(p_language, p_query);
+    RETURN phraseto_tsquery(p_language, recall.spaced(p_query));
 END $$;
 
 -- hint_query: what a memory must hold: every hint, as a phrase of the tenant's language or as it is written. NULL
@@ -210,8 +228,8 @@ BEGIN
                 format('A hint has %s characters; at most 1,000 can be asked for.', length(v_hint)),
                 'Name a term that must occur.');
         END IF;
-        v_phrase := phraseto_tsquery(v_language, v_hint);
-        v_written := phraseto_tsquery(recall.configuration('simple'), v_hint);
+        v_phrase := phraseto_tsquery(v_language, recall.spaced(v_hint));
+        v_written := phraseto_tsquery(recall.configuration('simple'), recall.spaced(v_hint));
         IF numnode(v_phrase) = 0 AND (numnode(v_written) = 0 OR NOT EXISTS (
             SELECT FROM recall.memory m
             WHERE recall.tenant_words(m.tenant, m.search_text) @@ recall.tenant_query(p_tenant, v_written)

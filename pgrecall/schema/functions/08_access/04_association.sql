@@ -25,7 +25,8 @@ RETURN CASE
 END;
 
 -- accessed_in_session: the memories used in a session within the association window of p_at, nearest in time
--- first, at most 8 beside this one.
+-- first, at most 8 beside this one. Of those used at one moment, each takes the next larger ids and begins again with
+-- the smallest: if all took the smallest, the others would never be associated.
 CREATE OR REPLACE FUNCTION recall.accessed_in_session(
     p_tenant text, p_session_id text, p_at timestamptz, p_memory_id bigint, p_window interval
 ) RETURNS SETOF bigint
@@ -39,7 +40,7 @@ BEGIN ATOMIC
           AND recall.is_active_access(e.kind) AND e.weight > 0 AND e.memory_id <> p_memory_id
         ORDER BY e.memory_id, abs(recall.epoch(e.at) - recall.epoch(p_at))
     ) u
-    ORDER BY u.apart, u.memory_id LIMIT 8;
+    ORDER BY u.apart, u.memory_id < p_memory_id, u.memory_id LIMIT 8;
 END;
 
 -- association_window: how close in time uses of one session must be to be associated.

@@ -145,9 +145,12 @@ BEGIN
     RETURN recall.relevance_model_of(p_tenant, p_embedder, ARRAY[v_of_layer, 'balanced']);
 END $$;
 
--- analyzed_query: what a question is made of: its words, rarest first, with how many memories hold them and what they
--- weigh, and whom it names, where p_named. An error for one that says nothing.
-CREATE OR REPLACE FUNCTION recall.analyzed_query(p_tenant text, p_query text, p_named boolean) RETURNS recall.question
+-- analyzed_query: the parts of a question: its words, rarest first, with the number of memories that hold each and its
+-- weight; with p_named also the names in it. A question of stop words has neither: with p_by_meaning it is searched by
+-- its vector alone, otherwise it is an error, as is one without a letter or digit.
+CREATE OR REPLACE FUNCTION recall.analyzed_query(
+    p_tenant text, p_query text, p_named boolean, p_by_meaning boolean
+) RETURNS recall.question
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
@@ -180,10 +183,11 @@ BEGIN
             UNION ALL SELECT NULL, m.id, 1, true
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
 
-    IF q.words IS NULL AND q.named_ids IS NULL THEN
+    IF q.words IS NULL AND q.named_ids IS NULL AND NOT (
+        p_by_meaning AND to_tsvector(recall.configuration('simple'), recall.spaced(p_query)) <> '') THEN
         PERFORM recall.raise_invalid(
             format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
-            'Add a word that says what you look for.');
+            'Add a word that says what you look for. Stop words alone are searched by meaning, which needs an embedding.');
     END IF;
     RETURN q;
 END $$;

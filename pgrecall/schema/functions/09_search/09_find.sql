@@ -79,10 +79,17 @@ BEGIN
             'Give an array of token signs for each question, or null for one without.');
     END IF;
     IF v_request.cues IS NOT NULL OR v_request.session_id IS NOT NULL THEN
+        -- Cues alone are the question, whatever they count beside words.
+        IF v_queries = '{}' AND v_model.form = 'logistic' THEN
+            v_model.cue := greatest(v_model.cue, 4.6);
+        END IF;
         v_cues := recall.cue_ids(
             v_tenant, v_request.cues, recall.require_session_id(v_request.session_id), v_moment);
         IF v_cues <> '{}' AND v_arms[5] * v_model.cue > 0 AND NOT v_window THEN
-            SELECT array_agg(c.id), array_agg(c.strength), array_agg(c.cue) INTO v_cued, v_strengths, v_cued_by
+            -- Cues that the caller names belong to the question; what its session happened to use is a hint.
+            SELECT array_agg(c.id), array_agg(c.strength * CASE
+                       WHEN v_queries <> '{}' AND v_request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
+            INTO v_cued, v_strengths, v_cued_by
             FROM recall.cue_arm(v_tenant, v_cues, v_pool, v_moment) c;
         END IF;
     END IF;
@@ -91,7 +98,9 @@ BEGIN
     END IF;
     IF v_arms[2] > 0 OR v_arms[3] > 0 OR v_author > 0 THEN
         v_analyzed := ARRAY(
-            SELECT recall.analyzed_query(v_tenant, u.query, v_arms[3] > 0 OR v_author > 0)
+            SELECT recall.analyzed_query(
+                v_tenant, u.query, v_arms[3] > 0 OR v_author > 0,
+                v_arms[1] > 0 AND v_embeddings[u.place] IS NOT NULL)
             FROM unnest(v_queries) WITH ORDINALITY u(query, place) ORDER BY u.place);
     END IF;
     IF v_model.period * v_arms[7] > 0 THEN

@@ -1,4 +1,4 @@
-"""The command import: notes, records and chats; and histories of accesses, for `pgrecall access --from`."""
+"""The commands import and export: notes, records, chats, all data of a tenant, and histories of accesses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from click.exceptions import Exit
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output
-from pgrecall.faces.cli.export import STREAM, import_export
 from pgrecall.faces.cli.invocation import (
     BAD_INPUT,
     DONE,
@@ -35,6 +34,11 @@ from pgrecall.models.memories import Access, Draft
 
 if TYPE_CHECKING:
     from pgrecall import Memory
+import sys
+from collections.abc import Mapping
+from typing import BinaryIO
+
+from pgrecall.faces.cli.options import now_option
 
 SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
@@ -224,3 +228,56 @@ def show_problems(console: SafeConsole, problems: Sequence[Problem]) -> None:
         console.print(f"  {problem.where}: {problem.reason}")
     if len(problems) > SHOWN_PROBLEMS:
         console.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
+
+
+STREAM = Path("-")
+"""Standard input or output instead of a file."""
+
+_THINGS = (
+    ("memory", "memories"),
+    ("access", "accesses"),
+    ("link", "links"),
+    ("prune_plan", "prune plans"),
+    ("search_log", "logged searches"),
+)
+
+
+@click.command("export")
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File to write; packed if it ends in .gz. - writes to standard output.",
+)
+@click.option("--embeddings/--no-embeddings", default=True, help="Include embeddings, or embed on import.")
+@now_option
+@pass_globals
+def export(given: GlobalOptions, path: Path, embeddings: bool, now: datetime | None) -> None:
+    """Export all data of a tenant as JSON Lines, which `pgrecall import` reads.
+
+    Includes memories, embeddings, links, accesses, feedback, settings, layers and prune plans, as of one
+    instant. Excludes keys of the HTTP service and runs of jobs.
+    """
+    if path != STREAM and path.is_dir():
+        raise InvalidInput(f"{path} is a folder, not a file.", hint="Name a file in it.")
+    target: Path | BinaryIO = sys.stdout.buffer if path == STREAM else path
+    with given.opened() as memory, Progress("exporting", "lines", None) as bar:
+        made = memory.export.write(target, embeddings=embeddings, progress=bar.reached, now=now)
+    _report(notes() if path == STREAM else output(), f"Exported tenant {made.tenant}", made.counts)
+
+
+def import_export(given: GlobalOptions, path: Path, *, embeddings: bool) -> None:
+    """Imports an export into the tenant of this command."""
+    source: Path | BinaryIO = sys.stdin.buffer if path == STREAM else path
+    with given.opened() as memory:
+        with Progress("importing", "lines", None) as bar:
+            made = memory.export.read(source, embeddings=embeddings, progress=bar.reached)
+        as_tenant = "" if made.tenant == memory.tenant else f" as {memory.tenant}"
+    _report(output(), f"Imported tenant {made.tenant}{as_tenant}", made.counts)
+    if made.counts.get("memory") and not made.embeddings:
+        notes().print("Without embeddings; a worker makes them, or `pgrecall jobs run embed`.")
+
+
+def _report(console: SafeConsole, what: str, counts: Mapping[str, int]) -> None:
+    held = ", ".join(f"{counts.get(kind, 0):,} {things}" for kind, things in _THINGS)
+    console.print(f"{what}: {held}; {1 + sum(counts.values()):,} lines.")
