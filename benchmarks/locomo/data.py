@@ -13,7 +13,8 @@ from typing import Any
 
 from pgrecall import Memory
 from pgrecall.importers.chat import read_transcript, role_of
-from pgrecall.search.embed.embedder import Embedder, TokenEmbedder, TokenSigns
+from pgrecall.models.embedding import TokenSigns
+from pgrecall.search.embed.embedder import Embedder, TokenEmbedder
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.jobs.job import JobContext
+from pgrecall.models.embedding import Embedded
 from pgrecall.operations.jobs import Unembedded, begin_reembedding, store_embeddings, unembedded
-from pgrecall.search.embed.embedder import Embedded, TokenEmbedder, embedding_text
+from pgrecall.search.embed.embedder import TokenEmbedder, embedding_text
 
 BATCH = 64
 """Texts embedded and stored at a time."""

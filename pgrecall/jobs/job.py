@@ -11,8 +11,9 @@ from typing import TypeVar
 
 from pgrecall.database.connections import Session
 from pgrecall.errors import InvalidInput
+from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation
-from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedded, Embedder, embed_with_tokens
+from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedder, embed_with_tokens
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from pgrecall.encoding import require_text, to_json, token_texts, vector_text
+from pgrecall.models.embedding import Embedded
 from pgrecall.models.maintenance import JobRun
 from pgrecall.operations.operation import NOW, Operation, Row
-from pgrecall.search.embed.embedder import Embedded
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pgrecall.encoding import (
     vector_text,
 )
 from pgrecall.errors import MemoryNotFound
+from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import (
     Access,
     Draft,
@@ -28,7 +29,6 @@ from pgrecall.models.memories import (
 )
 from pgrecall.models.search import SearchFilter
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
-from pgrecall.search.embed.embedder import Embedded
 
 
 @dataclass(frozen=True, slots=True)

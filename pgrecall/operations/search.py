@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from pgrecall.encoding import Vector, packed, search_document, to_json, token_texts, vector_text
+from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
-from pgrecall.search.embed.embedder import Embedded
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
 

@@ -14,8 +14,9 @@ from pgrecall.client.concurrency import AsyncLock, async_run, async_sleep
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
-from pgrecall.search.embed.embedder import Embedded, Embedder, embed_with_tokens
+from pgrecall.search.embed.embedder import Embedder, embed_with_tokens
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 

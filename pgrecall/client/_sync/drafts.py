@@ -19,11 +19,12 @@ from pgrecall.client.import_batches import (
     refuse_problems,
 )
 from pgrecall.errors import InvalidInput
+from pgrecall.models.embedding import Embedded
 from pgrecall.models.import_export import ImportReport, Problem
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories
 from pgrecall.operations.memories import KnownContent
-from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedded, embedding_text
+from pgrecall.search.embed.embedder import TEXT_TOKENS, embedding_text
 
 
 def remember(

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from pgrecall.client._sync.connection import Connection
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, EmbedderError
+from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown, similarities, successors
 from pgrecall.operations.search import find, questions_without_names, search_and_log
-from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedded
+from pgrecall.search.embed.embedder import QUESTION_TOKENS
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 

@@ -7,15 +7,13 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol, assert_never, runtime_checkable
+from typing import Protocol, assert_never, runtime_checkable
 
 from pgrecall.errors import EmbedderError, InvalidInput, RecallError
+from pgrecall.models.embedding import Embedded, TokenSigns
 from pgrecall.settings import Settings
 
 Vectors = list[list[float]]
-
-TokenSigns = tuple[bytes, ...]
-"""For each token kept, the signs of its state: a bit for each number; all of one length."""
 
 TEXT_TOKENS = 32
 """Token signs kept of a text."""
@@ -48,13 +46,6 @@ class Embedder(Protocol):
         Raises:
             EmbedderError: there are no vectors, or not the promised ones.
         """
-
-
-class Embedded(NamedTuple):
-    """The unit vector of a text, and the signs of its tokens; None from an embedder that gives none."""
-
-    vector: list[float]
-    tokens: TokenSigns | None = None
 
 
 @runtime_checkable

@@ -12,13 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.search.embed.embedder import (
-    DEFAULT_DIMENSIONS,
-    DEFAULT_MODEL,
-    TokenSigns,
-    Vectors,
-    check_vectors,
-)
+from pgrecall.models.embedding import TokenSigns
+from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Vectors, check_vectors
 from pgrecall.search.embed.token_signs import KeptPieces, signs_of
 from pgrecall.search.model_loading import (
     HUB_NAME,

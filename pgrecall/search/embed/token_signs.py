@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pgrecall.search.embed.embedder import TokenSigns
+    from pgrecall.models.embedding import TokenSigns
 
     Floats = NDArray[np.float32]
 
