@@ -40,10 +40,10 @@ from pgrecall.search.calibration.reliability import agreement_of, gain
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.settings import Settings, load_settings
 
-CHOSEN = {"author": 1.0, "graph": 0.3, "period": 1.5}
-"""Not fitted: how far a question believes the author and the period it names, and how much of its relevance a
-memory lends along a link. The ranking gains with them and the log loss hardly minds; beyond, it does: a false
-premise is then believed, and what is beside an answer is taken for one."""
+CHOSEN = {"author": 1.5, "graph": 0.3}
+"""Not fitted: how far a question believes the author it names, and how much of its relevance a memory lends
+along a link. The ranking gains with both and the log loss hardly minds; beyond, it does: a false premise is
+then believed, and what is beside an answer is taken for one."""
 
 RIDGE = 0.1
 """Weaker than a tenant's: zero is known to be wrong, where what ships is about right."""
