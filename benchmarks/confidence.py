@@ -46,8 +46,8 @@ ASKED = 10
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-"""Of the queries of other stories every third is searched too."""
-    answer: whether there is one, and whether it was found."""
+    """One search: the features of its confidence, whether its query is one of the corpus, and what is known
+    of the answer: whether there is one, and whether it was found."""
 
     corpus: str
     own: bool
