@@ -9,10 +9,10 @@ from typing import Literal
 from pgrecall.models.search import Hit
 
 Order = Literal["score", "time"]
-Reason = Literal["superseded", "near_duplicate", "quota", "over_budget"]
+Reason = Literal["superseded", "near_duplicate", "irrelevant", "quota", "over_budget"]
 
 MIN_RELEVANCE = 0.05
-"""Default of a context: below it a memory is filler. Measured on the judged queries of examples/."""
+"""Below it a memory is filler. Measured on the judged queries of examples/."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class ContextRequest:
         duplicate_at: cosine, above 0 and at most 1, from which a memory is left out as a near-duplicate of a
             chosen one, unless it adds a number or a name. Measured with MiniLM: paraphrases lie above
             0.93, different statements below 0.88.
+        min_relevance: relevance below which a memory is filler, 0 to 1. The best one is shown in any case.
         count_tokens: returns the number of tokens of a text; called at least once for each candidate. None:
             :func:`pgrecall.search.context.rendering.estimate_tokens`.
     """
@@ -37,6 +38,7 @@ class ContextRequest:
     order: Order = "score"
     mmr_lambda: float = 0.8
     duplicate_at: float = 0.92
+    min_relevance: float = MIN_RELEVANCE
     count_tokens: Callable[[str], int] | None = None
 
 

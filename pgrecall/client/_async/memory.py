@@ -114,8 +114,8 @@ class AsyncMemory(AsyncStore):
             duplicate_at: cosine from which a memory counts as a near-duplicate, in (0, 1].
             count_tokens: how many tokens a text has; an estimate when None.
             options: those of :meth:`search`; ``k`` (50, at most 200) is how many memories to choose from,
-                ``min_relevance`` (0.05) leaves out filler, and ``require_answer`` (True) leaves the text
-                empty if probably nothing answers.
+                ``min_relevance`` (0.05) leaves out filler but never the best memory, and ``require_answer``
+                (True) leaves the text empty if probably nothing answers.
 
         Raises:
             InvalidInput: the budget, a quota, a weight or the order is invalid, a layer is unknown, the token
@@ -127,9 +127,9 @@ class AsyncMemory(AsyncStore):
         options.setdefault("explain", False)
         options.setdefault("session_id", self.session_id)
         options.setdefault("require_answer", True)
-        options.setdefault("min_relevance", MIN_RELEVANCE)
+        least = options.pop("min_relevance", MIN_RELEVANCE)
         request = ContextRequest(
-            budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, count_tokens
+            budget_tokens, dict(per_layer or {}), order, mmr_lambda, duplicate_at, least, count_tokens
         )
         return await build_context(self._connection, SearchRequest(query, **options), request)
 

@@ -29,6 +29,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _REASONS = {
     "over_budget": "over budget",
     "near_duplicate": "near-duplicate",
+    "irrelevant": "hardly relevant",
     "quota": "over quota",
     "superseded": "superseded",
 }
@@ -62,7 +63,7 @@ _REASONS = {
     type=float,
     default=MIN_RELEVANCE,
     show_default=True,
-    help="Leave out memories of lower relevance, 0 to 1.",
+    help="Leave out memories of lower relevance, 0 to 1, but for the best one.",
 )
 @click.option(
     "--nearest", is_flag=True, help="Show the nearest memories even if probably none answers the question."

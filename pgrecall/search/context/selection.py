@@ -6,8 +6,8 @@ Of the hits that are left, the next to try is the one with the largest (Carbonel
 
 where a similarity below 0 counts as 0. Scores are divided by the best one, so that lambda means the same for
 a weak query as for a strong one. A hit is shown whole or left out: because it nearly repeats a chosen memory,
-its layer is full, or it exceeds the budget. Only the best hit is truncated if it exceeds the budget: an
-answer is worth more than what fits beside it.
+it is hardly relevant, its layer is full, or it exceeds the budget. The best hit is shown whatever its
+relevance, and truncated if it exceeds the budget: an answer is worth more than what fits beside it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _shares_of_best(ranked: Sequence[Hit]) -> dict[int, float]:
 
 
 def _rejection(hit: Hit, chosen: Sequence[Hit], request: ContextRequest, pairs: Pairs) -> LeftOut | None:
-    """Why a hit is left out whatever the budget: near-duplicate or quota."""
+    """Why a hit is left out whatever the budget: near-duplicate, hardly relevant, or over its quota."""
     likeness = {other.id: pairs.get(pair_key(hit.id, other.id), 0.0) for other in chosen}
     repeated = [
         other
@@ -139,6 +139,8 @@ def _rejection(hit: Hit, chosen: Sequence[Hit], request: ContextRequest, pairs: 
     if repeated:
         like = max(repeated, key=lambda other: (likeness[other.id], -other.id)).id
         return _left(hit, "near_duplicate", f"near-duplicate of id {like} ({likeness[like]:.2f})", like)
+    if hit.relevance < request.min_relevance:
+        return _left(hit, "irrelevant", f"relevance {hit.relevance:.2f} is below {request.min_relevance:g}")
     most = request.per_layer.get(hit.layer)
     if most is not None and sum(other.layer == hit.layer for other in chosen) >= most:
         return _left(hit, "quota", f"quota: at most {most} of the layer {hit.layer}")
@@ -252,6 +254,8 @@ def require_valid_request(request: ContextRequest, k: int) -> None:
         raise InvalidInput(f"There is no order {request.order!r}.", hint=f"Use one of {', '.join(_ORDERS)}.")
     if not _share(request.mmr_lambda):
         raise InvalidInput(f"mmr_lambda is {request.mmr_lambda!r}; it must lie between 0 and 1.")
+    if not _share(request.min_relevance):
+        raise InvalidInput(f"min_relevance is {request.min_relevance!r}; it must lie between 0 and 1.")
     if not _share(request.duplicate_at) or request.duplicate_at == 0:
         raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
     if request.count_tokens is not None and not callable(request.count_tokens):

@@ -95,7 +95,7 @@ def test_what_search_explains_recomputes_its_log_odds(memory: Memory, believed: 
         for hit in hits:
             for name, value in hit.explanation["relevance"]["features"].items():
                 seen[name] = max(seen[name], value or 0.0)
-    assert all(value > 0 for name, value in seen.items() if name not in ("name", "cue", "phrase"))
+    assert all(value > 0 for name, value in seen.items() if name not in ("name", "cue", "phrase", "period"))
 
 
 def test_calibrating_makes_probabilities_of_relevances(world: Memory) -> None:

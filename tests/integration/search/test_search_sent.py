@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pgrecall import AsyncMemory, Memory, MemoryNotFound
+from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import SearchRequest
 from pgrecall.operations.operation import Operation
 from pgrecall.operations.search import find, search_and_log
@@ -61,7 +62,7 @@ def test_only_what_differs_is_sent_by_one_statement(asked: SearchRequest) -> Non
     for operation in (find, search_and_log):
         sent = operation(asked, None)
         assert set(json.loads(str(sent.parameters["request"]))) == differing
-        assert sent.sql == operation(usual, [[1.0]]).sql
+        assert sent.sql == operation(usual, [Embedded([1.0])]).sql
 
 
 @pytest.mark.parametrize("options", [{}, {"log": False}, {"k": 5, "explain": False, "rerank": True}])

@@ -259,7 +259,8 @@ def test_a_week_holds_the_batch_itself_and_seven_days_more() -> None:
 def outcome(log: AccessLog, mrr: float, seed_mrr: float, weeks: list[float]) -> Outcome:
     rows = [[mrr, 0.5, 0.25, week] for week in weeks]
     baseline = [[seed_mrr, *others] for _, *others in rows]
-    return Outcome(log, len(rows), {"pgrecall": np.array(rows), "seed_o1": np.array(baseline)}, 30.0, 1.0)
+    judged = {"pgrecall": np.array(rows), "seed_o1": np.array(baseline)}
+    return Outcome(log, len(rows), judged, np.zeros((0, 1)), 30.0, 1.0)
 
 
 def test_the_mean_weighs_logs_alike_whatever_their_length() -> None:

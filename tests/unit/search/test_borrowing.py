@@ -42,7 +42,8 @@ def said(value: object) -> Reply:
 
 def honest(request: dict[str, Any]) -> Reply:
     if "inputs" in request:
-        return said(OWN.embed(request["inputs"]))
+        made = OWN.embed_with_tokens(request["inputs"], request["most"])
+        return said([{"vector": vector, "tokens": [one.hex() for one in signs]} for vector, signs in made])
     return said([{"index": place, "score": len(text) - 8.0} for place, text in enumerate(request["texts"])])
 
 
@@ -78,8 +79,9 @@ def test_vectors_come_through_to_the_last_bit(
 @pytest.mark.parametrize(
     ("lie", "clause"),
     [
-        (lambda _: said([[0.5] * (DIMENSIONS - 1)]), "dimensions"),
-        (lambda _: said([[float("nan")] * DIMENSIONS]), "finite"),
+        (lambda _: said([{"vector": [0.5] * (DIMENSIONS - 1), "tokens": None}]), "dimensions"),
+        (lambda _: said([{"vector": [float("nan")] * DIMENSIONS, "tokens": None}]), "finite"),
+        (lambda _: said([{"vector": [1.0] * DIMENSIONS, "tokens": ["not hex"]}]), "not vectors"),
         (lambda _: said([]), "0 vectors"),
         (lambda _: said({"vectors": []}), "not vectors"),
         (lambda _: Reply(body=b"<html>"), "not JSON"),

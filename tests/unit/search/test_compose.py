@@ -39,7 +39,7 @@ def test_marginal_relevance_by_hand() -> None:
 
 def test_a_weak_question_is_composed_like_a_strong_one() -> None:
     alike = {(1, 2): 0.6, (1, 3): 0.1, (2, 3): 0.1}
-    two = ContextRequest(2, mmr_lambda=0.7, count_tokens=entries)
+    two = ContextRequest(2, mmr_lambda=0.7, min_relevance=0, count_tokens=entries)
     strong = select_memories([hit(1, 0.9), hit(2, 0.8), hit(3, 0.09)], two, similarities=alike)
     weak = select_memories([hit(1, 0.009), hit(2, 0.008), hit(3, 0.0009)], two, similarities=alike)
     assert ids(strong) == ids(weak) == [1, 2]
@@ -57,6 +57,13 @@ def test_the_best_is_cut_rather_than_dropped_for_filler() -> None:
     assert block.hits[0].id == 1
     assert block.sources[0].cut
     assert block.tokens <= 120
+
+
+def test_what_is_hardly_relevant_fills_nothing_up() -> None:
+    found = [hit(1, 0.04, "tea"), hit(2, 0.03, "coffee")]
+    block = select_memories(found, ContextRequest())
+    assert (ids(block), reasons(block)) == ([1], {2: "irrelevant"})
+    assert block.left_out[0].detail == "relevance 0.03 is below 0.05"
 
 
 def test_a_repeat_of_a_second_that_did_not_fit_may_be_shown() -> None:
@@ -215,7 +222,7 @@ def test_what_cannot_be_asked_is_refused(wish: ContextRequest, k: int, part: str
 
 
 def test_what_can_be_asked_is_not() -> None:
-    require_valid_request(ContextRequest(1, {"knowledge": 0}, "time", 0, 1, len), 200)
+    require_valid_request(ContextRequest(1, {"knowledge": 0}, "time", 0, 1, 1, len), 200)
     require_layers(ContextRequest(per_layer={"knowledge": 0}), frozenset({"knowledge"}))
     with pytest.raises(InvalidInput, match=r"The layer 'x' is unknown\. There are: a, b\."):
         require_layers(ContextRequest(per_layer={"x": 1}), frozenset({"b", "a"}))

@@ -36,6 +36,7 @@ def requests(draw: st.DrawFn, **fixed: Any) -> ContextRequest:
         "order": draw(st.sampled_from(["score", "time"])),
         "mmr_lambda": draw(st.floats(0, 1)),
         "duplicate_at": draw(st.sampled_from([0.5, 0.92, 1.0])),
+        "min_relevance": 0.0,
         "count_tokens": COUNTERS[draw(st.sampled_from([*COUNTERS]))],
     }
     return ContextRequest(**(chosen | fixed))
@@ -180,7 +181,7 @@ def test_by_score_alone_each_that_fits_is_shown(found: list[Hit], budget: int) -
     for one in sorted(found, key=lambda one: (-one.score, one.id)):
         if estimate_tokens(render([Entry(other) for other in [*kept, one]])) <= budget:
             kept.append(one)
-    block = select_memories(found, ContextRequest(budget, mmr_lambda=1.0))
+    block = select_memories(found, ContextRequest(budget, mmr_lambda=1.0, min_relevance=0))
     if kept and kept[0].id == best(found).id:
         assert [*block.hits] == kept
 
