@@ -240,14 +240,14 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- shortest_job_interval: the shortest interval of this job, in minutes, among the tenants that this role may act for;
--- NULL if all switched it off.
+-- NULL if all switched it off. A value that is no number counts for nothing.
 CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT min(v.minutes) FROM (
         SELECT recall.job_minutes('*', p_job) AS minutes
         UNION ALL
-        SELECT s.value::double precision FROM recall.setting s
+        SELECT CASE WHEN recall.is_number(s.value) THEN s.value::double precision END FROM recall.setting s
         CROSS JOIN (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
         WHERE s.name = 'job.' || p_job || '.minutes' AND b.tenant IN (s.tenant, '*')) v
     WHERE v.minutes > 0
