@@ -273,8 +273,10 @@ BEGIN
     RETURN v_state -> 'came';
 END $$;
 
--- advance_id_sequence: advances the sequence of a table past the ids of this tenant. Raises an error for ids so great
--- that other programs could not read the next.
+-- advance_id_sequence: advances the sequence of a table past the ids of this tenant, by at most 1,000 for each row: all
+-- tenants share the sequence, and none may use it up. Rows further ahead keep their ids, which are the tenant's own;
+-- unused_id passes over them if the sequence ever gets there. Raises an error for ids so great that other programs
+-- could not read them.
 CREATE OR REPLACE FUNCTION recall.advance_id_sequence(p_tenant text, p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -282,10 +284,11 @@ DECLARE
     v_sequence regclass := pg_get_serial_sequence(format('recall.%I', p_table), 'id');
     v_least bigint;
     v_last bigint;
+    v_rows bigint;
     v_next bigint;
 BEGIN
-    EXECUTE format('SELECT min(t.id), max(t.id) FROM recall.%I t WHERE t.tenant = $1', p_table)
-    INTO v_least, v_last USING p_tenant;
+    EXECUTE format('SELECT min(t.id), max(t.id), count(*) FROM recall.%I t WHERE t.tenant = $1', p_table)
+    INTO v_least, v_last, v_rows USING p_tenant;
     IF v_last IS NULL THEN
         RETURN;
     ELSIF v_least < 1 OR v_last > 1::bigint << 52 THEN
@@ -294,6 +297,8 @@ BEGIN
             'Ids lie between 1 and 4503599627370496.');
     END IF;
     v_next := nextval(v_sequence);
+    EXECUTE format('SELECT max(t.id) FROM recall.%I t WHERE t.tenant = $1 AND t.id <= $2', p_table)
+    INTO v_last USING p_tenant, v_next + greatest(100000, 1000 * v_rows);
     IF v_last - v_next > 100000 THEN
         -- Far enough ahead of concurrent inserts: setval never goes back.
         PERFORM setval(v_sequence, v_last);
