@@ -4,7 +4,7 @@
 
 Every judged query of examples/ is searched in its corpus, and queries of other corpora are searched there
 too, whose answer it cannot hold. A search found an answer if one of its ten most relevant memories is judged
-relevant. The confidence is a logistic model of three features (`recall.search_confidence`), fitted here with
+relevant. The confidence is a logistic model of two features (`recall.search_confidence`), fitted here with
 each story left out in turn. It prints false alarms (there is no answer, but the search claims one) against
 misses (an answer was found, but the search says there is none) for each threshold, and the settings that
 ship. --write stores the figures that docs/explanation/figures draws.
@@ -34,20 +34,23 @@ from pgrecall.search.rerank.blending import logit_of
 from pgrecall.settings import load_settings
 
 FIGURES = Path(__file__).parents[1] / "docs" / "explanation" / "figures" / "confidence.json"
-NAMES = ("intercept", "best", "lead", "size")
+NAMES = ("intercept", "relevance", "size")
 RIDGE = 0.1
 FOREIGN = 3
 """Of the queries of other stories every third is searched too."""
 
 THRESHOLDS = tuple(step / 20 for step in range(21))
+SHIPPED = 0.2
 ASKED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """One search: the features of its confidence, whether an answer exists, and whether it was found."""
+    """One search: the features of its confidence, whether its query is one of the corpus, and what is known
+    of the answer: whether there is one, and whether it was found."""
 
     corpus: str
+    own: bool
     features: tuple[float, ...]
     answerable: bool
     found: bool
@@ -84,21 +87,20 @@ def search_all() -> list[Searched]:
                 fill(memory, corpus)
                 memory.maintenance.refresh_statistics(now=NOW)
                 size = math.log1p(sum(layer.memories for layer in memory.status().layers))
-                searched += [_search(memory, judged, size) for judged, _ in questions(corpus)]
+                searched += [_search(memory, judged, size, own) for judged, own in questions(corpus)]
     return searched
 
 
-def _search(memory: Memory, judged: Judged, size: float) -> Searched:
+def _search(memory: Memory, judged: Judged, size: float, own: bool) -> Searched:
     options: SearchOptions = {
         "k": ASKED, "vitality_mode": "off", "explain": False, "log": False, "profile": "balanced",
         "now": None if "as_of" in judged.options else NOW,
     }  # fmt: skip
     hits = memory.search(judged.query, **cast(SearchOptions, {**judged.options, **options})).hits
-    logits = sorted((logit_of(hit.relevance) for hit in hits), reverse=True) or [-20.0]
-    lead = logits[0] - float(np.mean(logits[1:])) if logits[1:] else 0.0
+    best = max((logit_of(hit.relevance) for hit in hits), default=-20.0)
     keys = {key for hit in hits for key in (hit.key or "", (hit.key or "").partition("#")[0])}
     return Searched(
-        judged.corpus, (1.0, logits[0], lead, size), bool(judged.relevant), bool(keys & judged.relevant)
+        judged.corpus, own, (1.0, best, size), bool(judged.relevant), bool(keys & judged.relevant)
     )
 
 
@@ -113,9 +115,9 @@ def examples_of(searched: Sequence[Searched]) -> Examples:
 
 
 def confidence_terms() -> Terms:
-    least = np.array([-math.inf, 0.0, 0.0, -math.inf])
-    ridge = np.array([0.0, RIDGE, RIDGE, RIDGE])
-    return Terms(NAMES, np.zeros(4), ridge, least, np.full(4, math.inf))
+    least = np.array([-math.inf, 0.0, -math.inf])
+    ridge = np.array([0.0, RIDGE, RIDGE])
+    return Terms(NAMES, np.zeros(3), ridge, least, np.full(3, math.inf))
 
 
 def left_out(searched: Sequence[Searched]) -> Floats:
@@ -129,12 +131,19 @@ def left_out(searched: Sequence[Searched]) -> Floats:
     return logits
 
 
-def trade_off(searched: Sequence[Searched], confidence: Floats) -> list[tuple[float, float, float]]:
-    """For each threshold: false alarms of all searches without an answer, misses of all that found one."""
+def trade_off(searched: Sequence[Searched], confidence: Floats) -> list[dict[str, float]]:
+    """For each threshold: false alarms of the searches without an answer, near (queries over the corpus
+    itself) and far (over another story), and misses of those that found one."""
     found = np.array([one.found for one in searched])
-    absent = np.array([not one.answerable for one in searched])
+    near = np.array([one.own and not one.answerable for one in searched])
+    far = np.array([not one.own for one in searched])
     return [
-        (least, float((confidence[absent] >= least).mean()), float((confidence[found] < least).mean()))
+        {
+            "threshold": least,
+            "near": float((confidence[near] >= least).mean()),
+            "far": float((confidence[far] >= least).mean()),
+            "misses": float((confidence[found] < least).mean()),
+        }
         for least in THRESHOLDS
     ]
 
@@ -144,26 +153,27 @@ def report(searched: Sequence[Searched]) -> dict[str, object]:
     confidence = logistic(logits)
     for name in CORPORA:
         inside = np.array([one.corpus == name for one in searched])
-        if not inside.any():
-            continue
         agreement = agreement_of(examples.of(inside), logits[inside])
         part = [one for one in searched if one.corpus == name]
-        alarms, misses = trade_off(part, confidence[inside])[THRESHOLDS.index(0.5)][1:]
-        print(
-            f"{name:>14}: {len(part):4} searches, log loss {agreement.log_loss:.3f}, "
-            f"ECE {agreement.ece:.3f}; "
-            f"at .5: false alarms {alarms:.3f}, misses {misses:.3f}"
-        )
+        at = trade_off(part, confidence[inside])[THRESHOLDS.index(SHIPPED)]
+        print(f"{name:>12}: log loss {agreement.log_loss:.3f}, ECE {agreement.ece:.3f}, {_described(at)}")
     curve = trade_off(searched, confidence)
-    for least, alarms, misses in curve:
-        print(f"{least:5.2f}: false alarms {alarms:.3f}, misses {misses:.3f}")
+    for at in curve:
+        print(_described(at))
     bins = reliability(examples, logits)
     for one in bins:
         print(f"confidence {one.predicted:.2f}: {one.observed:.2f} of {one.count}")
-    print("all: ECE", round(agreement_of(examples, logits).ece, 4))
+    print(f"all: ECE {agreement_of(examples, logits).ece:.4f}")
     fitted = confidence_terms().named(fit(examples, confidence_terms()))
     print(", ".join(f"confidence.{name} {value:.2f}" for name, value in fitted.items()))
     return {"curve": curve, "reliability": [(one.predicted, one.observed, one.count) for one in bins]}
+
+
+def _described(at: dict[str, float]) -> str:
+    return (
+        f"at {at['threshold']:.2f}: false alarms {at['near']:.3f} near, {at['far']:.3f} far; "
+        f"misses {at['misses']:.3f}"
+    )
 
 
 def main() -> None:

@@ -185,6 +185,26 @@ def outlook() -> str:
     )
 
 
+def confidence() -> str:
+    """False alarms and misses by the threshold below which a search says that nothing answers."""
+    curve = json.loads((TARGET / "confidence.json").read_text())["curve"]
+    chart = LineChart(
+        "search.min_confidence",
+        "share of searches",
+        (0, 1),
+        ticks=[(step / 5, f"{step / 5:g}") for step in range(6)],
+    )
+    names = {"near": "false alarms, near", "far": "false alarms, far", "misses": "misses"}
+    for number, (key, name) in enumerate(names.items()):
+        chart.line(name, [(at["threshold"], at[key]) for at in curve], number)
+    at = next(at for at in curve if at["threshold"] == 0.2)
+    return chart.svg(
+        f"At the threshold that ships, 0.2, a search misses {at['misses']:.0%} of the answers it found. It claims "
+        f"an answer for {at['far']:.0%} of the queries about another story and for {at['near']:.0%} of those "
+        "that sound as if the memories could answer them."
+    )
+
+
 def _measured() -> dict[int, dict[str, float]]:
     """By the number of memories: what ``benchmarks.speed`` counted of a search."""
     return {int(size): row for size, row in json.loads((TARGET / "growth.json").read_text()).items()}
@@ -192,7 +212,7 @@ def _measured() -> dict[int, dict[str, float]]:
 
 FIGURES: dict[str, Callable[[], str]] = {
     "layers.svg": layers, "life.svg": life, "weighing.svg": weighing, "protection.svg": protection,
-    "growth.svg": growth, "outlook.svg": outlook,
+    "growth.svg": growth, "outlook.svg": outlook, "confidence.svg": confidence,
 }  # fmt: skip
 
 

@@ -175,8 +175,7 @@ class ConfidenceTerms:
     """The coefficients of a search's confidence (log-odds), and the number of memories it searched."""
 
     intercept: float
-    best: float
-    lead: float
+    relevance: float
     size: float
     memories: int
 

@@ -167,17 +167,18 @@ def _load(source: str, local_files_only: bool) -> _Model:
             f"The model {source} could not be loaded: {first_line(error)}.", hint=_HINT
         ) from error
 
-    kept = KeptPieces(model.tokenizer)
+    # Models of whole words have a tokenizer of their own, and their tokens have no context to compare.
+    kept = KeptPieces(model.tokenizer) if hasattr(model.tokenizer, "convert_ids_to_tokens") else None
 
     def run(texts: list[str], most: int) -> tuple[Vectors, list[TokenSigns]]:
         encoded: Any = model.encode(
             texts,
             batch_size=len(texts),
-            output_value=None if most else "sentence_embedding",
+            output_value=None if most and kept else "sentence_embedding",
             normalize_embeddings=True,
             show_progress_bar=False,
         )
-        if not most:
+        if not most or kept is None:
             return encoded.tolist(), [()] * len(texts)
         signs = []
         for row in encoded:

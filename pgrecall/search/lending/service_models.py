@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pgrecall.errors import EmbedderError, RerankerError
-from pgrecall.search.embed.embedder import Embedder, Vectors, check_vectors, make_embedder
+from pgrecall.models.embedding import TokenSigns
+from pgrecall.search.embed.embedder import (
+    Embedder,
+    Vectors,
+    check_vectors,
+    embed_with_tokens,
+    make_embedder,
+)
 from pgrecall.search.lending.service_client import MODELS, ModelService, ModelServiceError
 from pgrecall.search.rerank.batching import BatchingRules, Scorer, rerank_in_batches
 from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN
@@ -48,32 +55,39 @@ class ServiceEmbedder:
         return f"ServiceEmbedder({self._service.shown!r}, {self.name!r})"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        vectors: Vectors = []
-        for part in _parts(texts):
-            vectors += self._embed_part(part)
-        return vectors
+        return [vector for vector, _ in self.embed_with_tokens(texts, 1)]
 
-    def _embed_part(self, texts: Sequence[str]) -> Vectors:
+    def embed_with_tokens(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
+        made: list[tuple[list[float], TokenSigns]] = []
+        for part in _parts(texts):
+            made += self._embed_part(part, most)
+        return made
+
+    def _embed_part(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
         if self._own is None:
             try:
-                return self._request(texts)
+                return self._request(texts, most)
             except ModelServiceError as error:
                 self._report(
                     f"The service at {self._service.shown} {error}; its embedder is loaded here instead."
                 )
                 self._own = make_embedder(self._settings)
                 assert self._own is not None  # the service had one like it
-        return self._own.embed(texts)
+        return [(one.vector, one.tokens or ()) for one in embed_with_tokens(self._own, texts, most)]
 
-    def _request(self, texts: Sequence[str]) -> Vectors:
-        body = {"inputs": list(texts), "normalize": True, "truncate": True}
-        answer = self._service.ask(f"{MODELS}/embed", body, ANSWER_SECONDS + len(texts) / _TEXTS_A_SECOND)
-        if not isinstance(answer, list) or not all(isinstance(vector, list) for vector in answer):
-            raise ModelServiceError("answered with something that is not vectors")
+    def _request(self, texts: Sequence[str], most: int) -> list[tuple[list[float], TokenSigns]]:
+        seconds = ANSWER_SECONDS + len(texts) / _TEXTS_A_SECOND
+        answer = self._service.ask(f"{MODELS}/embed-tokens", {"inputs": list(texts), "most": most}, seconds)
         try:
-            return check_vectors(answer, len(texts), self.dimensions, self.name)
+            vectors = [list(item["vector"]) for item in answer]
+            signs = [tuple(bytes.fromhex(token) for token in item["tokens"] or ()) for item in answer]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelServiceError("answered with something that is not vectors") from error
+        try:
+            checked = check_vectors(vectors, len(texts), self.dimensions, self.name)
         except EmbedderError as error:
             raise ModelServiceError(f"gave no usable vectors ({error.message.rstrip('.')})") from error
+        return list(zip(checked, signs, strict=True))
 
 
 class ServiceReranker:

@@ -13,6 +13,8 @@ from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, We
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
 
 LARGEST_LOGIT = 500.0
+MEASURED_MEMORIES = 1000
+"""Beyond it, the number of memories does not change the confidence of a search."""
 
 
 def most_relevant(candidates: Sequence[Candidate], count: int) -> tuple[Candidate, ...]:
@@ -84,12 +86,11 @@ def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
 
 def confidence(hits: Sequence[Hit], terms: ConfidenceTerms) -> float:
     """The probability that any of these hits answers; ``recall.search_confidence`` has the formula."""
-    logits = sorted((logit_of(hit.relevance) for hit in hits), reverse=True)[:10]
-    if not logits:
+    if not hits:
         return 0.0
-    lead = logits[0] - sum(logits[1:]) / len(logits[1:]) if logits[1:] else 0.0
-    size = math.log1p(terms.memories)
-    return logistic(terms.intercept + terms.best * logits[0] + terms.lead * lead + terms.size * size)
+    best = logit_of(max(hit.relevance for hit in hits))
+    size = math.log1p(min(terms.memories, MEASURED_MEMORIES))
+    return logistic(terms.intercept + terms.relevance * best + terms.size * size)
 
 
 def logistic(log_odds: float) -> float:

@@ -56,7 +56,7 @@ def test_the_text_alone_goes_to_standard_output(stored: Command) -> None:
 def test_the_json_document(stored: Command) -> None:
     answer = stored("context", "tide", "--json", "--now", NOW).json
     assert set(answer) == {
-        "query", "budget_tokens", "text", "tokens", "sources", "left_out", "hits", "skipped",
+        "query", "budget_tokens", "text", "tokens", "sources", "left_out", "hits", "skipped", "confidence",
         "search_id",
     }  # fmt: skip
     assert (answer["query"], answer["budget_tokens"], answer["skipped"]) == ("tide", 2000, [])
@@ -109,7 +109,7 @@ def test_a_truncated_memory_is_marked(stored: Command, tmp_path: Path) -> None:
     cut = stored("context", "harbour", "-k", "1", "--budget", "80")
     assert cut.code == 0
     assert "The harbour is old. …\n" in cut.out
-    told = r"Skipped: whole memories: none fits into 80 tokens, so id \d+ was cut after a sentence\n"
+    told = r"Skipped: whole memories: id \d+ does not fit into 80 tokens, so it was cut after a sentence\n"
     assert re.match(told, cut.err)
     none = stored("context", "harbour", "-k", "1", "--budget", "7")
     assert (none.code, none.out) == (1, "")

@@ -50,7 +50,7 @@ def logged(query: Query) -> list[tuple[int, str | None]]:
 
 
 def test_what_repeats_is_shown_once(harbour: Memory) -> None:
-    block = harbour.context("harbour contract")
+    block = harbour.context("harbour contract", min_relevance=0)
     once = {"contract", "again", "thrice"}
     assert {"gauge", "tea", "dues"} == set(keys(block)) - once
     assert len(once & set(keys(block))) == 1
@@ -70,7 +70,7 @@ def test_the_block_names_what_it_shows(harbour: Memory) -> None:
 
 def test_a_small_budget_takes_what_is_best_and_fits(harbour: Memory) -> None:
     harbour.remember("harbour contract " * 300, key="long")
-    block = harbour.context("harbour contract", budget_tokens=60)
+    block = harbour.context("harbour contract", budget_tokens=60, min_relevance=0)
     assert len(block.hits) == 1
     assert left(block)["long"] == "over_budget"
     assert block.tokens <= 60
@@ -124,7 +124,7 @@ def test_a_replaced_memory_gives_way(harbour: Memory) -> None:
     harbour.supersede("gauge", "tea")
     harbour.supersede("tea", "dues")
     assert not {"gauge", "tea"} & set(keys(harbour.context("harbour gauge tea")))
-    block = harbour.context("harbour gauge tea", include_superseded=True)
+    block = harbour.context("harbour gauge tea", include_superseded=True, min_relevance=0)
     assert {"gauge", "tea"} & set(keys(block)) == set()
     assert (left(block)["gauge"], left(block)["tea"]) == ("superseded", "superseded")
     without = harbour.context("harbour gauge", include_superseded=True, layers=("episodic",))
@@ -134,7 +134,7 @@ def test_a_replaced_memory_gives_way(harbour: Memory) -> None:
 
 def test_nothing_found_is_an_empty_block(memory: Memory, query: Query) -> None:
     block = memory.context("anything")
-    assert block == ContextBlock("", 0, (), (), (), search_id=block.search_id)
+    assert block == ContextBlock("", 0, (), (), (), search_id=block.search_id, confidence=0)
     assert query("SELECT id, shown FROM recall.search_log") == [{"id": block.search_id, "shown": []}]
     assert logged(query) == []
 

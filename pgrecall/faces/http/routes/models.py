@@ -15,13 +15,16 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.request_handling import ModelRoute
 from pgrecall.faces.http.schemas import Body, response_list, response_model
 from pgrecall.faces.http.service import get_service
-from pgrecall.search.embed.embedder import Embedder, Vectors
+from pgrecall.search.embed.embedder import Embedder, Vectors, embed_with_tokens
 from pgrecall.search.lending.service_client import embedder_identity, reranker_identity
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
 from pgrecall.settings import Settings
 
 MAX_TEXTS = 1000
 """Texts in one request."""
+
+MAX_TOKENS = 32
+"""Tokens of a text whose signs are returned."""
 
 M = TypeVar("M")
 
@@ -91,6 +94,32 @@ class EmbedBody:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedTokensBody:
+    """Texts to embed, with the signs of their tokens.
+
+    Attributes:
+        inputs: up to 1,000 texts.
+        most: maximum number of tokens of a text, 1 to 32.
+    """
+
+    inputs: tuple[str, ...]
+    most: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedText:
+    """What the embedder makes of a text.
+
+    Attributes:
+        vector: of unit length.
+        tokens: the signs of each token, as hexadecimal digits; null from an embedder that gives none.
+    """
+
+    vector: list[float]
+    tokens: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class RerankBody:
     """A question and texts to score.
 
@@ -150,6 +179,21 @@ async def embed(request: Request, body: Annotated[EmbedBody, Body(EmbedBody)]) -
         raise InvalidInput("These vectors have unit length.", hint="Leave normalize out, or set it to true.")
     texts = (body.inputs,) if isinstance(body.inputs, str) else body.inputs
     return await asyncio.to_thread(embedder.embed, _require_few(texts))
+
+
+@router.post("/embed-tokens", response_model=response_list(EmbeddedText))
+async def embed_tokens(
+    request: Request, body: Annotated[EmbedTokensBody, Body(EmbedTokensBody)]
+) -> tuple[EmbeddedText, ...]:
+    """Return a unit vector and the signs of the tokens for each text, in order."""
+    embedder = _require_model(get_service(request).memory.embedder, "embedder")
+    if not 1 <= body.most <= MAX_TOKENS:
+        raise InvalidInput(f"most is {body.most}; it must lie between 1 and {MAX_TOKENS}.")
+    made = await asyncio.to_thread(embed_with_tokens, embedder, _require_few(body.inputs), body.most)
+    return tuple(
+        EmbeddedText(one.vector, None if one.tokens is None else tuple(signs.hex() for signs in one.tokens))
+        for one in made
+    )
 
 
 @router.post("/rerank", response_model=response_list(TextScore))

@@ -121,8 +121,8 @@ BEGIN
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
         -- Only a question has an answer; a window or a cue has not.
-        SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(ARRAY(
-            SELECT j.logit FROM judged j ORDER BY j.logit DESC LIMIT 10), v_memories, v_settings) END AS value
+        SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(
+            (SELECT max(j.logit) FROM judged j), v_memories, v_settings) END AS value
     ), scored AS MATERIALIZED (
         SELECT j.id, j.superseded_by, j.logit, x.use_term, x.vital,
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
@@ -171,9 +171,8 @@ BEGIN
             FROM judged j) END,
         -- A reranker changes the log-odds, and the client computes the confidence again.
         'confidence_terms', CASE WHEN p_reranker IS NOT NULL AND v_memories IS NOT NULL THEN jsonb_build_object(
-            'intercept', v_settings -> 'confidence.intercept', 'best', v_settings -> 'confidence.best',
-            'lead', v_settings -> 'confidence.lead', 'size', v_settings -> 'confidence.size',
-            'memories', v_memories) END,
+            'intercept', v_settings -> 'confidence.intercept', 'relevance', v_settings -> 'confidence.relevance',
+            'size', v_settings -> 'confidence.size', 'memories', v_memories) END,
         'blend', CASE WHEN p_reranker IS NOT NULL THEN recall.rerank_blend(v_tenant, p_reranker) END,
         'skipped', (
             SELECT jsonb_agg(s.reason) FROM (VALUES
