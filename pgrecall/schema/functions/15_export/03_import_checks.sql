@@ -21,7 +21,7 @@ SET search_path FROM CURRENT AS $$
     ('rerank_model', 't.intercept BETWEEN -1000 AND 1000 AND t.rerank BETWEEN 0 AND 1000 AND t.fused BETWEEN 0 AND 1000',
      'a coefficient of it is out of bounds'),
     ('rerank_model', 'length(t.fitted_on) BETWEEN 1 AND 500', 'its fitted_on does not have 1 to 500 characters'),
-    ('lexeme', 't.documents BETWEEN 0 AND 1000000000000', 'its documents do not lie between 0 and 1000000000000'),
+    ('lexeme', 't.documents <= 1000000000000', 'its documents are more than 1000000000000'),
     ('lexeme', 't.body_length BETWEEN 0 AND 100000000', 'its body_length does not lie between 0 and 100000000'),
     ('token_signs', 'length(t.model) BETWEEN 1 AND 500', 'its model does not have 1 to 500 characters'),
     ('token_signs', 'cardinality(t.signs) <= 32 AND (SELECT count(*) FILTER (WHERE bit_length(s) BETWEEN 1 AND 1024) '
@@ -35,7 +35,6 @@ SET search_path FROM CURRENT AS $$
      'FROM unnest(ARRAY[t.t1, t.t2, t.t3, t.t4, t.t5, t.t6, t.t7, t.t8]) WITH ORDINALITY u(at, place)) o '
      'WHERE o.place > 1 AND o.at IS NOT NULL AND (o.newer >= o.at) IS NOT TRUE)',
      'its times do not go from the newest to the oldest'),
-    ('activation', 't.in_degree >= 0', 'its in_degree is negative'),
     ('activation', 't.cut_size >= 0', 'its cut_size is negative'),
     ('activation', 't.sessions BETWEEN 0 AND 1000000000', 'its sessions do not lie between 0 and 1000000000'),
     ('activation', 'coalesce(t.sessions, 0) = 0 OR t.sessions_at IS NOT NULL', 'its sessions have no sessions_at'),
