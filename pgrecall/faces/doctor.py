@@ -14,7 +14,7 @@ from pgrecall.faces.cli.models import Lent
 from pgrecall.models.maintenance import JobStatus, Status
 from pgrecall.models.service import Caller
 from pgrecall.schema import state as schema
-from pgrecall.schema.roles import AccessProblem, Examination
+from pgrecall.schema.roles import AccessProblem, Examination, quoted
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.rerank.reranker import make_reranker, warm_up
 from pgrecall.settings import Settings
@@ -66,10 +66,15 @@ def check_server(found: Examination) -> Iterator[Finding]:
 
 def _check_use(found: Examination) -> Iterator[Finding]:
     role = found.facts.role
-    if found.usable is False:
+    if found.usable is False and found.owned:
+        yield Finding(
+            "server", "fail", f"Role {role} may upgrade the schema, and may not use memories.",
+            f"as an administrator: GRANT recall_worker TO {quoted(role)} WITH INHERIT TRUE",
+        )  # fmt: skip
+    elif found.usable is False:
         yield Finding(
             "server", "fail", f"Role {role} may not use memories.",
-            f"as an administrator: GRANT recall_app TO {role}; pgrecall roles bind {role} TENANT",
+            f"as an administrator: GRANT recall_app TO {quoted(role)}; pgrecall roles bind {role} TENANT",
         )  # fmt: skip
     elif found.owned is False:
         yield Finding("server", "ok", f"Role {role} may use the schema; another one upgrades it.")

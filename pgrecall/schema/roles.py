@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -135,6 +136,11 @@ def run_statement(connection: psycopg.Connection[Any], statement: str | bytes) -
         raise translated(error) from error
 
 
+def quoted(role: str) -> str:
+    """A role's name as SQL to print: quoted where it has to be."""
+    return role if re.fullmatch("[a-z_][a-z0-9_]*", role) else '"' + role.replace('"', '""') + '"'
+
+
 def act_as_owner(connection: psycopg.Connection[Any]) -> None:
     """Makes the rest of this transaction act as the owner of the schema, if there is one.
 
@@ -149,7 +155,8 @@ def act_as_owner(connection: psycopg.Connection[Any]) -> None:
         owner, role = row["owner"], row["role"]
         raise DatabaseUnsuitable(
             f"The schema recall belongs to {owner}, and role {role} may not act as it.",
-            hint=f"An administrator runs: GRANT {owner} TO {role} WITH INHERIT FALSE, SET TRUE;",
+            hint=f"An administrator runs: GRANT {quoted(owner)} TO {quoted(role)} "
+            "WITH INHERIT FALSE, SET TRUE;",
         )
     connection.execute(SQL("SET LOCAL ROLE {}").format(Identifier(row["owner"])))
 

@@ -28,7 +28,8 @@ BEGIN
 END $$;
 
 -- Whoever installs, and whoever the schema was until now: they may act as the owner when they say so (SET ROLE), which
--- is no more than they could before, and use memories as a worker does.
+-- is no more than they could before, and use memories as a worker does. Each right by itself: what this role may not
+-- grant, access_problems() tells, and the schema is not handed over before all are there.
 DO $$
 DECLARE
     v_role name;
@@ -42,15 +43,21 @@ BEGIN
             r.rolname = current_user
             OR r.oid = (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'))
     LOOP
-        IF NOT pg_has_role(v_role, 'recall_owner', 'SET') THEN
-            EXECUTE format('GRANT recall_owner TO %I WITH INHERIT FALSE, SET TRUE', v_role);
-        END IF;
-        IF NOT pg_has_role(v_role, 'recall_worker', 'USAGE') THEN
-            EXECUTE format('GRANT recall_worker TO %I', v_role);
-        END IF;
+        BEGIN
+            IF NOT pg_has_role(v_role, 'recall_owner', 'SET') THEN
+                EXECUTE format('GRANT recall_owner TO %I WITH INHERIT FALSE, SET TRUE', v_role);
+            END IF;
+        EXCEPTION WHEN insufficient_privilege OR unique_violation THEN
+            NULL;
+        END;
+        BEGIN
+            IF NOT pg_has_role(v_role, 'recall_worker', 'USAGE') THEN
+                EXECUTE format('GRANT recall_worker TO %I WITH INHERIT TRUE', v_role);
+            END IF;
+        EXCEPTION WHEN insufficient_privilege OR unique_violation THEN
+            NULL;
+        END;
     END LOOP;
-EXCEPTION WHEN insufficient_privilege OR unique_violation THEN
-    NULL;
 END $$;
 
 -- The schemas of the extensions, for all of them; most often that is `public`, which everybody may use.
@@ -81,15 +88,21 @@ BEGIN
     END LOOP;
 END $$;
 
--- Everything to the owner, whom nobody logs in as. The schema last: with it goes the right to do this.
+-- Everything to the owner, whom nobody logs in as. The schema last: with it goes the right to do this. Not before whoever
+-- installs and whoever it was until now can go on: act as the owner, and use memories by a granted role.
 DO $$
 DECLARE
     v_statement text;
 BEGIN
-    IF to_regrole('recall_owner') IS NULL THEN
-        RETURN;
-    ELSIF NOT pg_has_role('recall_owner', 'SET')
-          OR (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall') = to_regrole('recall_owner') THEN
+    IF EXISTS (
+        SELECT FROM unnest(ARRAY['recall_owner', 'recall_reader', 'recall_app', 'recall_worker']) n(name)
+        WHERE to_regrole(n.name) IS NULL)
+       OR (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall') = to_regrole('recall_owner')
+       OR EXISTS (
+        SELECT FROM pg_roles r
+        WHERE (r.rolname = current_user
+               OR r.oid = (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'))
+          AND NOT (pg_has_role(r.oid, 'recall_owner', 'SET') AND pg_has_role(r.oid, 'recall_worker', 'USAGE'))) THEN
         RETURN;
     END IF;
     GRANT USAGE, CREATE ON SCHEMA recall TO recall_owner;

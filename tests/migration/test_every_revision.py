@@ -133,3 +133,31 @@ def test_plans_of_old_can_be_applied_and_undone(empty_database: str) -> None:
         assert [row[0] for row in applied] == [30]
         assert connection.execute("SELECT recall.undo_prune(1, '2026-06-01 12:00+00')").fetchone() == (1,)
     assert settled(empty_database) == []
+
+
+@pytest.mark.parametrize("revision", ["0004", "0011"])
+def test_what_earlier_imports_left_wrong_is_repaired(empty_database: str, revision: str) -> None:
+    take_to(empty_database, revision)
+    fill(empty_database, revision)
+    with psycopg.connect(empty_database) as connection:
+        connection.execute(
+            "INSERT INTO recall.setting (tenant, name, value) VALUES "
+            "('spoiled', 'job.fold.minutes', '\"5\"'), ('spoiled', 'graph.min_cut', '\"-0.5\"'), "
+            "('spoiled', 'spread.hops', 'true'), ('spoiled', 'language', '\"german\"'); "
+            "UPDATE recall.activation SET in_degree = -100 WHERE tenant = 'acme'; "
+            "INSERT INTO recall.lexeme (tenant, word, documents) VALUES ('spoiled', 'x', -5); "
+            "SELECT setval('recall.memory_id_seq', 4503599627370496), "
+            "setval('recall.search_log_id_seq', 4503599627370496)"
+        )
+    migrate.upgrade(empty_database)
+    assert fetch(
+        empty_database, "SELECT name, value FROM recall.setting WHERE tenant = 'spoiled' ORDER BY 1"
+    ) == [("graph.min_cut", -0.5), ("job.fold.minutes", 5), ("language", "german")]
+    assert fetch(empty_database, "SELECT FROM recall.activation WHERE in_degree < 0") == []
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
+        [before] = fetch(empty_database, "SELECT max(id) FROM recall.memory")
+        assert connection.execute("SELECT recall.remember('new')").fetchone() == (before[0] + 1,)
+        connection.execute('SELECT recall.search_and_log(\'{"query": "new"}\')')
+        [logged] = connection.execute("SELECT last_value < 1000000 FROM recall.search_log_id_seq").fetchall()
+        assert logged == (True,)

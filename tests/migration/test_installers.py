@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgrecall import DatabaseUnsuitable, InvalidInput, Memory
 from pgrecall.embedded.shared_server import SERVING_ROLE, EmbeddedServer
+from pgrecall.faces import doctor
 from pgrecall.schema import migrate, roles, state
 from pgrecall.settings import Settings
 from tests.conftest import dropped
@@ -135,11 +137,100 @@ def test_without_roles_it_installs_for_the_installer_and_says_so(site: Site) -> 
 
     for left in done.left:
         fetch(site.admin, left.fix)
-    fetch(site.admin, f"GRANT recall_worker TO {site.name}")
     assert migrate.upgrade(site.installer).left == ()
     assert fetch(site.admin, OWNERS) == [("recall_owner",)]
     with site.as_role(site.name) as memory:
         assert len(memory.search("contract").hits) == 1
+
+
+def usable(site: Site) -> bool:
+    """Whether the installer can store and find a memory."""
+    with site.as_role(site.name) as memory:
+        memory.remember("The harbour contract")
+        return len(memory.search("contract").hits) > 0
+
+
+def printed(site: Site) -> list[str]:
+    """The SQL that the doctor prints to the installer."""
+    found = [*doctor.check_server(roles.examine(site.installer))]
+    with suppress(DatabaseUnsuitable):  # who may call nothing has been told so
+        found += doctor.check_rights(roles.rights(site.installer))
+    return [finding.fix.removeprefix("as an administrator: ") for finding in found if finding.fix]
+
+
+def test_what_is_printed_can_be_run_in_parts(site: Site) -> None:
+    """After each statement an upgrade leaves the installer able to work; nothing is handed over too early."""
+    for step in range(9):
+        done = migrate.upgrade(site.installer, dimensions=64)
+        assert usable(site)
+        if not done.left:
+            break
+        # All but the right to use memories, as the note of earlier versions had it, and then the rest.
+        statement = done.left[0].fix.split("; --")[0]
+        if step == 4:
+            statement = statement.split(";")[0]
+        fetch(site.admin, statement)
+    assert step == 6
+    assert fetch(site.admin, OWNERS) == [("recall_owner",)]
+    assert printed(site) == []
+
+
+@pytest.mark.parametrize("rights", ["NOCREATEROLE", "CREATEROLE", "NOINHERIT"])
+def test_roles_of_another_database_are_granted_as_printed(site: Site, rights: str) -> None:
+    """The roles are there and belong to an administrator, who has to grant them."""
+    for role in OURS:
+        fetch(site.admin, f"CREATE ROLE {role} NOLOGIN")
+    fetch(site.admin, f"ALTER ROLE {site.name} {rights}")
+    [left] = migrate.upgrade(site.installer, dimensions=64).left
+    assert printed(site) == [f"{left.fix};"]
+    assert usable(site)
+    assert fetch(site.admin, OWNERS) == [(site.name,)]
+    fetch(site.admin, left.fix)
+    assert migrate.upgrade(site.installer).left == ()
+    assert fetch(site.admin, OWNERS) == [("recall_owner",)]
+    assert usable(site)
+    assert printed(site) == []
+
+
+def test_a_superuser_has_nothing_left_to_run(site: Site) -> None:
+    assert migrate.upgrade(site.admin, dimensions=64).left == ()
+    assert fetch(site.admin, OWNERS) == [("recall_owner",)]
+    assert roles.rights(site.admin) == ()
+
+
+def test_whoever_an_earlier_version_locked_out_gets_the_way_back(site: Site) -> None:
+    fetch(site.admin, f"ALTER ROLE {site.name} CREATEROLE")
+    migrate.upgrade(site.installer, dimensions=64)
+    fetch(site.admin, f"ALTER ROLE {site.name} NOCREATEROLE")
+    for grantor in (site.name, "CURRENT_USER"):
+        fetch(site.admin, f"REVOKE recall_worker FROM {site.name} GRANTED BY {grantor} CASCADE")
+    with pytest.raises(DatabaseUnsuitable, match="denied"):
+        usable(site)
+    [left] = migrate.upgrade(site.installer).left
+    assert left.problem == f"Role {site.name} may upgrade the schema, and may not use memories"
+    [fix] = printed(site)
+    assert fix == left.fix
+    fetch(site.admin, fix)
+    assert usable(site)
+    assert migrate.upgrade(site.installer).left == ()
+
+
+@pytest.mark.parametrize("name", ["Me, too", "it's-me", 'the "one"'])
+def test_names_are_printed_as_sql_takes_them(site: Site, name: str) -> None:
+    role = roles.quoted(name)
+    migrate.upgrade(site.admin, dimensions=64)
+    fetch(site.admin, f"CREATE ROLE {role} LOGIN")
+    fetch(site.admin, f"GRANT CREATE ON DATABASE {site.name} TO {role}")
+    login = make_conninfo(site.admin, user=name)
+    try:
+        with pytest.raises(DatabaseUnsuitable) as refused:
+            migrate.upgrade(login)
+        fetch(site.admin, refused.value.hint.removeprefix("An administrator runs: "))
+        [left] = migrate.upgrade(login).left
+        fetch(site.admin, left.fix)
+        assert migrate.upgrade(login).left == ()
+    finally:
+        fetch(site.admin, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 @pytest.mark.parametrize("revision", ["0001", "0004"])

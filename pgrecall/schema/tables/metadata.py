@@ -190,6 +190,7 @@ def _activation(metadata: MetaData) -> Table:
         CheckConstraint("clock BETWEEN 0.001 AND 1000", name="activation_clock_check"),
         CheckConstraint("spread BETWEEN 0 AND 1", name="activation_spread_check"),
         CheckConstraint("credit >= 0 AND credit < 1", name="activation_credit_check"),
+        CheckConstraint("in_degree >= 0", name="activation_degree_check"),
         # What the graph job stored last; it changes little from one time to the next.
         Index(
             "activation_cut_idx",

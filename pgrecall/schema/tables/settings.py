@@ -111,6 +111,7 @@ def _relevance(metadata: MetaData) -> None:
         # Mean bytes of a body, in the row of the empty word.
         Column("body_length", Double),
         PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
+        CheckConstraint("documents >= 0", name="lexeme_documents_check"),
         Index(
             "lexeme_trigram_idx",
             "word",

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall import AsyncMemory, Export, Memory
+from pgrecall import AsyncMemory, Draft, Export, Memory
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
@@ -153,15 +153,52 @@ def test_both_go_on_alike(shared_url: str, world: Memory, moved: Memory, elsewhe
         assert before == after, statement
 
 
-def test_new_memories_get_ids_of_their_own(database_url: str, lines: list[str]) -> None:
-    """However far ahead of the database the ids of the export are."""
-    far = [line.replace('"id": 29,', '"id": 700000000,') for line in lines if _stands_alone(line)]
+def far_ahead(lines: list[str], first: int) -> list[str]:
+    """An export of memories alone, the last of them with this id and more after it."""
+    far = [line.replace('"id": 29,', f'"id": {first},') for line in lines if _stands_alone(line)]
     header = json.loads(far[0])
     kinds = [next(iter(json.loads(line))) for line in far[1:]]
     header["counts"] = {kind: kinds.count(kind) for kind in kinds}
+    return [json.dumps(header), *far[1:]]
+
+
+@pytest.mark.parametrize("far", [50_000, 700_000_000, 2**52])
+def test_new_memories_get_ids_of_their_own(database_url: str, lines: list[str], far: int) -> None:
+    """However far ahead of the database the ids of the export are, also when it gets there."""
     with client(database_url, "acme") as memory:
-        memory.export.read(io.BytesIO("\n".join([json.dumps(header), *far[1:]]).encode()))
-        assert memory.remember("the next one").id > 700_000_000
+        memory.export.read(io.BytesIO("\n".join(far_ahead(lines, far)).encode()))
+        assert memory.remember("the next one").id not in {*range(30), far}
+        with psycopg.connect(database_url) as connection:
+            connection.execute("SELECT setval('recall.memory_id_seq', greatest(%s - 2, 1000000))", (far,))
+        stored = [memory.remember(f"number {number}").id for number in range(3)]
+        many = memory.remember_many([Draft("one"), Draft("two")])
+        assert len({*stored, *(each.id for each in many), far}) == 6
+
+
+@pytest.mark.parametrize("kind", ["memory", "prune_plan", "search_log"])
+def test_no_tenant_uses_up_the_ids_of_all(
+    shared_url: str, database_url: str, lines: list[str], kind: str
+) -> None:
+    """Ids at the end of what can be read leave the shared sequence nearly where it was."""
+    place = max(place for place, line in enumerate(lines) if line.startswith(f'{{"{kind}"'))
+    row = json.loads(lines[place])[kind] | {"id": 2**52}
+    far = far_ahead(lines, 2**52)
+    if kind != "memory":
+        header = json.loads(far[0])
+        header["counts"][kind] = 1
+        far = [json.dumps(header), *far[1:], json.dumps({kind: row})]
+    sequence = f"SELECT last_value FROM recall.{kind}_id_seq"
+    with client(database_url, "acme") as memory, psycopg.connect(database_url, autocommit=True) as connection:
+        memory.export.read(io.BytesIO("\n".join(far).encode()))
+        assert connection.execute(sequence.encode()).fetchone() < (200_000,)
+        other = memory.for_tenant("other")
+        other.remember("The tide table")
+        other.search("tide")
+        other.prune.plan()
+        file = io.BytesIO()
+        other.export.write(file)
+        file.seek(0)
+        memory.for_tenant("third").export.read(file)
 
 
 def _stands_alone(line: str) -> bool:

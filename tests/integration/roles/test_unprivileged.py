@@ -106,6 +106,28 @@ def test_a_bound_worker_runs_the_jobs_of_its_tenant_alone(log_in: LogIn) -> None
     assert (refused.state, "that concerns all tenants" in str(refused.error)) == ("failed", True)
 
 
+@pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+def test_a_bound_worker_is_refused_before_anything_has_run(
+    log_in: LogIn, database_url: str, plans: str
+) -> None:
+    """In a database without any rows, where a check within a WHERE clause would not be made."""
+    role = log_in("worker", "acme").service.caller().role
+    with psycopg.connect(make_conninfo(database_url, user=role), autocommit=True) as connection:
+        connection.execute(f"SET plan_cache_mode = {plans}".encode())
+        # A plan that reads no key.
+        connection.execute("SET enable_indexscan = off; SET enable_bitmapscan = off")
+        for call in ("report_job(1, 0, '{}', true)", "end_job(1, 'done', 0, '{}', NULL, true)"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="that concerns all tenants"):
+                connection.execute(f"SELECT recall.{call}".encode())
+        for call in (
+            "end_job(1, 'done', 0, '{}', p_now => 'infinity')",
+            "expire_memories(p_now => 'infinity')",
+            "expire_searches(p_now => 'infinity')",
+        ):
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match="must be a moment"):
+                connection.execute(f"SELECT recall.{call}".encode())
+
+
 def test_an_app_runs_no_jobs_and_a_reader_changes_nothing(log_in: LogIn) -> None:
     app, reader = log_in("app"), log_in("reader", "acme")
     app.remember("The harbour opens", key="harbour")

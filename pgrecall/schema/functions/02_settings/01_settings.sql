@@ -95,6 +95,13 @@ SET search_path FROM CURRENT AS $$
     SELECT jsonb_object_agg(k.name, k.default_value) FROM recall.known_settings() k
 $$;
 
+-- is_number: whether a value is a number that can be computed with; others are passed over wherever a number is
+-- read, and verify() reports them. One tenant's bad row must not stop what reads the settings of all.
+CREATE OR REPLACE FUNCTION recall.is_number(p_value jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE jsonb_typeof(p_value)
+    WHEN 'number' THEN p_value = '0' OR abs(p_value::numeric) BETWEEN 1e-300 AND 1e15 ELSE false END;
+
 -- setting_number: the number in force for this tenant: its own, else the database's, else the default. In PL/pgSQL,
 -- because every access reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
@@ -103,7 +110,8 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN coalesce(
         (SELECT s.value::double precision FROM recall.setting s
-         WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name ORDER BY s.tenant = '*' LIMIT 1),
+         WHERE s.tenant IN (p_tenant, '*') AND s.name = p_name AND recall.is_number(s.value)
+         ORDER BY s.tenant = '*' LIMIT 1),
         (recall.default_settings() ->> p_name)::double precision);
 END $$;
 
@@ -115,7 +123,8 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN recall.default_settings() || coalesce((
         SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*')
-        FROM recall.setting s WHERE s.tenant IN (p_tenant, '*')), '{}');
+        FROM recall.setting s WHERE s.tenant IN (p_tenant, '*')
+          AND (recall.is_number(s.value) OR NOT recall.default_settings() ? s.name)), '{}');
 END $$;
 
 -- settings: every setting with the value in force for this tenant, and where it comes from; by name.
@@ -132,7 +141,7 @@ SET search_path FROM CURRENT AS $$
     FROM recall.known_settings() k
     LEFT JOIN LATERAL (
         SELECT s.tenant, s.value FROM recall.setting s
-        WHERE s.tenant IN (recall.current_tenant(), '*') AND s.name = k.name
+        WHERE s.tenant IN (recall.current_tenant(), '*') AND s.name = k.name AND recall.is_number(s.value)
         ORDER BY s.tenant = '*' LIMIT 1) s ON true
     ORDER BY k.name
 $$;

@@ -1,5 +1,20 @@
 -- Drafts in JSON, parsed into rows of recall.memory.
 
+-- unused_id: the id of a new memory. An imported memory can have an id that the sequence has yet to reach; such ids are
+-- passed over.
+CREATE OR REPLACE FUNCTION recall.unused_id(p_tenant text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_id bigint;
+BEGIN
+    LOOP
+        v_id := nextval('recall.memory_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = v_id);
+    END LOOP;
+    RETURN v_id;
+END $$;
+
 -- vector_or_null: this text as a vector; NULL if it is not one.
 CREATE OR REPLACE FUNCTION recall.vector_or_null(p_text text) RETURNS halfvec
 LANGUAGE plpgsql STABLE
@@ -70,7 +85,7 @@ BEGIN
                 CASE WHEN v_item ? 'tokens' THEN recall.tokens_problem(v_item -> 'tokens') END);
         END IF;
         IF v_problem IS NULL THEN
-            v_draft.id := nextval('recall.memory_id_seq');
+            v_draft.id := recall.unused_id(p_blank.tenant);
             v_draft.embedded_with := CASE WHEN p_embeddings[i] IS NOT NULL THEN p_embedded_with END;
             drafts[i] := v_draft;
             ids[i] := v_draft.id;

@@ -209,7 +209,7 @@ DECLARE
     v_links jsonb := CASE WHEN p_links NOT IN ('[]', 'null') THEN p_links END;
     v_problem text;
 BEGIN
-    SELECT v_rules.tenant, nextval('recall.memory_id_seq'), p_key, coalesce(p_layer, 'knowledge'),
+    SELECT v_rules.tenant, recall.unused_id(v_rules.tenant), p_key, coalesce(p_layer, 'knowledge'),
            coalesce(p_title, ''), coalesce(p_body, ''), p_role, p_author, coalesce(p_context, ''),
            coalesce(p_tags, '{}'), coalesce(p_aliases, '{}'), CASE WHEN p_metadata <> 'null' THEN p_metadata ELSE '{}' END, p_occurred_at,
            false, p_now, p_now, v_embedder, v_rules.language

@@ -146,9 +146,10 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
+    v_now timestamptz := recall.require_moment(p_now);
 BEGIN
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY(
         SELECT m.id FROM recall.memory m
-        WHERE m.tenant = v_tenant AND m.expires_at <= recall.require_moment(p_now) AND m.archived_at IS NULL
+        WHERE m.tenant = v_tenant AND m.expires_at <= v_now AND m.archived_at IS NULL
         ORDER BY m.expires_at, m.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED), 'expired', NULL, p_now));
 END $$;

@@ -132,8 +132,13 @@ BEGIN
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);
-    INSERT INTO recall.prune_plan (tenant, created_at, options, report)
-    SELECT v_tenant, p_now, v_options,
+    LOOP  -- an imported plan can have an id that the sequence has yet to reach
+        v_plan := nextval('recall.prune_plan_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM recall.prune_plan p WHERE p.tenant = v_tenant AND p.id = v_plan);
+    END LOOP;
+    INSERT INTO recall.prune_plan (tenant, id, created_at, options, report)
+    OVERRIDING SYSTEM VALUE
+    SELECT v_tenant, v_plan, p_now, v_options,
            jsonb_build_object(
                'live', cardinality(v_net.nodes),
                'eligible', count(*) FILTER (WHERE u.worth < 2),
@@ -148,8 +153,7 @@ BEGIN
                        v_tenant, v_net.nodes, v_net.worth, v_net.piece, v_net.going, 1000) k),
                'communities', recall.communities(v_tenant, v_planned, p_now))
            || recall.vitality_distribution(v_tenant, p_now) || recall.ending_links(v_tenant, v_planned, p_now)
-    FROM unnest(v_net.worth, v_net.going) u(worth, going)
-    RETURNING id INTO v_plan;
+    FROM unnest(v_net.worth, v_net.going) u(worth, going);
     PERFORM recall.add_prune_items(v_tenant, v_plan, v_planned, p_now);
     PERFORM recall.drop_stale_plans(v_tenant, 100, p_now);
     RETURN v_plan;

@@ -69,11 +69,15 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.report_job(
     p_run_id bigint, p_done bigint, p_counts jsonb, p_whole_database boolean DEFAULT false
 ) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    -- Not in the WHERE clause, where it would refuse nobody while the table is empty.
+    v_tenant text := recall.job_tenant_for_writing(p_whole_database);
+BEGIN
     UPDATE recall.job_run r SET done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts)
-    WHERE r.tenant = recall.job_tenant_for_writing(p_whole_database) AND r.id = p_run_id AND r.state = 'running'
-$$;
+    WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running';
+END $$;
 
 -- end_job: ends a run as done, failed (with the error) or stopped, and releases its lock; false if the run had ended
 -- before. The newest 1,000 runs of a job and a tenant are kept.
@@ -87,12 +91,13 @@ DECLARE
     v_tenant text := recall.job_tenant_for_writing(p_whole_database);
     v_job text;
 BEGIN
+    PERFORM recall.require_moment(p_now);
     IF coalesce(p_state NOT IN ('done', 'failed', 'stopped'), true) THEN
         PERFORM recall.raise_invalid(format('A run cannot end as %L.', left(p_state, 100)),
             'It ends as done, failed or stopped.');
     END IF;
     UPDATE recall.job_run r
-    SET state = p_state, finished_at = greatest(recall.require_moment(p_now), r.started_at),
+    SET state = p_state, finished_at = greatest(p_now, r.started_at),
         done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts),
         error = CASE p_state WHEN 'failed' THEN coalesce(p_error, 'It did not say why.') END
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running'
@@ -240,14 +245,14 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- shortest_job_interval: the shortest interval of this job, in minutes, among the tenants that this role may act for;
--- NULL if all switched it off.
+-- NULL if all switched it off. A value that is no number counts for nothing.
 CREATE OR REPLACE FUNCTION recall.shortest_job_interval(p_job text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT min(v.minutes) FROM (
         SELECT recall.job_minutes('*', p_job) AS minutes
         UNION ALL
-        SELECT s.value::double precision FROM recall.setting s
+        SELECT CASE WHEN recall.is_number(s.value) THEN s.value::double precision END FROM recall.setting s
         CROSS JOIN (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
         WHERE s.name = 'job.' || p_job || '.minutes' AND b.tenant IN (s.tenant, '*')) v
     WHERE v.minutes > 0

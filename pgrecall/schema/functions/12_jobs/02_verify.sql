@@ -220,7 +220,7 @@ SET search_path FROM CURRENT AS $$
         WHEN s.name = 'language' THEN EXISTS (
             SELECT FROM pg_ts_config c
             WHERE c.cfgnamespace = 'recall'::regnamespace AND c.cfgname = s.value #>> '{}')
-        WHEN jsonb_typeof(s.value) = 'number' THEN s.value::double precision BETWEEN k.low AND k.high END, false)
+        WHEN recall.is_number(s.value) THEN s.value::double precision BETWEEN k.low AND k.high END, false)
 $$;
 
 -- wrong_plans: prune plans that contradict their items or the archivals.

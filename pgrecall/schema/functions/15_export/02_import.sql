@@ -111,7 +111,8 @@ SET search_path FROM CURRENT AS $$
     FROM recall.export_kinds() k WHERE k.kind = p_kind
 $$;
 
--- import_rows: stores rows of one kind, in the order given. Raises an error for an unknown field.
+-- import_rows: stores rows of one kind, in the order given. Raises an error for an unknown field, and for a row that
+-- could not have been stored otherwise.
 CREATE OR REPLACE FUNCTION recall.import_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -120,6 +121,7 @@ DECLARE
     v_given text[] := ARRAY(SELECT DISTINCT k FROM jsonb_array_elements(p_rows) r, jsonb_object_keys(r) k ORDER BY k);
     v_unknown text := (SELECT min(g) FROM unnest(v_given) g WHERE g <> ALL (v_columns));
     v_list text;
+    v_changed bigint;
 BEGIN
     IF v_columns IS NULL THEN
         PERFORM recall.raise_invalid(format('there is no kind of line %L', left(p_kind, 100)));
@@ -129,6 +131,10 @@ BEGIN
         UPDATE recall.memory m SET superseded_by = s.superseded_by
         FROM jsonb_to_recordset(p_rows) s(id bigint, superseded_by bigint)
         WHERE m.tenant = p_tenant AND m.id = s.id;
+        GET DIAGNOSTICS v_changed = ROW_COUNT;
+        IF v_changed < (SELECT count(DISTINCT r -> 'id') FROM jsonb_array_elements(p_rows) r) THEN
+            PERFORM recall.raise_invalid('a supersession is of a memory that is not there');
+        END IF;
     ELSIF p_kind = 'vector' THEN
         PERFORM recall.import_vectors(p_tenant, array_agg(v.memory_id), array_agg(v.embedding))
         FROM jsonb_populate_recordset(NULL::recall.vector_shared, p_rows) v;
@@ -139,10 +145,7 @@ BEGIN
             'SELECT $1, %2$s FROM jsonb_populate_recordset(NULL::recall.%1$I, $2)', p_kind, v_list)
         USING p_tenant, p_rows;
     END IF;
-    PERFORM recall.check_layer(jsonb_populate_record(NULL::recall.layer, r)) FROM jsonb_array_elements(p_rows) r
-    WHERE p_kind = 'layer';
-    PERFORM recall.check_setting(r ->> 'name', (r ->> 'value')::double precision) FROM jsonb_array_elements(p_rows) r
-    WHERE p_kind = 'setting' AND r ->> 'name' NOT IN ('language', 'statistics_at');
+    PERFORM recall.check_imported_rows(p_tenant, p_kind, p_rows);
 END $$;
 
 -- import_vectors: stores the vectors of memories that have none.
@@ -153,6 +156,8 @@ BEGIN
     IF EXISTS (SELECT FROM recall.stored_vectors(p_tenant, p_ids))
        OR cardinality(p_ids) > (SELECT count(DISTINCT u) FROM unnest(p_ids) u) THEN
         PERFORM recall.raise_invalid('a memory has two vectors');
+    ELSIF EXISTS (SELECT FROM unnest(p_embeddings) e WHERE l2_norm(e) = 0) THEN
+        PERFORM recall.raise_invalid('its embedding is zero and so has no direction');
     END IF;
     PERFORM recall.replace_vectors(p_tenant, p_ids, p_embeddings);
 END $$;
@@ -259,13 +264,19 @@ BEGIN
                    v_missing.promised, v_missing.kind, v_missing.came),
             'The file was cut off or changed; nothing of it was stored.');
     END IF;
+    IF EXISTS (SELECT FROM recall.circular_successors(v_tenant)) THEN
+        PERFORM recall.raise_invalid('The export has a memory that replaces itself, directly or through others.',
+            'The file was changed; nothing of it was stored.');
+    END IF;
     DELETE FROM recall.setting s WHERE s.tenant = v_tenant AND s.name = 'import';
     PERFORM recall.advance_id_sequence(v_tenant, k.kind) FROM recall.export_kinds() k WHERE k.numbered;
     RETURN v_state -> 'came';
 END $$;
 
--- advance_id_sequence: advances the sequence of a table past the ids of this tenant. Raises an error for ids so great
--- that other programs could not read the next.
+-- advance_id_sequence: advances the sequence of a table past the ids of this tenant, by at most 1,000 for each row: all
+-- tenants share the sequence, and none may use it up. Rows further ahead keep their ids, which are the tenant's own;
+-- unused_id passes over them if the sequence ever gets there. Raises an error for ids so great that other programs
+-- could not read them.
 CREATE OR REPLACE FUNCTION recall.advance_id_sequence(p_tenant text, p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -273,10 +284,11 @@ DECLARE
     v_sequence regclass := pg_get_serial_sequence(format('recall.%I', p_table), 'id');
     v_least bigint;
     v_last bigint;
+    v_rows bigint;
     v_next bigint;
 BEGIN
-    EXECUTE format('SELECT min(t.id), max(t.id) FROM recall.%I t WHERE t.tenant = $1', p_table)
-    INTO v_least, v_last USING p_tenant;
+    EXECUTE format('SELECT min(t.id), max(t.id), count(*) FROM recall.%I t WHERE t.tenant = $1', p_table)
+    INTO v_least, v_last, v_rows USING p_tenant;
     IF v_last IS NULL THEN
         RETURN;
     ELSIF v_least < 1 OR v_last > 1::bigint << 52 THEN
@@ -285,6 +297,8 @@ BEGIN
             'Ids lie between 1 and 4503599627370496.');
     END IF;
     v_next := nextval(v_sequence);
+    EXECUTE format('SELECT max(t.id) FROM recall.%I t WHERE t.tenant = $1 AND t.id <= $2', p_table)
+    INTO v_last USING p_tenant, v_next + greatest(100000, 1000 * v_rows);
     IF v_last - v_next > 100000 THEN
         -- Far enough ahead of concurrent inserts: setval never goes back.
         PERFORM setval(v_sequence, v_last);

@@ -98,7 +98,30 @@ DEPENDENT = (
 MODES = "vitality_mode IN ('odds', 'unbounded', 'multiply', 'bounded', 'off')"
 
 
+# Earlier imports stored numbers as texts, and moved the sequences of all tenants to the greatest id of a file.
+REPAIRS = (
+    "UPDATE recall.setting SET value = to_jsonb(CAST(value #>> '{}' AS double precision)) "
+    "WHERE tenant <> '*' AND name NOT IN ('language', 'statistics_at', 'import') "
+    "AND jsonb_typeof(value) = 'string' AND value #>> '{}' ~ '^-?[0-9]{1,15}([.][0-9]{1,15})?$'",
+    "DELETE FROM recall.setting WHERE tenant <> '*' AND name NOT IN ('language', 'statistics_at', 'import') "
+    "AND jsonb_typeof(value) <> 'number'",
+    "UPDATE recall.activation SET in_degree = 0 WHERE in_degree < 0",  # rebuild() counts it again
+    "UPDATE recall.lexeme SET documents = 0 WHERE documents < 0",
+    "DO $$ DECLARE v_table text; v_last bigint; BEGIN "
+    "FOREACH v_table IN ARRAY ARRAY['memory', 'prune_plan', 'search_log'] LOOP "
+    "EXECUTE format('SELECT last_value FROM recall.%I', v_table || '_id_seq') INTO v_last; "
+    "IF v_last > power(2, 51) THEN "
+    "EXECUTE format('SELECT setval(%L, coalesce((SELECT max(id) FROM recall.%I WHERE id <= power(2, 51)), 1))', "
+    "'recall.' || v_table || '_id_seq', v_table); "
+    "END IF; END LOOP; END $$",
+)
+
+
 def upgrade() -> None:
+    for statement in REPAIRS:
+        op.execute(statement)
+    op.create_check_constraint("activation_degree_check", "activation", "in_degree >= 0", schema="recall")
+    op.create_check_constraint("lexeme_documents_check", "lexeme", "documents >= 0", schema="recall")
     op.execute("ALTER TYPE recall.search_request ADD ATTRIBUTE require_answer boolean")
     for name in FEATURES:
         op.add_column(

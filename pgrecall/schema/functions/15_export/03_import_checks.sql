@@ -1,0 +1,171 @@
+-- Checks of imported rows: a row that comes in by import passes what the functions check that would have stored it.
+
+-- imported_conditions: what rows of a kind must fulfil, as conditions on the row `t`, and why a row that does not is
+-- refused. Table constraints, which hold for every row, are not repeated.
+CREATE OR REPLACE FUNCTION recall.imported_conditions(p_kind text) RETURNS TABLE (condition text, problem text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT c.condition, c.problem FROM (VALUES
+    ('memory', 'EXISTS (SELECT FROM recall.languages() l WHERE l.name = t.language)', 'its language is unknown'),
+    ('layer_median', 't.base BETWEEN -210 AND 210', 'its median does not lie between -210 and 210'),
+    ('relevance_model', 't.form = ''logistic''', 'its form is not logistic'),
+    ('relevance_model', 'length(t.embedder) <= 500 AND length(t.profile) BETWEEN 1 AND 100',
+     'its embedder or profile is empty or too long'),
+    ('relevance_model', 'NOT EXISTS (SELECT FROM jsonb_each_text(to_jsonb(t) - ''{tenant, embedder, profile, form, '
+     'vitality_weight, vitality_mode, fitted_on}''::text[]) c WHERE NOT c.value::double precision BETWEEN CASE WHEN '
+     'c.key IN (''intercept'', ''no_similarity'', ''no_token_similarity'') THEN -1000 ELSE 0 END AND 1000)',
+     'a coefficient of it is out of bounds'),
+    ('relevance_model', 'length(t.fitted_on) BETWEEN 1 AND 500', 'its fitted_on does not have 1 to 500 characters'),
+    ('rerank_model', 'length(t.reranker) BETWEEN 1 AND 500 AND t.reranker <> ''*''',
+     'the name of its reranker is missing, too long or *'),
+    ('rerank_model', 't.intercept BETWEEN -1000 AND 1000 AND t.rerank BETWEEN 0 AND 1000 AND t.fused BETWEEN 0 AND 1000',
+     'a coefficient of it is out of bounds'),
+    ('rerank_model', 'length(t.fitted_on) BETWEEN 1 AND 500', 'its fitted_on does not have 1 to 500 characters'),
+    ('lexeme', 't.documents <= 1000000000000', 'its documents are more than 1000000000000'),
+    ('lexeme', 't.body_length BETWEEN 0 AND 100000000', 'its body_length does not lie between 0 and 100000000'),
+    ('token_signs', 'length(t.model) BETWEEN 1 AND 500', 'its model does not have 1 to 500 characters'),
+    ('token_signs', 'cardinality(t.signs) <= 32 AND (SELECT count(*) FILTER (WHERE bit_length(s) BETWEEN 1 AND 1024) '
+     '= cardinality(t.signs) AND count(DISTINCT bit_length(s)) <= 1 FROM unnest(t.signs) s)',
+     'its signs are not at most 32 of one length of 1 to 1,024 bits'),
+    ('activation', 't.n BETWEEN 1 AND 1000000000000', 'its n does not lie between 1 and 1000000000000'),
+    ('activation', 'least(t.first_at, t.t1, t.t2, t.t3, t.t4, t.t5, t.t6, t.t7, t.t8, t.spread_at, t.last_linked_at, '
+     't.sessions_at) >= -62135424000 AND greatest(t.first_at, t.t1, t.t2, t.t3, t.t4, t.t5, t.t6, t.t7, t.t8, '
+     't.spread_at, t.last_linked_at, t.sessions_at) < 253402128000', 'one of its times lies outside the years 1 to 9999'),
+    ('activation', 'NOT EXISTS (SELECT FROM (SELECT u.at, lag(u.at) OVER (ORDER BY u.place) AS newer, u.place '
+     'FROM unnest(ARRAY[t.t1, t.t2, t.t3, t.t4, t.t5, t.t6, t.t7, t.t8]) WITH ORDINALITY u(at, place)) o '
+     'WHERE o.place > 1 AND o.at IS NOT NULL AND (o.newer >= o.at) IS NOT TRUE)',
+     'its times do not go from the newest to the oldest'),
+    ('activation', 't.cut_size >= 0', 'its cut_size is negative'),
+    ('activation', 't.sessions BETWEEN 0 AND 1000000000', 'its sessions do not lie between 0 and 1000000000'),
+    ('activation', 'coalesce(t.sessions, 0) = 0 OR t.sessions_at IS NOT NULL', 'its sessions have no sessions_at'),
+    ('activation', 't.vitality BETWEEN 0 AND 1', 'its vitality does not lie between 0 and 1'),
+    ('activation', 'num_nulls(t.vitality, t.computed_at) <> 1', 'its vitality and computed_at do not belong together'),
+    ('pending_link', 'octet_length(t.target) <= 2000', 'its target has more than 2,000 bytes'),
+    ('link_history', 'recall.is_relation(t.relation)', 'its relation is unknown'),
+    ('access', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
+    ('access', 'num_nulls(t.spread_to, t.spread_by) <> 1 AND coalesce(cardinality(t.spread_to) = '
+     'cardinality(t.spread_by) AND NOT EXISTS (SELECT FROM unnest(t.spread_to, t.spread_by) u(id, amount) '
+     'WHERE (u.id IS NOT NULL AND u.amount BETWEEN 0 AND 1) IS NOT TRUE), true)',
+     'its spread_to and spread_by are not as many ids and amounts from 0 to 1'),
+    ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
+    ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
+    ('prune_plan', 'recall.is_prune_report(t.options, t.report)', 'its options or report cannot be those of a plan'),
+    ('prune_item', 't.vitality BETWEEN 0 AND 1', 'its vitality does not lie between 0 and 1'),
+    ('prune_item', 't.place >= 0', 'its place is negative'),
+    ('prune_item', 'jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object''',
+     'its terms or its impact is no JSON object'),
+    ('search_log', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
+    ('search_log', 'length(t.query) <= 10000 AND (t.queries IS NULL OR NOT EXISTS (SELECT FROM unnest(t.queries) q '
+     'WHERE (length(q) <= 10000) IS NOT TRUE))', 'a query of it is null or has more than 10,000 characters'),
+    ('search_log', 'length(t.profile) <= 100', 'its profile has more than 100 characters')
+    ) c(kind, condition, problem) WHERE c.kind = p_kind
+$$;
+
+-- is_prune_report: whether these can be the options and the report of a prune plan, as far as others read them.
+CREATE OR REPLACE FUNCTION recall.is_prune_report(p_options jsonb, p_report jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_typeof(p_options) = 'object' AND jsonb_typeof(p_report) = 'object' AND NOT EXISTS (
+        SELECT FROM jsonb_each(p_options || p_report) f
+        WHERE jsonb_typeof(f.value) <> CASE
+            WHEN f.key IN ('max_count', 'max_share', 'grace_days', 'revival_days', 'live', 'eligible', 'capped',
+                           'planned', 'would_cut_off') THEN 'number'
+            WHEN f.key IN ('kept_back', 'communities') THEN 'array'
+            ELSE jsonb_typeof(f.value) END
+            OR f.key = 'layers' AND jsonb_typeof(f.value) NOT IN ('array', 'null'))
+$$;
+
+-- column_condition: what every value of a column of this type must fulfil, as a condition on the row `t`: moments that
+-- clients can read, numbers that are finite, lists of one dimension that begin at 1. NULL for other types.
+CREATE OR REPLACE FUNCTION recall.column_condition(p_column text, p_type regtype) RETURNS text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN CASE
+    WHEN p_type = 'timestamptz'::regtype
+        THEN format('t.%1$I >= ''0001-01-03 UTC'' AND t.%1$I < ''9999-12-30 UTC''', p_column)
+    WHEN p_type = 'double precision'::regtype THEN format('t.%1$I > ''-Infinity'' AND t.%1$I < ''Infinity''', p_column)
+    WHEN p_type::text LIKE '%[]' THEN format('array_ndims(t.%1$I) = 1 AND array_lower(t.%1$I, 1) = 1', p_column)
+END;
+
+-- check_imported_rows: raises for the first of these rows that its front door would refuse.
+CREATE OR REPLACE FUNCTION recall.check_imported_rows(p_tenant text, p_kind text, p_rows jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_table regclass := to_regclass('recall.' || quote_ident(p_kind));
+    v_cases text;
+    v_problem text;
+BEGIN
+    IF p_kind = 'setting' THEN
+        PERFORM recall.check_imported_setting(r ->> 'name', r -> 'value') FROM jsonb_array_elements(p_rows) r;
+    ELSIF p_kind = 'layer' THEN
+        -- As stored: a default counts too.
+        PERFORM recall.check_layer(l) FROM recall.layer l
+        WHERE l.tenant = p_tenant AND l.name IN (SELECT r ->> 'name' FROM jsonb_array_elements(p_rows) r);
+    ELSIF p_kind = 'memory' THEN
+        v_problem := recall.imported_memory_problem(p_tenant, p_rows);
+    END IF;
+    -- The bounds of the types first: other conditions count on them.
+    SELECT string_agg(format('WHEN NOT (%s) THEN %L', c.condition, c.problem), ' ' ORDER BY c.place) INTO v_cases
+    FROM (
+        SELECT 0 AS place, recall.column_condition(a.attname, a.atttypid) AS condition,
+               format('its %s is out of bounds', a.attname) AS problem
+        FROM pg_attribute a
+        WHERE a.attrelid = v_table AND a.attname = ANY (recall.importable_columns(p_kind))
+        UNION ALL
+        SELECT 1, i.condition, i.problem FROM recall.imported_conditions(p_kind) i) c
+    WHERE c.condition IS NOT NULL;
+    IF v_problem IS NULL AND v_cases IS NOT NULL THEN
+        EXECUTE format(
+            'SELECT p.problem FROM jsonb_populate_recordset(NULL::%s, $1) t CROSS JOIN LATERAL (SELECT CASE %s END) '
+            'p(problem) WHERE p.problem IS NOT NULL LIMIT 1', v_table, v_cases)
+        INTO v_problem USING p_rows;
+    END IF;
+    IF v_problem IS NOT NULL THEN
+        PERFORM recall.raise_invalid(v_problem);
+    END IF;
+END $$;
+
+-- check_imported_setting: raises unless this is a setting of a tenant with a value that set_setting or set_language
+-- could have stored: a number, not a text of one.
+CREATE OR REPLACE FUNCTION recall.check_imported_setting(p_name text, p_value jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF p_name = 'language' THEN
+        IF NOT EXISTS (SELECT FROM recall.languages() l WHERE to_jsonb(l.name) = p_value) THEN
+            PERFORM recall.raise_invalid(format('This server has no language %s', left(p_value::text, 100)));
+        END IF;
+    ELSIF p_name = 'statistics_at' THEN
+        IF jsonb_typeof(p_value) <> 'string' OR NOT pg_input_is_valid(p_value #>> '{}', 'timestamptz') THEN
+            PERFORM recall.raise_invalid(format('statistics_at is %s, which is no time', left(p_value::text, 100)));
+        END IF;
+        PERFORM recall.require_moment((p_value #>> '{}')::timestamptz);
+    ELSE
+        PERFORM recall.check_setting(p_name, NULL);
+        IF jsonb_typeof(p_value) IS DISTINCT FROM 'number' THEN
+            PERFORM recall.raise_invalid(format('%s is %s, which is no number', p_name, left(p_value::text, 100)));
+        END IF;
+        PERFORM recall.check_setting(p_name, p_value::double precision);
+    END IF;
+END $$;
+
+-- imported_memory_problem: why remember would refuse one of these rows, else NULL. Its times are compared with that of
+-- its last change, since a memory keeps its created_at when it is rewritten.
+CREATE OR REPLACE FUNCTION recall.imported_memory_problem(p_tenant text, p_rows jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_layers text[] := ARRAY(SELECT l.name FROM recall.effective_layers(p_tenant) l);
+    v_row recall.memory;
+    v_problem text;
+BEGIN
+    FOR v_row IN SELECT * FROM jsonb_populate_recordset(NULL::recall.memory, p_rows) LOOP
+        v_row.created_at := greatest(v_row.created_at, v_row.updated_at);
+        v_row.tags := coalesce(v_row.tags, '{}');
+        v_row.aliases := coalesce(v_row.aliases, '{}');
+        v_problem := coalesce(recall.draft_type_problem(v_row), recall.draft_problem(v_row, v_layers));
+        EXIT WHEN v_problem IS NOT NULL;
+    END LOOP;
+    RETURN v_problem;
+END $$;
