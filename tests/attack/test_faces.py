@@ -68,6 +68,7 @@ NAMELESS = {
     "/v1/jobs/runs",
     "/v1/models",
     "/v1/models/embed",
+    "/v1/models/embed-tokens",
     "/v1/models/rerank",
     "/healthz",
     "/readyz",
