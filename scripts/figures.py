@@ -200,8 +200,8 @@ def confidence() -> str:
     at = next(at for at in curve if at["threshold"] == 0.2)
     return chart.svg(
         f"At the threshold that ships, 0.2, a search misses {at['misses']:.0%} of the answers it found. It "
-        f"claims an answer for {at['far']:.0%} of the queries about another story and for {at['near']:.0%} of "
-        "those that sound as if the memories could answer them."
+        f"claims an answer for {at['far']:.0%} of the queries about another story and for {at['near']:.0%} "
+        "of those that sound as if the memories could answer them."
     )
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.examples.answers import Answer, Quality, by_kind, quality, silence
-from benchmarks.examples.judged import CORPORA, MIN_RELEVANCE, Judged, ask, fill, read_judged
+from benchmarks.examples.judged import CORPORA, MIN_CONFIDENCE, Judged, ask, fill, read_judged
 from benchmarks.harness import fresh_database
 from benchmarks.intervals import bootstrap_interval
 from benchmarks.locomo.data import RememberedVectors
@@ -91,7 +91,7 @@ def document(answers: Mapping[str, Answers]) -> dict[str, Any]:
     return {
         stage: {
             "all": asdict(quality(found)),
-            "silence": asdict(silence(found, MIN_RELEVANCE)) | {"min_relevance": MIN_RELEVANCE},
+            "silence": asdict(silence(found, MIN_CONFIDENCE)) | {"min_confidence": MIN_CONFIDENCE},
             "kinds": {kind: asdict(quality(of)) for kind, of in by_kind(found).items() if answerable(of)},
         }
         for stage, asked in answers.items()
@@ -105,13 +105,13 @@ def answerable(answers: Sequence[Answer]) -> bool:
 
 def overview(answers: Mapping[str, Answers]) -> Table:
     """One row a stage, over all questions."""
-    shown = Table(title=f"Judged questions of examples/; silence below a relevance of {MIN_RELEVANCE:g}")
+    shown = Table(title=f"Judged questions of examples/; silence below a confidence of {MIN_CONFIDENCE:g}")
     columns = ("questions", "recall@5", "recall@10", "95%", "mrr", "95%", "ndcg@10")
     for column in ("stage", *columns, "no match: precision", "recall", "wrongly"):
         shown.add_column(column, justify="left" if column == "stage" else "right")
     for stage, asked in answers.items():
         found = [answer for _, answer in asked]
-        all_of, quiet = quality(found), silence(found, MIN_RELEVANCE)
+        all_of, quiet = quality(found), silence(found, MIN_CONFIDENCE)
         reciprocals = bootstrap_interval([answer.reciprocal for answer in found if answer.relevant])
         shown.add_row(
             stage,
@@ -164,7 +164,7 @@ def failures(asked: Answers, count: int) -> Table:
             "\n".join(sorted(judged.relevant.difference(answer.found))),
             "\n".join(answer.found[:3]),
             f"{answer.ndcg:.2f}",
-            f"{answer.best:.2f}",
+            f"{answer.confidence or 0:.2f}",
         )
     return shown
 

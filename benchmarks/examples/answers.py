@@ -14,15 +14,15 @@ from benchmarks.intervals import bootstrap_interval
 class Answer:
     """What a search found for one question, best first, and what it ought to find.
 
-    ``best`` is the highest relevance of all candidates. ``found`` may name a note twice, by two of its parts:
-    both take a place, the first alone counts.
+    ``confidence`` is that of the search; None without words. ``found`` may name a note twice, by two of its
+    parts: both take a place, the first alone counts.
     """
 
     kind: str
     relevant: frozenset[str]
     outdated: frozenset[str]
     found: tuple[str, ...]
-    best: float
+    confidence: float | None
 
     def recall(self, k: int) -> float:
         """The share of what answers that is among the first k."""
@@ -68,7 +68,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """How rightly a search says that nothing answers, when that is said below some relevance.
+    """How rightly a search says that nothing answers, when it says so below some confidence.
 
     ``precision``: of the questions it says so of, the share that has no answer (1 when it never does).
     ``recall``: of the questions without an answer, the share it says so of. ``wrongly``: of the questions
@@ -104,9 +104,10 @@ def by_kind(answers: Iterable[Answer]) -> Mapping[str, tuple[Answer, ...]]:
 
 
 def silence(answers: Sequence[Answer], threshold: float) -> Silence:
-    """Of a search that answers with nothing below this relevance. Raises ValueError without both sorts."""
-    empty = [answer.best < threshold for answer in answers if not answer.relevant]
-    others = [answer.best < threshold for answer in answers if answer.relevant]
+    """Of a search that answers with nothing below this confidence. Raises ValueError without both sorts."""
+    asked = [(answer.relevant, answer.confidence) for answer in answers if answer.confidence is not None]
+    empty = [confidence < threshold for relevant, confidence in asked if not relevant]
+    others = [confidence < threshold for relevant, confidence in asked if relevant]
     if not empty or not others:
         raise ValueError("Silence is judged by questions with and without an answer.")
     said = sum(empty) + sum(others)

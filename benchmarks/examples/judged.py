@@ -25,8 +25,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 """When the questions are asked: the day after the story ends."""
 
-MIN_RELEVANCE = 0.05
-"""Below this relevance a search says that nothing answers. How it was chosen: examples/README.md."""
+MIN_CONFIDENCE = 0.2
+"""Below this confidence a search says that nothing answers: the default of search.min_confidence."""
 
 WHOLE = 20_000
 """Characters of the longest note that is kept whole where a corpus keeps notes whole."""
@@ -153,21 +153,20 @@ def fill(memory: Memory, name: str) -> None:
 
 
 def ask(memory: Memory, judged: Judged, **more: Any) -> Answer:
-    """What a search finds, at most ten, and how relevant the most relevant of its first fifty hits is.
+    """What a search finds, at most ten, and its confidence.
 
     A long note is stored in parts, ``note#heading``; a part counts as its note. ``more`` goes before the
     options of the question.
     """
     when = {} if "as_of" in judged.options else {"now": NOW}
     options = {**when, "k": POOL, "explain": False, "log": False, **judged.options, **more}
-    hits = memory.search(judged.query, **cast(SearchOptions, options)).hits
+    result = memory.search(judged.query, **cast(SearchOptions, options))
     return Answer(
         judged.kind,
         judged.relevant,
         judged.outdated,
-        tuple((hit.key or "").split("#")[0] for hit in hits[:10]),
-        # The order of hits heeds vitality: the most relevant memory need not be the first.
-        max((hit.relevance for hit in hits), default=0.0),
+        tuple((hit.key or "").split("#")[0] for hit in result.hits[:10]),
+        result.confidence,
     )
 
 

@@ -84,7 +84,7 @@ def test_the_answers_are_the_same_and_the_service_embedded(bare_pgrecall: Comman
     lent, said = ask(bare_pgrecall, town)
     assert lent == own
     assert f"is that of the service at {town.served.url}" in said
-    assert len(town.served.logged_once("route", "/v1/models/embed")) == 1
+    assert len(town.served.logged_once("route", "/v1/models/embed-tokens")) == 1
 
 
 def test_what_it_announces_is_private_and_opens_models_alone(town: Town) -> None:

@@ -15,16 +15,16 @@ KEYS = "abcdefghijkl"
 
 
 def answer(
-    found: str, relevant: str = "ab", *, outdated: str = "", best: float = 0.5, kind: str = "x"
+    found: str, relevant: str = "ab", *, outdated: str = "", confidence: float = 0.5, kind: str = "x"
 ) -> Answer:
-    return Answer(kind, frozenset(relevant), frozenset(outdated), tuple(found), best)
+    return Answer(kind, frozenset(relevant), frozenset(outdated), tuple(found), confidence)
 
 
 answers = st.builds(
     answer,
     st.text(KEYS, max_size=10),
     st.text(KEYS, min_size=1, max_size=4),
-    best=st.floats(0, 1),
+    confidence=st.floats(0, 1),
 )
 
 
@@ -70,7 +70,7 @@ def test_an_answer_is_never_better_than_the_best_or_worse_than_none(one: Answer)
 
 @given(answers, st.text("xyz", max_size=5))
 def test_what_does_not_answer_behind_the_rest_changes_nothing(one: Answer, tail: str) -> None:
-    longer = Answer(one.kind, one.relevant, one.outdated, (*one.found, *tail), one.best)
+    longer = Answer(one.kind, one.relevant, one.outdated, (*one.found, *tail), one.confidence)
 
     assert (longer.recall(10), longer.reciprocal, longer.ndcg) == (one.recall(10), one.reciprocal, one.ndcg)
 
@@ -92,11 +92,11 @@ def test_answers_are_sorted_by_kind() -> None:
 
 def test_silence_is_judged_by_both_sorts_of_questions() -> None:
     asked = [
-        answer("ab", best=0.9),
-        answer("ab", best=0.04),
-        answer("", relevant="", best=0.0),
-        answer("x", relevant="", best=0.03),
-        answer("x", relevant="", best=0.3),
+        answer("ab", confidence=0.9),
+        answer("ab", confidence=0.04),
+        answer("", relevant="", confidence=0.0),
+        answer("x", relevant="", confidence=0.03),
+        answer("x", relevant="", confidence=0.3),
     ]
 
     told = silence(asked, 0.05)
