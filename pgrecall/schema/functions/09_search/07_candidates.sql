@@ -165,7 +165,7 @@ BEGIN
         FROM candidate c
         CROSS JOIN LATERAL (
             SELECT k.layer, k.superseded_by, k.search_text, k.session_id,
-                   recall.period_match(p_period, k.happened_at) AS period,
+                   CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- The vector of another model, not replaced yet, says nothing.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
