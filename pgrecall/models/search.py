@@ -197,6 +197,11 @@ class Found:
     min_confidence: float = 0.0
     confidence_terms: ConfidenceTerms | None = None
 
+    @property
+    def confident(self) -> bool:
+        """Whether there is probably an answer; a search without words has no confidence to fall short of."""
+        return self.confidence is None or self.confidence >= self.min_confidence
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:

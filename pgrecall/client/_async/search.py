@@ -58,7 +58,7 @@ class Progress:
             reranked,
             self.timings,
             found.confidence,
-            bool(hits) and (found.confidence is None or found.confidence >= found.min_confidence),
+            bool(hits) and found.confident,
         )
 
 
@@ -138,7 +138,7 @@ async def _reranked(
     if found.confidence_terms is not None:
         found = replace(found, confidence=confidence(rescored, found.confidence_terms))
     hits = best(rescored, k=request.k, min_relevance=request.min_relevance)
-    if request.require_answer and found.confidence is not None and found.confidence < found.min_confidence:
+    if request.require_answer and not found.confident:
         hits = ()
     if request.logged:
         found = replace(found, search_id=await _log(connection, request, hits, progress.skipped))

@@ -112,7 +112,7 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    with _failures_told(embedder):
+    with _as_embedder_error(embedder):
         return [list(map(float, vector)) for vector in embedder.embed(texts)]
 
 
@@ -124,7 +124,7 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
     """
     if not isinstance(embedder, TokenEmbedder):
         return [Embedded(vector) for vector in embed_texts(embedder, texts)]
-    with _failures_told(embedder):
+    with _as_embedder_error(embedder):
         made = [
             (list(map(float, vector)), signs) for vector, signs in embedder.embed_with_tokens(texts, most)
         ]
@@ -133,7 +133,7 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
 
 
 @contextmanager
-def _failures_told(embedder: Embedder) -> Iterator[None]:
+def _as_embedder_error(embedder: Embedder) -> Iterator[None]:
     """Turns whatever a user's own embedder raises into an EmbedderError."""
     try:
         yield

@@ -1,11 +1,12 @@
 -- A search: the candidates of every arm with their calibrated relevance, weighted by vitality and explained.
 
 -- find: the memories of this tenant that answer a search request (see read_search_request), best first, with the
--- columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use adds to
--- it for each unit of weight), whether the memory is `exempt` from vitality, and in the first row the `summary` (what each arm found; a
--- row without id if nothing was found). p_embedding is the vector of the query, p_embeddings those of the sub-queries.
--- p_pool adds that many of the most relevant memories to the best k, for the reranker p_reranker, whose blend is in
--- the summary. p_tokens are the token signs of each question, the query first: an array of arrays (null: none).
+-- columns of recall.search and those for reranking: the `logit` of the relevance, `use_term` (what use adds to it for
+-- each unit of weight), whether the memory is `exempt` from vitality, and in the first row the `summary` (what each arm
+-- found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
+-- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
+-- reranker p_reranker, whose blend is in the summary. p_tokens are the token signs of each question, the query first:
+-- an array of arrays (null: none).
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
     p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL
