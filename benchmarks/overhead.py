@@ -155,7 +155,6 @@ def _service(url: str) -> Iterator[Callable[[Sequence[str]], Callable[[], object
         "PGRECALL_DATABASE_URL": url,
         "PGRECALL_EMBEDDER": "hash",
         "PGRECALL_EMBEDDER_DIMENSIONS": str(DIMENSIONS),
-        "PGRECALL_SERVER": "off",
         "PGRECALL_ALLOW_SUPERUSER": "1",
     }
     command = [

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         ZoneShare,
     )
     from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
+    from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
     from pgrecall.models.import_export import Export, ImportReport, Problem
     from pgrecall.models.layers import Languages, Layer, Setting
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     )
     from pgrecall.models.memories import (
         Access,
+        AccessCounts,
         Draft,
         DraftLink,
         Link,
@@ -77,6 +79,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Access",
+    "AccessCounts",
     "AccessRecord",
     "Agreement",
     "ApiKey",
@@ -96,6 +99,9 @@ __all__ = [
     "Embedder",
     "EmbedderError",
     "EmbedderMismatch",
+    "Erasure",
+    "ErasureReport",
+    "ErasureSummary",
     "Export",
     "Feedback",
     "GraphLink",
@@ -146,6 +152,7 @@ __all__ = [
     "Settings",
     "Status",
     "StoredMemory",
+    "Subject",
     "VitalityCounts",
     "VitalityPoint",
     "VitalityTerms",
@@ -191,6 +198,7 @@ _MODULES = {
     ),
     "models.memories": (
         "Access",
+        "AccessCounts",
         "Draft",
         "DraftLink",
         "Link",
@@ -199,6 +207,7 @@ _MODULES = {
         "StoredMemory",
         "VitalityTerms",
     ),
+    "models.erasure": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
     "models.prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
     "models.search": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "models.service": ("ApiKey", "IssuedKey", "KeyHolder"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -22,27 +22,62 @@ class DraftFields(TypedDict, total=False):
     context: str
     source: str | None
     session_id: str | None
-    tags: tuple[str, ...]
-    aliases: tuple[str, ...]
+    tags: Sequence[str]
+    aliases: Sequence[str]
     metadata: dict[str, Any]
     occurred_at: datetime | None
     valid_from: datetime | None
     valid_until: datetime | None
     expires_at: datetime | None
     pinned: bool
-    links: tuple[DraftLink, ...]
+    links: Sequence[DraftLink]
+
+
+class EditFields(TypedDict, total=False):
+    """The fields of a memory that can be edited; None empties one.
+
+    Attributes:
+        body: the text.
+        title: a short name.
+        layer: the kind of memory, which determines how it ages.
+        role: role of the speaker.
+        author: the person who wrote or spoke it.
+        context: further words to find it by.
+        session_id: the conversation or task it belongs to.
+        tags: words to filter by.
+        aliases: other names for it.
+        metadata: any further data, as a JSON object.
+        occurred_at: time of the event.
+        valid_from, valid_until: period of validity.
+        expires_at: time from which default search leaves it out; the job ``expire`` then archives it.
+    """
+
+    body: str | None
+    title: str | None
+    layer: str
+    role: Role | None
+    author: str | None
+    context: str | None
+    session_id: str | None
+    tags: tuple[str, ...] | None
+    aliases: tuple[str, ...] | None
+    metadata: dict[str, Any] | None
+    occurred_at: datetime | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    expires_at: datetime | None
 
 
 class FilterOptions(TypedDict, total=False):
     """The fields of a :class:`SearchFilter`."""
 
-    layers: tuple[str, ...] | None
-    roles: tuple[str, ...] | None
-    authors: tuple[str, ...] | None
-    tags: tuple[str, ...] | None
-    sources: tuple[str, ...] | None
+    layers: Sequence[str] | None
+    roles: Sequence[str] | None
+    authors: Sequence[str] | None
+    tags: Sequence[str] | None
+    sources: Sequence[str] | None
     metadata: Mapping[str, Any] | None
-    hints: tuple[str, ...] | None
+    hints: Sequence[str] | None
     since: datetime | None
     until: datetime | None
     include_archived: bool
@@ -61,7 +96,7 @@ class SearchOptions(FilterOptions, total=False):
     vitality_weight: float | None
     explain: bool
     now: datetime | None
-    queries: tuple[str, ...] | None
+    queries: Sequence[str] | None
     cues: tuple[int | str, ...] | None
     profile: str | None
     weights: Mapping[str, float] | None

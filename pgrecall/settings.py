@@ -30,6 +30,7 @@ RerankerKind = Literal["none", "local", "onnx", "http"]
 RerankerForm = Literal["cohere", "tei"]
 Precision = Literal["auto", "float32", "bfloat16"]
 Scale = Literal["logit", "probability"]
+PreparedStatements = Literal["auto", "on", "off"]
 
 
 def _default_data_dir() -> Path:
@@ -77,17 +78,28 @@ class Settings:
             PositiveNumber(86400), "Seconds one call may take in Postgres; unlimited if unset."
         ),
     )
+    prepared_statements: PreparedStatements = field(
+        default="auto",
+        metadata=_setting(
+            Choice(get_args(PreparedStatements)),
+            "Prepare statements on the server. auto: not through a connection pooler; on: also through one, "
+            "which then has to track them.",
+        ),
+    )
     embedder: EmbedderKind = field(
         default="local",
         metadata=_setting(
             Choice(get_args(EmbedderKind)),
-            "local: sentence-transformers; http: an OpenAI-compatible endpoint; "
+            "local: a model on this machine; http: an OpenAI-compatible endpoint; "
             "hash: deterministic, for tests; none: search by words and names only.",
         ),
     )
     embedder_model: str | None = field(
         default=None,
-        metadata=_setting(Text(), "Folder or name of the model; if unset, the installed MiniLM."),
+        metadata=_setting(
+            Text(),
+            "Folder or name of the model; if unset, all-MiniLM-L6-v2. Others need pgrecall[torch].",
+        ),
     )
     # An address may hold a login, so it is not shown either.
     embedder_url: str | None = field(
@@ -100,6 +112,30 @@ class Settings:
         default=None,
         metadata=_setting(
             Integer(1, 4000), "Dimensions of the vectors; if unset, the embedder reports them."
+        ),
+    )
+    embedder_shorten: bool = field(
+        default=False,
+        metadata=_setting(
+            Boolean(), "Ask the HTTP embedder for vectors of PGRECALL_EMBEDDER_DIMENSIONS, as OpenAI's can."
+        ),
+    )
+    embedder_query_prefix: str | None = field(
+        default=None, metadata=_setting(Text(), "Text put before each query, such as `query: ` for E5.")
+    )
+    embedder_memory_prefix: str | None = field(
+        default=None, metadata=_setting(Text(), "Text put before each memory, such as `passage: ` for E5.")
+    )
+    embedder_query_type: str | None = field(
+        default=None,
+        metadata=_setting(
+            Text(), "input_type sent to the HTTP embedder with queries: `search_query` for Cohere."
+        ),
+    )
+    embedder_memory_type: str | None = field(
+        default=None,
+        metadata=_setting(
+            Text(), "input_type sent to the HTTP embedder with memories: `search_document` for Cohere."
         ),
     )
     embedder_timeout: float = field(
@@ -157,16 +193,6 @@ class Settings:
             "Scale of the model's scores; if unset, probability for cohere, else logit.",
         ),
     )
-    server: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_setting(
-            Text(),
-            "URL of a service whose models the command line uses; off: none; if unset, a service "
-            "that runs over the same data directory.",
-        ),
-    )
-    server_key: Secret | None = field(default=None, metadata=_setting(SecretText(), "Key for that service."))
     role_password: Secret | None = field(
         default=None, metadata=_setting(SecretText(), "Password for the role that `roles create` creates.")
     )
@@ -222,6 +248,11 @@ def _value_of(each: Field[Any], found: dict[str, Any]) -> Any:
     return None if value is None and each.default is None else each.metadata["type"].parse(value)
 
 
+def environment_variables() -> dict[str, str]:
+    """All variables of the environment, for a program that passes some on."""
+    return dict(os.environ)
+
+
 def _environment() -> dict[str, str]:
     """The variables of pgrecall, by the name of their setting."""
     named = ((name.lower(), value) for name, value in os.environ.items())
@@ -231,6 +262,14 @@ def _environment() -> dict[str, str]:
 def login_shell() -> str:
     """Name of the user's shell; empty if unknown."""
     return Path(os.environ.get("SHELL", "")).name
+
+
+def cpu_threads() -> int:
+    """Threads for a model on the CPU: OMP_NUM_THREADS, else the cores that this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").strip()
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_settings(**overrides: object) -> Settings:

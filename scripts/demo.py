@@ -14,6 +14,7 @@ import shlex
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from rich.console import Console
@@ -67,13 +68,13 @@ class Shell:
         if (code := self._call(arguments)) != 0:
             sys.exit(code)
 
-    def run_json(self, *arguments: str) -> dict[str, object]:
+    def run_json(self, *arguments: str) -> dict[str, Any]:
         """Runs a command silently and returns its JSON."""
         with contextlib.redirect_stdout(io.StringIO()) as captured:
             code = self._call((*arguments, "--json"))
         if code != 0:
             sys.exit(code)
-        document: dict[str, object] = json.loads(captured.getvalue())
+        document: dict[str, Any] = json.loads(captured.getvalue())
         return document
 
     def _call(self, arguments: tuple[str, ...]) -> int:
@@ -89,7 +90,7 @@ def story(shell: Shell, url: str) -> None:
     say("Notes of an invented company (people, knowledge, episodes, activity), and a log of their accesses.")
     shell.run("init")
     shell.run("import", show(EXAMPLES / "vault"))
-    accesses_before = int(str(shell.run_json("status")["accesses"]))
+    accesses_before = _accesses(shell.run_json("status"))
     shell.run("access", "--from", show(EXAMPLES / "accesses.jsonl"), "--now", day(STORY_END))
     now = today(shell, accesses_before)
     at = ("--now", day(now))
@@ -120,8 +121,12 @@ def today(shell: Shell, accesses_before: int) -> datetime:
     """Returns the time of the story: a day later each time the demo runs, since each run adds one access."""
     status = shell.run_json("status")
     lines = sum(1 for line in (EXAMPLES / "accesses.jsonl").open() if line.strip())
-    extra = max(0, int(str(status["accesses"])) - int(str(status["memories"])) - lines)
+    extra = max(0, _accesses(status) - int(str(status["memories"])) - lines)
     return STORY_END + timedelta(days=extra if accesses_before else 0)
+
+
+def _accesses(status: dict[str, Any]) -> int:
+    return sum(status["access_counts"].values())
 
 
 def record_use(shell: Shell, now: datetime) -> None:

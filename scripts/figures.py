@@ -29,7 +29,7 @@ ZONES = [
     ("active", DEFAULT_ZONES.active, 1.0),
     ("stale", DEFAULT_ZONES.stale, DEFAULT_ZONES.active),
     ("fading", DEFAULT_ZONES.fading, DEFAULT_ZONES.stale),
-    ("archived", 0.0, DEFAULT_ZONES.fading),
+    ("dormant", 0.0, DEFAULT_ZONES.fading),
 ]
 
 
@@ -51,7 +51,7 @@ def layers() -> str:
         born = [0.0] * round(rates.birth_weight)
         chart.line(name, [(day, vitality(born, rates, day)) for day in days], number)
     return chart.svg(
-        "Vitality after one use, by layer: all begin near 1; activity is archived within a month, "
+        "Vitality after one use, by layer: all begin near 1; activity is dormant within a month, "
         "knowledge within three, an entity after nine years."
     )
 

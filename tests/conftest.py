@@ -1,4 +1,4 @@
-"""Shared fixtures: one embedded server for the whole run, one clone of a migrated template per test."""
+"""Shared fixtures: one server for the whole run, one clone of a migrated template per test."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests import scheduling
 from tests.emptying import Emptying
+from tests.given_server import GIVEN, Server, in_use, leave_alone, own_server_only, template_of
 from tests.scale import SCALE
 from tests.waiting import PATIENCE, until
 
 DIMENSIONS = 64
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
-TEMPLATE = "recall_template"
 
 # No deadline for examples: it would only fail on a busy machine. The examples are the same in each run, so
 # that only a change makes them fail; a larger scale and `make fuzz` draw new ones.
@@ -60,19 +60,32 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(
-    testrun_uid: str, worker_id: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[EmbeddedServer]:
+def run_folder(worker_id: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own if worker_id == "master" else own.parent
+
+
+@pytest.fixture(scope="session")
+def server(testrun_uid: str, run_folder: Path) -> Iterator[Server]:
+    """The server of the run: the one at PGRECALL_TEST_SERVER, else an embedded one."""
+    if GIVEN is None:
+        yield from _embedded(testrun_uid, run_folder)
+        return
+    with in_use(GIVEN, template_of(testrun_uid)) as given:
+        yield given
+
+
+def _embedded(testrun_uid: str, run_folder: Path) -> Iterator[EmbeddedServer]:
     """The embedded server, shared by all workers of the run; the last one stops and removes it."""
     # Not under tmp_path: as root the server runs as an account that may not pass pytest's private folders.
     folder = Path(tempfile.gettempdir()) / f"pgrecall-{testrun_uid[:12]}"
     # Workers start and stop one after another, so that none removes a server that another is starting.
-    own = tmp_path_factory.getbasetemp()  # of this worker; its parent is shared by all
-    lock = FileLock(str((own if worker_id == "master" else own.parent) / "server.lock"))
+    lock = FileLock(str(run_folder / "server.lock"))
     with lock:
         folder.mkdir(mode=0o755, exist_ok=True)
         running = EmbeddedServer.start(folder / "data", fast=True)
-        _leave_alone(running)
+        leave_alone(running.url)
     yield running
     with lock:
         running.release()
@@ -80,36 +93,37 @@ def server(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _leave_alone(server: EmbeddedServer) -> None:
-    """Turns autovacuum off, so that it changes no plan in the middle of a test."""
-    with psycopg.connect(server.url, autocommit=True) as admin:
-        if admin.execute("SHOW autovacuum").fetchone() == ("off",):
-            return
-        admin.execute("ALTER SYSTEM SET autovacuum = off")
-        admin.execute("SELECT pg_reload_conf()")
+@pytest.fixture(scope="session")
+def embedded(server: Server) -> EmbeddedServer:
+    """The server of the run, for tests of its files and its life."""
+    own_server_only("uses the files of the embedded server")
+    assert isinstance(server, EmbeddedServer)
+    return server
 
 
 @pytest.fixture(scope="session")
-def template(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+def template(server: Server, testrun_uid: str, run_folder: Path) -> str:
     """The name of a migrated, empty database that tests clone."""
-    lock = FileLock(str(server.data_dir / "template.lock"))
+    name = template_of(testrun_uid)
+    lock = FileLock(str(run_folder / "template.lock"))
     with lock, psycopg.connect(server.url, autocommit=True) as admin:
-        there = admin.execute("SELECT FROM pg_database WHERE datname = %s", (TEMPLATE,)).fetchone()
+        there = admin.execute("SELECT FROM pg_database WHERE datname = %s", (name,)).fetchone()
         if there is None:
-            admin.execute("CREATE DATABASE recall_fresh")
-            migrate.upgrade(make_conninfo(server.url, dbname="recall_fresh"), dimensions=DIMENSIONS)
-            alone(admin, f"ALTER DATABASE recall_fresh RENAME TO {TEMPLATE}")
-    return TEMPLATE
+            fresh = f"{name}_fresh"
+            admin.execute(f"CREATE DATABASE {fresh}")
+            migrate.upgrade(make_conninfo(server.url, dbname=fresh), dimensions=DIMENSIONS)
+            alone(admin, f"ALTER DATABASE {fresh} RENAME TO {name}")
+    return name
 
 
 @pytest.fixture
-def empty_database(server: EmbeddedServer) -> Iterator[str]:
+def empty_database(server: Server) -> Iterator[str]:
     """The URL of a new database without pgrecall's schema."""
     yield from _database(server, "template1")
 
 
 @pytest.fixture
-def database_url(request: pytest.FixtureRequest, server: EmbeddedServer, template: str) -> Iterator[str]:
+def database_url(request: pytest.FixtureRequest, server: Server, template: str) -> Iterator[str]:
     """The URL of a new migrated database for embeddings of 64 dimensions.
 
     Tests marked ``in_turns`` share one database per file, which is emptied after each test.
@@ -126,7 +140,7 @@ def _in_turns(request: pytest.FixtureRequest) -> bool:
     return request.node.get_closest_marker("in_turns") is not None
 
 
-def _database(server: EmbeddedServer, template: str) -> Iterator[str]:
+def _database(server: Server, template: str) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server.url, autocommit=True) as admin:
         cloned(admin, name, template)
@@ -217,7 +231,7 @@ def _runner(connection: psycopg.Connection[Any]) -> Query:
 
 
 @pytest.fixture(scope="module")
-def shared_url(server: EmbeddedServer, template: str) -> Iterator[str]:
+def shared_url(server: Server, template: str) -> Iterator[str]:
     """The URL of one migrated database for all tests of a file."""
     yield from _database(server, template)
 

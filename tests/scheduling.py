@@ -32,6 +32,7 @@ LONG = (
     "tests/acceptance/cli/test_kill.py",
     "tests/acceptance/test_wheel.py",
     "tests/stateful/test_whole_api.py",
+    "tests/oracle/",
     "tests/unit/graph/test_graph_removal.py",
     "tests/migration/",
     "tests/faults/",

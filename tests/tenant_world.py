@@ -24,6 +24,10 @@ PAST = (NOW - timedelta(days=200), NOW - timedelta(days=30), NOW - timedelta(hou
 QUERIES = ("harbour contract", "who is Keeper Storm", "winter ledger", "note-7", "gardn bridge")
 
 
+LONG = "\n\nThe keeper counts ropes, nets and lamps, and writes them down." * 30
+"""Makes a memory long enough for passages."""
+
+
 def live(memory: Memory, url: str, seed: int = 1, size: int = 30) -> None:
     """Fills an empty tenant by what people and jobs do, at given moments: nothing depends on today."""
     rng = random.Random(seed)
@@ -51,7 +55,7 @@ def _drafts(rng: random.Random, size: int) -> Iterator[tuple[datetime, Draft]]:
         yield (
             at,
             Draft(
-                f"{_text(rng)} «quoted» \\ back\nline {number}",
+                f"{_text(rng)} «quoted» \\ back\nline {number}" + (LONG if number == 8 else ""),
                 title=f"{rng.choice(WORDS).title()} {rng.choice(WORDS).title()}" if number % 4 else "",
                 key=f"note-{number}" if number % 5 else None,
                 layer=layer,

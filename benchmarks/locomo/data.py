@@ -15,6 +15,7 @@ from pgrecall import Memory
 from pgrecall.importers.chat import read_transcript, role_of
 from pgrecall.models.embedding import TokenSigns
 from pgrecall.search.embed.embedder import Embedder, TokenEmbedder
+from pgrecall.search.embed.passages import WINDOW, counts_pieces, estimated_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,15 @@ class RememberedVectors:
     @property
     def dimensions(self) -> int:
         return self._embedder.dimensions
+
+    @property
+    def max_tokens(self) -> int:
+        return self._embedder.max_tokens if counts_pieces(self._embedder) else WINDOW
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        if counts_pieces(self._embedder):
+            return self._embedder.token_spans(text)
+        return [(end, end) for end in estimated_ends(text)]  # the ends alone are read
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]

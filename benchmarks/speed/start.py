@@ -37,7 +37,6 @@ def commands(url: str, tenant: str, rounds: int) -> Iterator[Row]:
         "PGRECALL_TENANT": tenant,
         "PGRECALL_EMBEDDER": "none",
         "PGRECALL_RERANKER": "none",
-        "PGRECALL_SERVER": "off",
     }
     ours, least = interleaved(
         [

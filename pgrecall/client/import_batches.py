@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pgrecall.errors import InvalidInput
-from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations.memories import KnownContent, Rejected
 
@@ -40,14 +40,14 @@ class Portions:
     what a source says later replaces what it said before.
     """
 
-    def __init__(self, items: Iterable[Draft | Problem], *, embedded: bool) -> None:
+    def __init__(self, items: Iterable[Draft | Problem | Skipped], *, embedded: bool) -> None:
         self._unread = iter(items)
         self._most = EMBEDDED_BATCH if embedded else PLAIN_BATCH
         self._held: Draft | None = None
 
-    def next(self) -> list[Draft | Problem]:
+    def next(self) -> list[Draft | Problem | Skipped]:
         """The next portion; empty at the end."""
-        portion: list[Draft | Problem] = []
+        portion: list[Draft | Problem | Skipped] = []
         keys: set[str] = set()
         characters = 0
         while len(portion) < self._most and characters < PLAIN_CHARACTERS:
@@ -90,7 +90,9 @@ def keys_of_others(drafts: Iterable[Draft], known: dict[str, KnownContent]) -> l
     ]
 
 
-def add_batch(report: ImportReport, stored: Stored, problems: Sequence[Problem]) -> ImportReport:
+def add_batch(
+    report: ImportReport, stored: Stored, problems: Sequence[Problem], skipped: Sequence[Skipped]
+) -> ImportReport:
     """The report with one more batch counted."""
     outcomes = [row.outcome for row in stored.remembered]
     return replace(
@@ -99,6 +101,7 @@ def add_batch(report: ImportReport, stored: Stored, problems: Sequence[Problem])
         updated=report.updated + outcomes.count("updated") + outcomes.count("revived"),
         unchanged=report.unchanged + outcomes.count("unchanged"),
         problems=(*report.problems, *problems, *stored.problems),
+        skipped=(*report.skipped, *skipped),
     )
 
 

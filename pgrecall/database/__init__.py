@@ -7,6 +7,8 @@ server             version and extensions of a server
 error_translation  errors of psycopg as those of pgrecall
 connections        connections with deadlines
 statements         limits and opening statements that both pools share
+session            single connections that hold locks
+pooler             detection of connection poolers
 pool               connections for threads
 async_pool         connections for tasks of an event loop
 """

@@ -12,9 +12,11 @@ from psycopg_pool import AsyncConnectionPool
 
 from pgrecall.database.connections import BoundedAsyncConnection, is_fresh, read_json_quickly
 from pgrecall.database.pool import Database
+from pgrecall.database.pooler import PROCESS, is_pooled
 from pgrecall.database.server import Call, Row
 from pgrecall.database.statements import Limits
 from pgrecall.errors import InvalidInput
+from pgrecall.settings import PreparedStatements
 
 Pool = AsyncConnectionPool[BoundedAsyncConnection]
 
@@ -36,17 +38,30 @@ class AsyncDatabase:
 
     Args:
         timeout: seconds Postgres may take for one call; None sets no limit.
+        prepared_statements: auto prepares statements unless a connection pooler is in between.
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 8, connect_timeout: float = 10.0, timeout: float | None = None
+        self,
+        url: str,
+        *,
+        pool_size: int = 8,
+        connect_timeout: float = 10.0,
+        timeout: float | None = None,
+        prepared_statements: PreparedStatements = "auto",
     ) -> None:
         self._url = url
-        self._limits = Limits(pool_size, connect_timeout, timeout)
+        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements)
         self._place: _Place | None = None
         self._inherited: list[_Place] = []
         self._closed = False
-        self.blocking = Database(url, pool_size=pool_size, connect_timeout=connect_timeout, timeout=timeout)
+        self.blocking = Database(
+            url,
+            pool_size=pool_size,
+            connect_timeout=connect_timeout,
+            timeout=timeout,
+            prepared_statements=prepared_statements,
+        )
 
     async def close(self) -> None:
         """Closes the connections of this loop. Those inherited by a fork belong to the parent."""
@@ -78,8 +93,10 @@ class AsyncDatabase:
         """The pool of this process and loop.
 
         Raises:
-            InvalidInput: it was opened in another loop of this process.
+            InvalidInput: it is closed, or was opened in another loop of this process.
         """
+        if self._closed:
+            raise InvalidInput("This AsyncMemory is closed.", hint="Open a new one.")
         loop, process, place = asyncio.get_running_loop(), os.getpid(), self._place
         if place is None or place.process != process:
             if place is not None:
@@ -90,7 +107,7 @@ class AsyncDatabase:
                 "This AsyncMemory is used in another event loop than the one it was opened in.",
                 hint="Open one in each loop, or use Memory, which any thread may share.",
             )
-        if place.pool.closed and not self._closed:
+        if place.pool.closed:
             await place.pool.open()
         return place.pool
 
@@ -98,20 +115,24 @@ class AsyncDatabase:
         return AsyncConnectionPool(
             self._url,
             connection_class=BoundedAsyncConnection,
-            configure=_configure,
+            configure=self._configure,
             check=self._check,
             reconnect_failed=_try_on,
             **self._limits.pool_arguments(self._url),
         )
 
+    async def _configure(self, connection: BoundedAsyncConnection) -> None:
+        read_json_quickly(connection)
+        if self._limits.prepared_statements == "auto":
+            connection.deadline = self._limits.check_deadline()
+            answer = await (await connection.execute(PROCESS)).fetchone()
+            if answer is not None and is_pooled(connection, answer["pid"]):
+                connection.prepare_threshold = None
+
     async def _check(self, connection: BoundedAsyncConnection) -> None:
         if not is_fresh(connection):
             connection.deadline = self._limits.check_deadline()
             await AsyncConnectionPool.check_connection(connection)
-
-
-async def _configure(connection: BoundedAsyncConnection) -> None:
-    read_json_quickly(connection)
 
 
 async def _try_on(pool: Pool) -> None:

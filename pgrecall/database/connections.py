@@ -8,7 +8,7 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -20,7 +20,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 
 from pgrecall.database.error_translation import first_line, sentence, translated
-from pgrecall.database.server import Call, Row
+from pgrecall.database.server import Row
 from pgrecall.encoding import PackedVector
 from pgrecall.errors import DatabaseUnavailable
 
@@ -74,22 +74,6 @@ def kept_alive(url: str) -> dict[str, Any]:
     except psycopg.ProgrammingError:  # connecting reports it
         return {}
     return KEPT_ALIVE | {name: value for name, value in given.items() if name in KEPT_ALIVE}
-
-
-def watch_from_there(connection: psycopg.Connection[Row], url: str) -> None:
-    """Makes the server detect a lost client equally fast, even while a statement runs or waits. Otherwise the
-    session would keep its locks, such as that of a job, for hours."""
-    connection.execute(_KEEP_ALIVE, kept_alive(url))
-    with suppress(psycopg.DataError):  # not supported by servers on Windows
-        connection.execute("SELECT set_config('client_connection_check_interval', '10s', false)")
-
-
-_KEEP_ALIVE = (
-    "SELECT set_config('tcp_keepalives_idle', %(keepalives_idle)s::text, false), "
-    "set_config('tcp_keepalives_interval', %(keepalives_interval)s::text, false), "
-    "set_config('tcp_keepalives_count', %(keepalives_count)s::text, false), "
-    "set_config('tcp_user_timeout', %(tcp_user_timeout)s::text, false)"
-)
 
 
 class _VectorDumper(Dumper):
@@ -166,27 +150,6 @@ def _bounded(gen: PQGen[RV], connection: BoundedConnection | BoundedAsyncConnect
         return result
 
 
-class Session:
-    """One connection for many transactions. Only ``cancel`` may be called from another thread."""
-
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        self._connection = connection
-
-    def fetch(self, call: Call, *, tenant: str) -> list[Row]:
-        """Makes one call for ``tenant`` in a transaction of its own and returns its rows."""
-        try:
-            with self._connection.transaction():
-                self._connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
-                return self._connection.execute(call.sql, call.parameters, binary=call.binary).fetchall()
-        except psycopg.Error as error:
-            raise translated(error) from error
-
-    def cancel(self) -> None:
-        """Cancels the running statement, if any; it fails with a DatabaseError."""
-        with suppress(psycopg.Error):  # a lost connection runs no statement
-            self._connection.cancel_safe(timeout=5.0)
-
-
 @contextmanager
 def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[Row]]:
     """Opens one autocommitting connection outside any pool."""
@@ -196,6 +159,7 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
             autocommit=True,
             row_factory=dict_row,
             connect_timeout=max(1, round(timeout)),
+            prepare_threshold=None,  # a pooler could hand what it leaves behind to others
             **kept_alive(url),
         )
     except psycopg.ProgrammingError:

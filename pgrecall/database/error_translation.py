@@ -33,8 +33,23 @@ _BROKEN_OFF = {
 """Message and hint by the SQLSTATE of a statement that was rolled back."""
 
 
+_MIXED_UP = ("26000", "42P05", "08P01")
+"""SQLSTATEs of a prepared statement that is missing, is there already, or has other parameters."""
+
+
 def translated(error: psycopg.Error) -> RecallError:
     """Returns the pgrecall error for a psycopg error."""
+    message = error.diag.message_primary or first_line(error)
+    if error.sqlstate in _MIXED_UP and "prepared statement" in message:
+        return DatabaseError(
+            f"A connection pooler mixed up prepared statements; nothing of it was done: {sentence(message)}",
+            hint="Set PGRECALL_PREPARED_STATEMENTS=off, or let the pooler track them.",
+            sqlstate=error.sqlstate,
+        )
+    return _by_class(error)
+
+
+def _by_class(error: psycopg.Error) -> RecallError:
     diagnostic = error.diag
     message = diagnostic.message_primary or first_line(error)
     hint = diagnostic.message_hint or ""

@@ -12,14 +12,16 @@ from psycopg_pool import ConnectionPool
 
 from pgrecall.database.connections import (
     BoundedConnection,
-    Session,
     connect,
     is_fresh,
     read_json_quickly,
-    watch_from_there,
 )
+from pgrecall.database.pooler import is_pooled, process_of
 from pgrecall.database.server import Call, Row, ServerFacts, server_facts
+from pgrecall.database.session import Session, open_session
 from pgrecall.database.statements import Limits
+from pgrecall.errors import InvalidInput
+from pgrecall.settings import PreparedStatements
 
 Pool = ConnectionPool[BoundedConnection]
 
@@ -51,13 +53,20 @@ class Database:
 
     Args:
         timeout: seconds Postgres may take for one call; None sets no limit.
+        prepared_statements: auto prepares statements unless a connection pooler is in between.
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 8, connect_timeout: float = 10.0, timeout: float | None = None
+        self,
+        url: str,
+        *,
+        pool_size: int = 8,
+        connect_timeout: float = 10.0,
+        timeout: float | None = None,
+        prepared_statements: PreparedStatements = "auto",
     ) -> None:
         self._url = url
-        self._limits = Limits(pool_size, connect_timeout, timeout)
+        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements)
         # A pool that came with a fork stays here, untouched: its connections are the parent's.
         self._pools: dict[int, Pool] = {}
         self._closed = False
@@ -115,9 +124,8 @@ class Database:
     @contextmanager
     def session(self) -> Iterator[Session]:
         """A connection outside the pool, for what lasts as long as a connection does: advisory locks."""
-        with connect(self._url, timeout=self._limits.connect_timeout) as connection:
-            watch_from_there(connection, self._url)
-            yield Session(connection)
+        with open_session(self._url, timeout=self._limits.connect_timeout) as session:
+            yield session
 
     def facts(self) -> ServerFacts:
         """Reads facts about the server over a connection of its own."""
@@ -129,11 +137,17 @@ class Database:
         return self._here().get_stats()
 
     def _here(self) -> Pool:
-        """The pool of this process."""
+        """The pool of this process.
+
+        Raises:
+            InvalidInput: this database is closed.
+        """
+        if self._closed:
+            raise InvalidInput("This Memory is closed.", hint="Open a new one.")
         pool = self._pools.get(os.getpid())
         if pool is None:
             pool = self._pools.setdefault(os.getpid(), self._made())  # of threads that are first, one wins
-        if pool.closed and not self._closed:
+        if pool.closed:
             pool.open()
         return pool
 
@@ -141,11 +155,18 @@ class Database:
         return ConnectionPool(
             self._url,
             connection_class=BoundedConnection,
-            configure=read_json_quickly,
+            configure=self._configure,
             check=self._check,
             reconnect_failed=_try_on,
             **self._limits.pool_arguments(self._url),
         )
+
+    def _configure(self, connection: BoundedConnection) -> None:
+        read_json_quickly(connection)
+        if self._limits.prepared_statements == "auto":
+            connection.deadline = self._limits.check_deadline()
+            if is_pooled(connection, process_of(connection)):
+                connection.prepare_threshold = None
 
     def _check(self, connection: BoundedConnection) -> None:
         if not is_fresh(connection):

@@ -18,9 +18,13 @@ from pgrecall.database.connections import NoAnswer, kept_alive
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import Call
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
+from pgrecall.settings import PreparedStatements
 
 GRACE = 1.0
 """Seconds after its timeout that a transaction waits for the server to confirm the cancellation."""
+
+PREPARE_AFTER = 5
+"""Executions of a statement by a connection after which it is prepared on the server."""
 
 Statement = tuple[str, Mapping[str, object]]
 
@@ -38,6 +42,7 @@ class Limits:
     pool_size: int
     connect_timeout: float
     timeout: float | None
+    prepared_statements: PreparedStatements = "auto"
     answered: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
     """Failed connection attempts of each pool when a call last got a connection."""
 
@@ -53,6 +58,7 @@ class Limits:
                 "autocommit": True,
                 "row_factory": dict_row,
                 "connect_timeout": max(1, round(self.connect_timeout)),
+                "prepare_threshold": None if self.prepared_statements == "off" else PREPARE_AFTER,
                 **kept_alive(url),
             },
             "name": "pgrecall",

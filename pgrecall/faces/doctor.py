@@ -10,7 +10,6 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
-from pgrecall.faces.cli.models import Lent
 from pgrecall.models.maintenance import JobStatus, Status
 from pgrecall.models.service import Caller
 from pgrecall.schema import state as schema
@@ -64,6 +63,18 @@ def check_server(found: Examination) -> Iterator[Finding]:
     yield from _check_use(found)
 
 
+def check_pooler(found: Examination, settings: Settings) -> Iterator[Finding]:
+    """Says which connection pooler is in between, and what follows from it."""
+    if found.pool is None:
+        return
+    if settings.prepared_statements == "on":
+        prepared = "Statements are prepared, so the pooler has to track them."
+    else:
+        prepared = "Statements are not prepared."
+    jobs = " Jobs and the worker need another URL." if found.pool == "transaction" else ""
+    yield Finding("server", "ok", f"A connection pooler in {found.pool} mode is in between. {prepared}{jobs}")
+
+
 def _check_use(found: Examination) -> Iterator[Finding]:
     role = found.facts.role
     if found.usable is False and found.owned:
@@ -87,7 +98,7 @@ def check_schema(state: schema.SchemaState) -> Finding:
     try:
         schema.require_current(state)
     except RecallError as error:
-        return failed("schema", error, "" if "newer" in error.message else "pgrecall upgrade")
+        return failed("schema", error, "pgrecall upgrade" if "upgrade" in error.hint else "")
     return Finding("schema", "ok", f"Schema {state.revision}, embeddings of {state.dimensions} dimensions.")
 
 
@@ -117,19 +128,16 @@ def check_rights(problems: Sequence[AccessProblem]) -> Iterator[Finding]:
         yield Finding("roles", "fail" if found.grave else "warn", f"{found.problem}.", f"{found.fix};")
 
 
-def check_embedder(
-    settings: Settings, dimensions: int | None, known: str | None, lent: Lent
-) -> Iterator[Finding]:
+def check_embedder(settings: Settings, dimensions: int | None, known: str | None) -> Iterator[Finding]:
     """Checks that the embedder answers and fits the database.
 
     Args:
         settings: settings of the command; they name the embedder.
         dimensions: dimensions of the embeddings in the database; None without a database.
         known: name of the embedder that made them; None if there are none.
-        lent: models borrowed from a service.
     """
     try:
-        embedder = lent.embedder or make_embedder(settings)
+        embedder = make_embedder(settings)
         if embedder is None:
             yield Finding(
                 "embedder", "warn", "No embedder is configured: search uses words and names, not meaning.",
@@ -154,14 +162,12 @@ def check_embedder(
         )  # fmt: skip
     else:
         yield Finding("embedder", "ok", f"{embedder.name} answers with {len(vector)} dimensions.")
-        for sentence in lent.said:
-            yield Finding("embedder", "ok", sentence)
 
 
-def check_reranker(settings: Settings, lent: Lent) -> Finding:
-    """Checks that the configured reranker loads or is borrowed."""
+def check_reranker(settings: Settings) -> Finding:
+    """Checks that the configured reranker loads."""
     try:
-        reranker = lent.reranker or make_reranker(settings)
+        reranker = make_reranker(settings)
         if reranker is None:
             return Finding("reranker", "ok", "No reranker is configured; hits keep their order.")
         with _closed_after(reranker):

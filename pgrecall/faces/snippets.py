@@ -59,6 +59,11 @@ def explanation_sentence(hit: Hit) -> str:
     return sentence(hit.explanation, {lexeme: text[begin:end].lower() for begin, end, lexeme in found})
 
 
+def shown_text(hit: Hit) -> str:
+    """The text of a hit to cut a snippet from: of a long memory the passage that is nearest to the query."""
+    return f"… {hit.passage.text}" if hit.passage else hit.body
+
+
 def snippet(body: str, lexemes: Mapping[str, float], width: int = 160) -> tuple[str, list[tuple[int, int]]]:
     """About ``width`` characters around the rarest matched words, on one line, and where matches stand."""
     flat = " ".join(printable(body).split())

@@ -44,11 +44,13 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def percent(part: int, whole: int) -> str:
-    """A share as people write it: ``3.5 %``, ``under 0.1 %``."""
+def percent(part: float, whole: float = 1) -> str:
+    """A share as people write it: ``3.5 %``, ``under 0.1 %``. Only the whole is 100 %."""
     share = 100 * part / whole if whole else 0.0
     if 0 < share < 0.1:
         return "under 0.1 %"
+    if 99.5 <= share < 100:
+        return "over 99 %"
     return f"{share:.0f} %" if share >= 10 or share == 0 else f"{share:.1f} %"
 
 

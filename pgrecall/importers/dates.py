@@ -32,12 +32,18 @@ def parse_time(text: str) -> datetime:
     Raises:
         ValueError: the text is not a date.
     """
+    return parse_with_zone(text)[0]
+
+
+def parse_with_zone(text: str) -> tuple[datetime, bool]:
+    """Like :func:`parse_time`, and whether the text names a zone. Raises ValueError."""
     iso = text.strip()
     if loose := _LOOSE.fullmatch(iso):
         clock = re.sub(r"\s+(?=[-+Zz])", "", loose[4])
         iso = f"{loose[1]}-{loose[2]:0>2}-{loose[3]:0>2}{clock}"
     try:
-        return _utc(datetime.fromisoformat(iso))
+        moment = datetime.fromisoformat(iso)
+        return _utc(moment), moment.tzinfo is not None
     except (ValueError, OverflowError) as error:
         raise ValueError(
             f"{text[:60]!r} is not a date; write it as 2026-09-30 or 2026-09-30T08:12:00+00:00"

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Literal, assert_never, get_args
 
 from pgrecall.errors import InvalidInput
 from pgrecall.importers.files import read_lines, require_file, require_folder, show
 from pgrecall.importers.markdown.notes import is_note, walk
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
-SourceKind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight"]
-KnownKind = Literal["markdown", "jsonl", "chat", "mem0", "hindsight"]
+SourceKind = Literal[
+    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight"
+]
+KnownKind = Literal[
+    "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight"
+]
+
+BY_SESSION: tuple[KnownKind, ...] = ("chatgpt", "claude", "claude-code", "codex")
+"""Kinds that keep one source however the file is called, since each export has a name of its own."""
 
 _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
     (".md", "markdown"),
@@ -32,8 +39,10 @@ def open_source(
     source: str | None = None,
     prefix: str = "",
     layer: str | None = None,
-) -> Iterator[Draft | Problem]:
-    """Reads drafts from a folder of notes, a note, JSON Lines, a chat, or an export of mem0 or Hindsight.
+    tools: bool = False,
+    follow_links: bool = False,
+) -> Iterator[Draft | Problem | Skipped]:
+    """Reads drafts from a folder of notes, a note, JSON Lines, chats, or an export of mem0 or Hindsight.
 
     Args:
         path: the folder or file.
@@ -41,28 +50,35 @@ def open_source(
         source: the name of the source; None is `source_name`.
         prefix: put before every key.
         layer: the layer of all drafts; None is the default of the importer. JSON Lines set their own layers.
+        tools: keep the tool calls of chats.
+        follow_links: read what symbolic links in a folder of notes lead to outside of it.
 
     Raises:
-        InvalidInput: the path does not exist, its format is unknown, or ``layer`` is given for JSON Lines.
+        InvalidInput: the path does not exist, its format is unknown, ``layer`` is given for JSON Lines, or
+            ``tools`` for what is no chat.
     """
     known = known_kind(path, kind)
+    if tools and known not in (*BY_SESSION, "chat"):
+        raise InvalidInput(f"Only chats have tool calls; {show(path)} is {known}.")
     name = source or source_name(path, known)
     match known:
         case "markdown":
             from pgrecall.importers.markdown.reader import read_markdown, read_note_file
 
             read = read_markdown if path.is_dir() else read_note_file
-            return read(path, source=name, prefix=prefix, layer=layer or "knowledge")
+            return read(
+                path, source=name, prefix=prefix, layer=layer or "knowledge", follow_links=follow_links
+            )
         case "jsonl":
             if layer:
                 raise InvalidInput("JSON Lines set the layer in each record.", hint="Add it there.")
             from pgrecall.importers.jsonl import read_jsonl
 
             return read_jsonl(path, source=name, prefix=prefix)
-        case "chat":
-            from pgrecall.importers.chat import read_transcript
+        case "chat" | "chatgpt" | "claude" | "claude-code" | "codex":
+            from pgrecall.importers.chat.reader import read_chats
 
-            return read_transcript(path, source=name, prefix=prefix, layer=layer or "episodic")
+            return read_chats(path, known, source=name, prefix=prefix, layer=layer or "episodic", tools=tools)
         case "mem0":
             from pgrecall.importers.mem0 import read_mem0
 
@@ -75,53 +91,75 @@ def open_source(
 
 
 def known_kind(path: Path, kind: SourceKind = "auto") -> KnownKind:
-    """The given kind; ``auto`` detects it from the name and from the content of a ``.json`` file.
+    """The given kind; ``auto`` detects it from the name and content of files.
 
     Raises InvalidInput for a path that does not exist or whose kind is unknown.
     """
     if kind != "auto":
         return kind
     if path.is_dir():
-        return "markdown"
+        return _kind_of_folder(path)
     require_file(path)
     name = path.name.lower()
     for ending, found in _ENDINGS:
         if name.endswith(ending) or (found != "markdown" and name.endswith(f"{ending}.gz")):
-            return _kind_of_json(path) if found == "chat" else found
+            return found if found == "markdown" else _kind_of_content(path, found)
     raise InvalidInput(
         f"{show(path)} has an unknown format.",
         hint="Pass a folder or a .md, .jsonl, .json or .zip file, or set its kind: "
-        "markdown, jsonl, chat, mem0 or hindsight.",
+        f"{', '.join(get_args(KnownKind))}.",
     )
 
 
-def _kind_of_json(path: Path) -> KnownKind:
-    """The kind of a JSON file; chat if none matches, because that importer explains faults best."""
+def _kind_of_folder(path: Path) -> KnownKind:
+    """Chats if the folder is an export or contains sessions, and has no notes beside them."""
+    try:
+        if any(is_note(found) for found in path.iterdir()):
+            return "markdown"
+    except OSError:  # the importer of notes reports it
+        return "markdown"
+    from pgrecall.importers.chat.reader import chat_kind
+
+    found = chat_kind(path)
+    return found if found in BY_SESSION else "markdown"
+
+
+def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
+    """The kind of a file by its first values; ``otherwise`` if none matches."""
+    from pgrecall.importers.chat.reader import chat_kind, first_values
+
+    if found := chat_kind(path):
+        return found
+    if otherwise != "chat":
+        return otherwise
     from pgrecall.importers.hindsight.reader import is_hindsight
-    from pgrecall.importers.json_records import load_json
     from pgrecall.importers.mem0 import is_mem0
 
-    try:
-        value = load_json(path, "an export", "")
-    except InvalidInput:
-        return "chat"
-    if is_mem0(value):
-        return "mem0"
-    return "hindsight" if is_hindsight(value) else "chat"
+    for value in first_values(path):
+        if is_mem0(value):
+            return "mem0"
+        if is_hindsight(value):
+            return "hindsight"
+    return "chat"
 
 
 def source_name(path: Path, kind: SourceKind = "auto") -> str:
-    """The source of memories imported from this path: ``markdown:/home/ann/notes``."""
-    return f"{known_kind(path, kind)}:{show(path.resolve())}"
+    """The source of memories imported from this path: ``markdown:/home/ann/notes``.
+
+    Exports of chats and sessions have one source for all files, such as ``chatgpt``: each export has
+    another file name, and contains the earlier conversations again.
+    """
+    known = known_kind(path, kind)
+    return known if known in BY_SESSION else f"{known}:{show(path.resolve())}"
 
 
-def count_items(path: Path, kind: SourceKind = "auto") -> int | None:
+def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = False) -> int | None:
     """The number of notes or lines to read, for a progress bar; None if it is not known before reading.
 
     A long note yields several drafts, so this is not the number of memories.
     """
     known = known_kind(path, kind)
-    if known in ("chat", "mem0", "hindsight"):
+    if known not in ("jsonl", "markdown"):
         return None
     if known == "jsonl":
         require_file(path)
@@ -129,4 +167,4 @@ def count_items(path: Path, kind: SourceKind = "auto") -> int | None:
     if is_note(path) and not path.is_dir():
         return 1
     require_folder(path)
-    return sum(1 for found in walk(path) if isinstance(found, Path))
+    return sum(1 for found in walk(path, follow_links=follow_links) if isinstance(found, Path))

@@ -55,6 +55,23 @@ def bad_character(text: str) -> str | None:
     return None
 
 
+def required_text(value: Any, name: str) -> str:
+    """A text that a source must give, without the space around it.
+
+    Raises:
+        ValueError: the value is missing, empty, not a string, or cannot be stored; ``name`` says which it is.
+    """
+    if value is None:
+        raise ValueError(f"{name} is missing")
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a string")
+    if not value.strip():
+        raise ValueError(f"{name} is empty")
+    if fault := bad_character(value):
+        raise ValueError(f"{name} {fault}")
+    return value.strip()
+
+
 def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
     for name in ("body", "title", "context", *_INDEXED):
         yield name, getattr(draft, name) or ""

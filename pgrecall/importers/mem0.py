@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat import role_of
+from pgrecall.importers.chat.turns import role_of
 from pgrecall.importers.draft_checks import checked
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import (

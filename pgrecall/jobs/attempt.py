@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import partial
 from threading import Lock
 
-from pgrecall.database.connections import Session
 from pgrecall.database.pool import Database
+from pgrecall.database.session import Session
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnsuitable,

@@ -9,7 +9,7 @@ from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.jobs.job import JobContext
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.jobs import Unembedded, begin_reembedding, store_embeddings, unembedded
-from pgrecall.search.embed.embedder import TokenEmbedder, embedding_text
+from pgrecall.search.embed.embedder import TokenEmbedder
 
 BATCH = 64
 """Texts embedded and stored at a time."""
@@ -26,11 +26,12 @@ class _Pass:
 
 
 def embed(context: JobContext) -> None:
-    """Embeds the memories that have no vector yet, and then those whose vector lacks token signs."""
+    """Embeds the memories that have no vector yet, then those that lack token signs or passages."""
     model = context.embedder.name
     last = _pass(context, model, None)
     if isinstance(context.embedder, TokenEmbedder):
         last.refused += _pass(context, model, model, tokens=True).refused
+    last.refused += _pass(context, model, model, passages=True).refused
     _require_all_embedded(last)
 
 
@@ -45,11 +46,16 @@ def reembed(context: JobContext) -> None:
     _require_all_embedded(last)
 
 
-def _pass(context: JobContext, model: str, unlike: str | None, *, tokens: bool = False) -> _Pass:
-    """Embeds and stores, batch by batch, what has no vector or none of ``unlike``; or no ``tokens``."""
+def _pass(
+    context: JobContext, model: str, unlike: str | None, *, tokens: bool = False, passages: bool = False
+) -> _Pass:
+    """Embeds and stores, batch by batch, what has no vector or none of ``unlike``; or what lacks ``tokens``
+    or ``passages``."""
     result = _Pass()
     after = 0
-    while batch := context.execute(unembedded(after, context.rows(BATCH), unlike, tokens)):
+    while batch := context.execute(
+        unembedded(after, context.rows(BATCH), unlike, tokens=tokens, passages=passages)
+    ):
         after = batch[-1].id
         made = _vectors(context, batch, result)
         stored = context.execute(store_embeddings(made, model)) if made else 0
@@ -63,7 +69,7 @@ def _vectors(
 ) -> list[tuple[Unembedded, Embedded]]:
     """The vectors of a batch; where it fails as a whole, of those texts that the embedder takes alone."""
     try:
-        return list(zip(batch, context.embed([_text(memory) for memory in batch]), strict=True))
+        return list(zip(batch, context.embed_memories([_text(memory) for memory in batch]), strict=True))
     except EmbedderError as error:
         try:
             context.embed([_PROBE])
@@ -72,7 +78,7 @@ def _vectors(
     made: list[tuple[Unembedded, Embedded]] = []
     for memory in batch:
         try:
-            [embedded] = context.embed([_text(memory)])
+            [embedded] = context.embed_memories([_text(memory)])
         except EmbedderError as error:
             result.refused.append((memory.id, error.message))
         else:
@@ -89,5 +95,5 @@ def _require_all_embedded(last: _Pass) -> None:
         )
 
 
-def _text(memory: Unembedded) -> str:
-    return embedding_text(memory.title, memory.body)
+def _text(memory: Unembedded) -> tuple[str, str]:
+    return memory.title, memory.body

@@ -9,11 +9,12 @@ from datetime import datetime
 from threading import Event
 from typing import TypeVar
 
-from pgrecall.database.connections import Session
+from pgrecall.database.session import Session
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedder, embed_with_tokens
+from pgrecall.search.embed.passages import embed_memories
 
 T = TypeVar("T")
 
@@ -112,6 +113,17 @@ class JobContext:
         if self.task.stop.is_set():
             raise Stopped
         return embed_with_tokens(self.embedder, texts, TEXT_TOKENS)
+
+    def embed_memories(self, texts: Sequence[tuple[str, str]]) -> list[Embedded]:
+        """Embeds memories, given as title and body, with token signs and passages.
+
+        Raises:
+            EmbedderError: there are no vectors, or not the promised ones.
+            Stopped: the run was asked to stop.
+        """
+        if self.task.stop.is_set():
+            raise Stopped
+        return embed_memories(self.embedder, texts)
 
 
 @dataclass(frozen=True, slots=True)

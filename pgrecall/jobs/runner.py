@@ -64,6 +64,15 @@ class Runner:
         """Executes an operation on the whole database."""
         return operation.read(self._database.fetch(operation, tenant=WHOLE_DATABASE))
 
+    def require_session(self) -> None:
+        """Rejects a database URL that jobs cannot use.
+
+        Raises:
+            DatabaseUnsuitable: it leads to a connection pooler in transaction mode.
+        """
+        with self._database.session():
+            pass
+
     def due(self, job: Job) -> tuple[str, ...]:
         """Lists the tenants this job is due for; ``*`` for a job of the whole database."""
         return self.fetch(due_tenants(job.name, whole=job.whole))

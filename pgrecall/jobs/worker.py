@@ -43,6 +43,8 @@ class Worker:
         self._ticks: dict[str, float | None] = {}
         self._looked: dict[str, float] = {}
         """When each job was last looked at, by a clock that nobody sets; infinite meanwhile."""
+        self._errors: dict[str, str] = {}
+        """The jobs whose last look failed, as when the database was away."""
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(len(self._jobs))},
@@ -58,6 +60,22 @@ class Worker:
             if not self._runner.stop.is_set()
             for outcome in self._runner.sweep(job, self._runner.due(job))
         ]
+
+    def problems(self) -> list[str]:
+        """The reasons why due jobs may not begin, a sentence each; empty when all is well.
+
+        A job that fails is no such reason: the database keeps its runs.
+        """
+        problems = ["The worker is stopping."] if self._runner.stop.is_set() else []
+        for job in self._jobs:
+            error = self._errors.get(job.name)
+            if error is not None:
+                problems.append(f"The job {job.name} cannot begin: {error}")
+            elif job.name not in self._ticks:
+                problems.append(f"The job {job.name} is not planned yet.")
+            elif self._overslept(job):
+                problems.append(f"It was not checked in time whether the job {job.name} is due.")
+        return problems
 
     def serve(self) -> None:
         """Runs jobs at their intervals until the runner's ``stop`` is set; then ends what runs."""
@@ -83,8 +101,10 @@ class Worker:
             try:
                 pace = self._runner.fetch(job_pace(job.name))
             except RecallError as error:
-                logger.error("job=%s state=unplanned error=%r", job.name, error.message)
+                self._report(job, error)
                 continue
+            if pace is None:
+                self._errors.pop(job.name, None)  # nothing looks at it any more
             self._schedule(job, tick_of(pace))
 
     def _overslept(self, job: Job) -> bool:
@@ -108,15 +128,21 @@ class Worker:
         self._looked.setdefault(job.name, time.monotonic())
         self._scheduler.add_job(self._look, trigger, [job], id=job.name)
 
+    def _report(self, job: Job, error: RecallError) -> None:
+        self._errors[job.name] = error.message
+        logger.error("job=%s state=unplanned error=%r", job.name, error.message)
+
     def _look(self, job: Job) -> None:
         """Runs a job for the tenants it is due for; a failure is left to the next check."""
         if self._runner.stop.is_set():
             return
         self._looked[job.name] = math.inf
         try:
-            self._runner.sweep(job, self._runner.due(job))
+            due = self._runner.due(job)
+            self._errors.pop(job.name, None)
+            self._runner.sweep(job, due)
         except RecallError as error:
-            logger.error("job=%s state=unplanned error=%r", job.name, error.message)
+            self._report(job, error)
         finally:
             self._looked[job.name] = time.monotonic()
 

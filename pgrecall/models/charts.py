@@ -104,7 +104,7 @@ class OverviewLayer:
 
 @dataclass(frozen=True, slots=True)
 class OverviewItem:
-    """A memory in a list. ``used_at`` is its last whole access or None; ``kept`` says whether it is pinned or
+    """A memory in a list. ``used_at`` is its last use or None; ``kept`` says whether it is pinned or
     protected; ``leaves_at`` is when it leaves its zone without further accesses, None if it does not.
     Without a title, ``title`` has the first words of the body."""
 

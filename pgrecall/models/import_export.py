@@ -16,8 +16,22 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that an importer left out or assumed, as a plural noun, and how often."""
+
+    what: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import. ``removed`` are keys that the source no longer contains."""
+    """The result of an import.
+
+    Attributes:
+        removed: keys that the source no longer contains.
+        problems: items that could not be used.
+        skipped: what was left out or assumed, with counts, highest first.
+    """
 
     created: int = 0
     updated: int = 0
@@ -25,6 +39,7 @@ class ImportReport:
     links_pending: int = 0
     removed: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

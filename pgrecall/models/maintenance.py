@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from pgrecall.models.memories import AccessCounts
+
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
@@ -43,8 +45,9 @@ class Check:
 class Status:
     """The state of one tenant's memory and of the database it lives in.
 
-    ``links`` counts links without co_access links. ``never_used`` is the share of live memories that were
-    not accessed since they were stored. ``accesses_waiting`` are not folded yet, the oldest since
+    ``links`` counts links without co_access links. ``access_counts`` counts the accesses of all
+    memories. ``never_used`` is the share of live memories that were never used; being stored and shown
+    does not count. ``accesses_waiting`` are not folded yet, the oldest since
     ``waiting_since``. ``accents_off``: accents in words and names are ignored, which needs the extension
     unaccent. The vitality of nine tenths of the live memories lies between ``vitality_low`` and
     ``vitality_high``. ``alarms`` has a sentence for each problem that needs attention.
@@ -54,7 +57,7 @@ class Status:
     memories: int
     archived: int
     awaiting_embedding: int
-    accesses: int
+    access_counts: AccessCounts
     links: int
     links_pending: int
     layers: tuple[LayerStatus, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -64,7 +64,7 @@ class Draft:
         metadata: any further data, as a JSON object.
         occurred_at: time of the event; None is the time of storing.
         valid_from, valid_until: period of validity; outside it default search leaves the memory out.
-        expires_at: time at which it is archived.
+        expires_at: time from which default search leaves it out; the job ``expire`` then archives it.
         pinned: whether it stays out of every prune plan.
         links: its links to other memories.
     """
@@ -78,24 +78,44 @@ class Draft:
     context: str = ""
     source: str | None = None
     session_id: str | None = None
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    tags: Sequence[str] = ()
+    aliases: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     occurred_at: datetime | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     expires_at: datetime | None = None
     pinned: bool = False
-    links: tuple[DraftLink, ...] = ()
+    links: Sequence[DraftLink] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A memory that a new one nearly repeats.
+
+    Attributes:
+        similarity: 1 for the same words, else the cosine of the two vectors.
+    """
+
+    id: int
+    key: str | None
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The result of storing one draft."""
+    """The result of storing or editing one memory.
+
+    Attributes:
+        outcome: ``unchanged`` if a memory had all of it already, its vector included; ``id`` and ``key`` are
+            those of that memory.
+        similar: another memory that it nearly repeats; it was stored all the same.
+    """
 
     id: int
     key: str | None
     outcome: Outcome
+    similar: Similar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +147,7 @@ class StoredMemory:
     embedded_with: str | None
     vitality: VitalityTerms
     links: tuple[Link, ...]
+    access_counts: AccessCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +157,7 @@ class ListedMemory:
     Attributes:
         happened_at: time of the event, or of storing if no time was given.
         vitality: its vitality at the time of the list, 0 to 1.
-        zone: active, stale, fading or archived, by its vitality.
+        zone: active, stale, fading or dormant, by its vitality.
         cursor: as ``after``, continues the list behind this memory.
     """
 
@@ -160,6 +181,21 @@ class ListedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessCounts:
+    """Numbers of accesses by what they were. Only the last is a use.
+
+    Attributes:
+        stored: how often it was stored or rewritten.
+        shown: how often it was a hit of a search.
+        used: how often it was read, referenced or used.
+    """
+
+    stored: int
+    shown: int
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
 class VitalityTerms:
     """Activation S = recent + tail + spread + revival, and the values derived from it, at one moment.
 
@@ -173,7 +209,7 @@ class VitalityTerms:
         base: B = ln S.
         vitality: S / (1 + S).
         retention: vitality with the protection floor; for zones and pruning only.
-        zone: active, stale, fading or archived.
+        zone: active, stale, fading or dormant.
     """
 
     accesses: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -25,16 +25,17 @@ class SearchFilter:
         include_archived: include archived and forgotten memories.
         include_superseded: include memories that a newer one replaces.
         include_invalid: include memories that are not valid yet or no longer.
-        as_of: a past moment; searches what was known then, ranked as it was then.
+        as_of: a past moment; searches what had happened by then (by ``occurred_at``, not the time of storing)
+            and was not archived or replaced yet, ranked as it was then. Texts are those of today.
     """
 
-    layers: tuple[str, ...] | None = None
-    roles: tuple[str, ...] | None = None
-    authors: tuple[str, ...] | None = None
-    tags: tuple[str, ...] | None = None
-    sources: tuple[str, ...] | None = None
+    layers: Sequence[str] | None = None
+    roles: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    sources: Sequence[str] | None = None
     metadata: Mapping[str, Any] | None = None
-    hints: tuple[str, ...] | None = None
+    hints: Sequence[str] | None = None
     since: datetime | None = None
     until: datetime | None = None
     include_archived: bool = False
@@ -76,7 +77,7 @@ class SearchRequest(SearchFilter):
     vitality_weight: float | None = None
     explain: bool = True
     now: datetime | None = None
-    queries: tuple[str, ...] | None = None
+    queries: Sequence[str] | None = None
     cues: tuple[int | str, ...] | None = None
     profile: str | None = None
     weights: Mapping[str, float] | None = None
@@ -105,6 +106,15 @@ class Reranked:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a long memory: the ``text`` from ``start`` to ``end``, in characters of the body from 0."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One memory that a search found.
 
@@ -113,13 +123,14 @@ class Hit:
         score: relevance and vitality combined, as a probability; hits are in its order.
         relevance: probability that it answers the query.
         vitality: its vitality at the time of the search, 0 to 1.
-        zone: active, stale, fading or archived, by its vitality.
+        zone: active, stale, fading or dormant, by its vitality.
         rank: its rank, from 1.
         superseded_by: the memory that replaces this one.
         supersedes: the memories that this one replaces.
         contradicts: memories that contradict it, in either direction.
         explanation: the terms of its score; empty without ``explain``.
         reranked: result of the reranker; None if it did not read this hit.
+        passage: of a long memory, the passage that is nearest to the query; None if it has none.
     """
 
     id: int
@@ -145,6 +156,7 @@ class Hit:
     archived_at: datetime | None = None
     explanation: Mapping[str, Any] = field(default_factory=dict)
     reranked: Reranked | None = None
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pgrecall.encoding import require_text, to_json, token_texts, vector_text
+from pgrecall.encoding import embedding_item, require_text, to_json
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.maintenance import JobRun
 from pgrecall.operations.operation import NOW, Operation, Row
@@ -120,15 +120,16 @@ def job_pace(job: str) -> Operation[float | None]:
 
 
 def unembedded(
-    after: int, limit: int, model: str | None, tokens: bool = False
+    after: int, limit: int, model: str | None, *, tokens: bool = False, passages: bool = False
 ) -> Operation[tuple[Unembedded, ...]]:
     """Reads memories after this id that have no vector or, with ``model``, none of that model.
 
-    With ``tokens`` those that have a vector of the model and no token signs by it.
+    With ``tokens`` those that have a vector of the model and no token signs by it; with ``passages`` those
+    that have one and were never looked at for passages.
     """
     return Operation(
-        "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s, %(tokens)s)",
-        {"after": after, "limit": limit, "model": model, "tokens": tokens},
+        "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s, %(tokens)s, %(passages)s)",
+        {"after": after, "limit": limit, "model": model, "tokens": tokens, "passages": passages},
         lambda rows: tuple(Unembedded(**row) for row in rows),
         repeatable=True,
     )
@@ -137,12 +138,7 @@ def unembedded(
 def store_embeddings(made: Sequence[tuple[Unembedded, Embedded]], model: str) -> Operation[int]:
     """Stores vectors of texts that did not change meanwhile; returns how many."""
     items = [
-        {
-            "id": memory.id,
-            "content_hash": memory.content_hash,
-            "embedding": vector_text(embedded.vector),
-            "tokens": token_texts(embedded.tokens),
-        }
+        {"id": memory.id, "content_hash": memory.content_hash, **embedding_item(embedded)}
         for memory, embedded in made
     ]
     return Operation(

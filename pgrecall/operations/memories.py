@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 
 from pgrecall.encoding import (
+    embedding_item,
+    passage_items,
     require_filter,
     require_text,
     search_document,
@@ -18,12 +20,14 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import (
     Access,
+    AccessCounts,
     Draft,
     Link,
     ListedMemory,
     ListOrder,
     Outcome,
     Remembered,
+    Similar,
     StoredMemory,
     VitalityTerms,
 )
@@ -55,21 +59,49 @@ def remember_many(
     *,
     skip_rejected: bool = False,
     revive: bool = True,
+    compare: bool = False,
     now: datetime | None = None,
 ) -> Operation[list[Remembered | Rejected]]:
     """Stores drafts with their vectors; None keeps the stored vector. Without ``revive`` unchanged archived
-    memories stay archived."""
+    memories stay archived. With ``compare`` repeated texts are recognized."""
     items = [_item(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)]
     return Operation(
-        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW}, %(revive)s)",
+        f"SELECT * FROM recall.remember_many(%(items)s, %(model)s, %(skip)s, {NOW}, %(revive)s, %(compare)s)",
         {
             "items": to_json(items),
             "model": embedded_with if any(v is not None for v in vectors) else None,
             "skip": skip_rejected,
             "revive": revive,
+            "compare": compare,
             "now": now,
         },
         lambda rows: [_remembered(row) for row in rows],
+    )
+
+
+def edit(
+    reference: int | str,
+    changes: Mapping[str, object],
+    embedded: Embedded | None,
+    embedded_with: str | None,
+    content_hash: str | None,
+    now: datetime | None,
+) -> Operation[Remembered]:
+    """Changes fields of a memory; ``embedded`` is stored if ``content_hash`` is that of the new text."""
+    return Operation(
+        f"SELECT * FROM recall.edit({id_of(reference, 'memory')}, %(changes)s, %(embedded)s, "
+        f"%(model)s, {NOW})",
+        {
+            "memory": reference,
+            "changes": to_json(dict(changes)),
+            "embedded": None
+            if embedded is None
+            else to_json({"content_hash": content_hash, **embedding_item(embedded)}),
+            "model": None if embedded is None else embedded_with,
+            "now": now,
+        },
+        lambda rows: Remembered(rows[0]["id"], rows[0]["key"], rows[0]["outcome"]),
+        repeatable=True,
     )
 
 
@@ -83,11 +115,11 @@ def content_hashes(keys: Sequence[str]) -> Operation[dict[str, KnownContent]]:
     )
 
 
-def keys_of_source(source: str) -> Operation[list[str]]:
-    """Lists the keys of live memories of a source."""
+def keys_of_source(source: str, sessions: Sequence[str] | None = None) -> Operation[list[str]]:
+    """Lists the keys of live memories of a source, or of these sessions of it."""
     return Operation(
-        "SELECT * FROM recall.keys_of_source(%(source)s) AS key",
-        {"source": source},
+        "SELECT * FROM recall.keys_of_source(%(source)s, %(sessions)s) AS key",
+        {"source": source, "sessions": None if sessions is None else list(sessions)},
         lambda rows: [row["key"] for row in rows],
         repeatable=True,
     )
@@ -223,6 +255,8 @@ def _item(draft: Draft, embedded: Embedded | None) -> dict[str, object]:
         item["embedding"] = vector_text(embedded.vector)
         if embedded.tokens is not None:
             item["tokens"] = token_texts(embedded.tokens)
+        if embedded.passages is not None:
+            item["passages"] = passage_items(embedded.passages)
     return item
 
 
@@ -230,7 +264,8 @@ def _remembered(row: Row) -> Remembered | Rejected:
     if row["outcome"] == "rejected":
         return Rejected(row["item"] - 1, row["problem"])
     outcome: Outcome = row["outcome"]
-    return Remembered(row["id"], row["key"], outcome)
+    similar = row["similar_to"]
+    return Remembered(row["id"], row["key"], outcome, Similar(**similar) if similar else None)
 
 
 def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:
@@ -240,6 +275,7 @@ def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:
     values["tags"] = tuple(values["tags"])
     values["aliases"] = tuple(values["aliases"])
     values["vitality"] = VitalityTerms(**values["vitality"])
+    values["access_counts"] = AccessCounts(**values["access_counts"])
     values["links"] = tuple(
         Link(**(entry | {"created_at": datetime.fromisoformat(entry["created_at"])}))
         for entry in values["links"]

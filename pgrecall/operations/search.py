@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from pgrecall.encoding import Vector, packed, search_document, to_json, token_texts, vector_text
 from pgrecall.models.embedding import Embedded
-from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, SearchRequest, Weighing
+from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, Passage, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
 
 _HIT_FIELDS = tuple(f.name for f in fields(Hit) if f.name != "reranked")
@@ -107,4 +107,5 @@ def _hit(row: Row) -> Hit:
     values["supersedes"] = tuple(values["supersedes"])
     values["contradicts"] = tuple(values["contradicts"])
     values["explanation"] = values["explanation"] or {}
+    values["passage"] = Passage(**row["passage"]) if row["passage"] else None
     return Hit(**values)

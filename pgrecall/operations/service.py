@@ -9,6 +9,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.maintenance import LayerStatus, Status
+from pgrecall.models.memories import AccessCounts
 from pgrecall.models.service import (
     ApiKey,
     Caller,
@@ -74,6 +75,7 @@ def _status(document: Row) -> Status:
     values = dict(document)
     values["layers"] = tuple(LayerStatus(**layer) for layer in values["layers"])
     values["alarms"] = tuple(values["alarms"])
+    values["access_counts"] = AccessCounts(**values["access_counts"])
     for name in ("statistics_at", "last_access_at", "waiting_since"):
         values[name] = datetime.fromisoformat(values[name]) if values[name] else None
     return Status(**(values | {"revision": "", "server_version": "", "jobs": ()}))
@@ -124,6 +126,35 @@ def key_holder(secret: str, now: datetime | None) -> Operation[KeyHolder | None]
         lambda rows: KeyHolder(rows[0]["tenant"], rows[0]["id"]) if rows else None,
         repeatable=True,
         durable=False,
+    )
+
+
+def open_page_session(secret: str, cookie: str, seconds: int) -> Operation[bool]:
+    """Opens a session of the page for a key; returns False if the key is unknown or revoked."""
+    return Operation(
+        "SELECT recall.open_page_session(%(hash)s, %(digest)s, %(seconds)s) AS opened",
+        {"hash": digest(secret), "digest": digest(cookie), "seconds": seconds},
+        lambda rows: bool(rows[0]["opened"]),
+    )
+
+
+def page_session_tenant(cookie: str) -> Operation[str | None]:
+    """Finds the tenant of a session; None if there is none, it has ended, or its key was revoked."""
+    return Operation(
+        "SELECT recall.page_session_tenant(%(digest)s) AS tenant",
+        {"digest": digest(cookie)},
+        lambda rows: rows[0]["tenant"],
+        repeatable=True,
+    )
+
+
+def close_page_session(cookie: str) -> Operation[bool]:
+    """Ends a session; returns whether there was one."""
+    return Operation(
+        "SELECT recall.close_page_session(%(digest)s) AS closed",
+        {"digest": digest(cookie)},
+        lambda rows: bool(rows[0]["closed"]),
+        repeatable=True,
     )
 
 

@@ -1,6 +1,6 @@
 """Upgrades of a database to this version's schema: new revisions, then every function file.
 
-All of it happens in one transaction under an advisory lock: two processes may upgrade at once, and an
+All of it happens in one transaction under a lock of the schema: two processes may upgrade at once, and an
 interrupted upgrade leaves the database as it was. Locks of tables are waited for briefly and often.
 """
 
@@ -23,6 +23,7 @@ from pgrecall.database.error_translation import translated
 from pgrecall.database.server import ServerFacts, require_suitable, server_facts
 from pgrecall.errors import DatabaseError, InvalidInput
 from pgrecall.schema import state
+from pgrecall.schema.fit import explained, require_columns
 from pgrecall.schema.lock_retry import LockRetry
 from pgrecall.schema.roles import (
     AccessProblem,
@@ -39,12 +40,11 @@ from pgrecall.schema.state import (
     functions_fingerprint,
     head_revision,
     inspect,
-    refuse_newer,
+    refuse_unknown,
     require_current,
 )
 
 __all__ = [
-    "LOCK",
     "LOCK_RETRY",
     "MAX_DIMENSIONS",
     "LockRetry",
@@ -61,9 +61,6 @@ __all__ = [
 
 MAX_DIMENSIONS = 4000
 """The most dimensions that an HNSW index over halfvec can hold."""
-
-LOCK = 7_310_554_032_001_817_600
-"""Key of the advisory lock under which the schema is changed; any constant that no other program uses."""
 
 LOCK_RETRY = LockRetry()
 """How an upgrade waits for locks by default."""
@@ -96,7 +93,7 @@ def upgrade(
     Raises:
         InvalidInput: dimensions are missing, out of range, or not those of the database.
         DatabaseUnsuitable: the server lacks something; it is named.
-        SchemaMismatch: the database belongs to a newer pgrecall.
+        SchemaMismatch: the database belongs to a newer pgrecall, or to no revision of it.
         DatabaseError: others held tables for too long, or Postgres failed; nothing was changed.
     """
     if dimensions is not None and not 1 <= dimensions <= MAX_DIMENSIONS:
@@ -119,13 +116,15 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
         act_as_owner(driver)
         before = _state(connection)
         act_as_oneself(driver)
-        refuse_newer(before)
+        refuse_unknown(before)
         wanted = _dimensions(before, dimensions)
         require_suitable(facts)
         _prepare(connection, facts)
-        _run_revisions(connection, wanted)
-        _apply_functions(connection)
-        connection.execute(text("SELECT recall.apply_declared_access()"))
+        with explained(before.revision):
+            _run_revisions(connection, wanted)
+            require_columns(connection, wanted, before.revision)
+            _apply_functions(connection)
+            connection.execute(text("SELECT recall.apply_declared_access()"))
         _record(connection, wanted)
         return Upgrade(before, _state(connection), tuple(access_problems(driver)))
 
@@ -133,7 +132,9 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
 @contextmanager
 def _engine_connection(url: str) -> Iterator[Connection]:
     engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=pool.NullPool
+        "postgresql+psycopg://",
+        creator=lambda: psycopg.connect(url, prepare_threshold=None),  # as in pgrecall.database.connections
+        poolclass=pool.NullPool,
     )
     try:
         with engine.connect() as connection:
@@ -148,9 +149,28 @@ def _engine_connection(url: str) -> Iterator[Connection]:
 
 @contextmanager
 def _locked(url: str) -> Iterator[Connection]:
+    """One upgrade at a time: a comment locks the schema, and nobody but its owner can comment on it."""
     with _engine_connection(url) as connection, connection.begin():
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+        if _schema_exists(connection):
+            driver = _driver(connection)
+            act_as_owner(driver)
+            connection.execute(text("COMMENT ON SCHEMA recall IS 'pgrecall: memories of agents'"))
+            act_as_oneself(driver)
         yield connection
+
+
+def _schema_exists(connection: Connection) -> bool:
+    """Creates the schema if it is missing; false if this role may not."""
+    there = "SELECT FROM pg_namespace WHERE nspname = 'recall'"
+    while connection.execute(text(there)).first() is None:
+        try:
+            with connection.begin_nested():
+                connection.execute(text("CREATE SCHEMA recall"))
+        except exc.IntegrityError:
+            pass  # Another first installation was creating it; this one has waited for its end.
+        except exc.ProgrammingError:
+            return False  # What this role lacks is reported before anything is created.
+    return True
 
 
 def _driver(connection: Connection) -> psycopg.Connection[Any]:
@@ -189,7 +209,6 @@ def _dimensions(before: SchemaState, asked: int | None) -> int:
 
 
 def _prepare(connection: Connection, facts: ServerFacts) -> None:
-    connection.execute(text("CREATE SCHEMA IF NOT EXISTS recall"))
     for name, extension in facts.extensions.items():
         if extension.installed is None:
             connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}"))
@@ -266,6 +285,7 @@ _OUR_FUNCTIONS = (
     "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
     # Functions used by a column or an index are created in its revision.
     "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
+    "'tenant_trigrams', 'trigram_signature', "
     "'unspaced_letters', 'spaced', 'compounds', 'compound_parts', 'text_words')"
 )
 

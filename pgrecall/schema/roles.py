@@ -18,6 +18,7 @@ from psycopg.sql import SQL, Identifier
 
 from pgrecall.database.connections import connect
 from pgrecall.database.error_translation import translated
+from pgrecall.database.pooler import pool_mode
 from pgrecall.database.server import ServerFacts, server_facts
 from pgrecall.errors import DatabaseUnsuitable, InvalidInput
 
@@ -188,13 +189,15 @@ class Examination:
     """A server, and the rights of this role in one of its databases.
 
     ``unaccent`` is ``installed``, ``offered`` or None. ``owned`` says whether the role may upgrade the
-    schema, ``usable`` whether it may use memories; both are None without a schema.
+    schema, ``usable`` whether it may use memories; both are None without a schema. ``pool`` is the mode of a
+    connection pooler in between.
     """
 
     facts: ServerFacts
     unaccent: str | None
     owned: bool | None
     usable: bool | None
+    pool: Literal["session", "transaction"] | None = None
 
 
 def rights(url: str, *, timeout: float = 10.0) -> Sequence[AccessProblem]:
@@ -217,4 +220,4 @@ def examine(url: str, *, timeout: float = 10.0) -> Examination:
     with connect(url, timeout=timeout) as connection:
         row = connection.execute(query).fetchone()
         assert row is not None
-        return Examination(server_facts(connection), **row)
+        return Examination(server_facts(connection), **row, pool=pool_mode(connection, url, timeout=timeout))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,13 @@ from pgrecall.database.server import Row
 from pgrecall.errors import SchemaMismatch
 
 _FOLDER = Path(str(files(__package__)))
+
+
+NO_REVISION = (
+    "Restore a backup of a version with a revision, or export with the version that made this one and import "
+    "that into a new database; nothing was changed."
+)
+"""The way out of a schema that an unreleased development version left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ def require_current(state: SchemaState) -> None:
     """
     if state.revision is None:
         raise SchemaMismatch("This database is not initialised.", hint="Run `pgrecall init`.")
-    refuse_newer(state)
+    refuse_unknown(state)
     if not is_current(state):
         raise SchemaMismatch(
             f"This database has schema {state.revision}, which is not this version's.",
@@ -84,13 +92,23 @@ def is_current(state: SchemaState) -> bool:
     return state.revision == head_revision() and state.functions == functions_fingerprint()
 
 
-def refuse_newer(state: SchemaState) -> None:
-    """Raises SchemaMismatch for a revision that this version does not know."""
-    if state.revision is not None and state.revision not in _revisions():
+def refuse_unknown(state: SchemaState) -> None:
+    """Rejects a revision that this version does not know.
+
+    Raises:
+        SchemaMismatch: it is newer, or was never one; says which and the way out.
+    """
+    revision = state.revision
+    if revision is None or revision in _revisions():
+        return
+    if re.fullmatch(r"\d{4}", revision) and revision > head_revision():
         raise SchemaMismatch(
-            f"This database has schema {state.revision}, which is newer than this pgrecall knows.",
+            f"This database has schema {revision}, which is newer than this pgrecall knows.",
             hint="Install the newer pgrecall; nothing was changed.",
         )
+    raise SchemaMismatch(
+        f"This database has schema {revision}, which was never a revision of pgrecall.", hint=NO_REVISION
+    )
 
 
 def head_revision() -> str:

@@ -21,6 +21,7 @@ from pgrecall.tools.arguments import (
     parse_time,
 )
 from pgrecall.tools.results import (
+    AccessCountsResult,
     ContextResult,
     GetResult,
     HitResult,
@@ -79,13 +80,22 @@ def _search_response(arguments: SearchArguments, result: SearchResult) -> Search
 
 
 def _hit(hit: Hit, arguments: SearchArguments) -> HitResult:
+    start = excerpt_start(hit, arguments.max_chars)
     return HitResult.from_value(
         hit,
-        body=hit.body[: arguments.max_chars],
+        body=hit.body[start : start + arguments.max_chars],
         cut=len(hit.body) > arguments.max_chars,
+        start=start,
         archived=hit.archived_at is not None,
         why=sentence(hit.explanation) if arguments.explain else None,
     )
+
+
+def excerpt_start(hit: Hit, most: int) -> int:
+    """Where the part of a body begins that is shown: at its passage, or before it if more fits."""
+    if hit.passage is None:
+        return 0
+    return min(hit.passage.start, max(0, len(hit.body) - most))
 
 
 def _advice(arguments: Filters, found: bool, arms: Mapping[str, int], confidence: float | None) -> str | None:
@@ -134,7 +144,7 @@ def _get_result(arguments: GetArguments, stored: StoredMemory) -> GetResult:
         body=stored.body[: arguments.max_chars],
         cut=len(stored.body) > arguments.max_chars,
         metadata=dict(stored.metadata),
-        accesses=stored.vitality.accesses,
+        access_counts=AccessCountsResult.from_value(stored.access_counts),
         vitality=stored.vitality.vitality,
         zone=stored.vitality.zone,
         links=tuple(LinkResult.from_value(link) for link in stored.links[:MAX_LINKS]),
@@ -148,7 +158,9 @@ def _status(memory: Client, _arguments: NoArguments, _now: datetime) -> MaybeAwa
 
 def _status_result(_arguments: NoArguments, status: Status) -> StatusResult:
     layers = tuple(LayerResult.from_value(layer, zones=dict(layer.zones)) for layer in status.layers)
-    return StatusResult.from_value(status, layers=layers)
+    return StatusResult.from_value(
+        status, layers=layers, access_counts=AccessCountsResult.from_value(status.access_counts)
+    )
 
 
 SEARCH = Tool(

@@ -32,6 +32,7 @@ class HitResult(Result):
     title: str
     body: str
     cut: bool = Field(description="The body was cut; `get` returns all of it.")
+    start: int = Field(description="Character of the whole body at which this body begins.")
     layer: str
     author: str | None
     tags: tuple[str, ...]
@@ -39,7 +40,7 @@ class HitResult(Result):
     score: Rounded = Field(description="Relevance combined with vitality; hits are sorted by it.")
     relevance: Rounded = Field(description="Probability that it answers the query.")
     vitality: Rounded = Field(description="How active its accesses keep it, 0 to 1.")
-    zone: str = Field(description="active, stale, fading or archived, by vitality.")
+    zone: str = Field(description="active, stale, fading or dormant, by vitality.")
     superseded_by: int | None = Field(description="Id of the memory that replaces it; rely on that one.")
     contradicts: tuple[int, ...] = Field(description="Ids of memories that contradict it.")
     archived: bool
@@ -89,6 +90,14 @@ class LinkResult(Result):
     outgoing: bool
 
 
+class AccessCountsResult(Result):
+    """Numbers of accesses; only ``used`` counts uses."""
+
+    stored: int = Field(description="How often it was stored or rewritten.")
+    shown: int = Field(description="How often it was a hit of a search.")
+    used: int = Field(description="How often it was read, referenced or used.")
+
+
 class GetResult(Result):
     """The result of ``get``."""
 
@@ -113,11 +122,19 @@ class GetResult(Result):
     archived_at: Timestamp | None = Field(description="Since when search leaves it out by default.")
     superseded_by: int | None = Field(description="Id of the memory that replaces it.")
     pinned: bool
-    accesses: int = Field(description="Number of accesses, its creation included.")
+    access_counts: AccessCountsResult
     vitality: Rounded
     zone: str
     links: tuple[LinkResult, ...]
     links_left_out: int
+
+
+class SimilarResult(Result):
+    """A memory that a new one nearly repeats."""
+
+    id: int
+    key: str | None
+    similarity: Rounded = Field(description="1 for the same words, else the cosine of the vectors.")
 
 
 class RememberResult(Result):
@@ -126,7 +143,11 @@ class RememberResult(Result):
     id: int
     key: str | None
     outcome: str = Field(
-        description="created, updated (same key, new content), revived (it was archived) or unchanged."
+        description="created, updated (same key, new content), revived (it was archived) or unchanged "
+        "(a memory, whose id this is, has the same text)."
+    )
+    similar: SimilarResult | None = Field(
+        description="A memory with nearly the same text: forget one, or supersede the older."
     )
 
 
@@ -190,7 +211,7 @@ class StatusResult(Result):
         description="Memories without a vector yet; only words and names find them."
     )
     links: int
-    accesses: int
+    access_counts: AccessCountsResult
     never_used: Rounded = Field(description="Share of live memories that were never used.")
     layers: tuple[LayerResult, ...]
     embedder: str | None

@@ -22,6 +22,7 @@ from pgrecall.tools.results import (
     PlannedMemory,
     PrunePlanResult,
     RememberResult,
+    SimilarResult,
     UsedResult,
     WhetherNew,
 )
@@ -39,6 +40,11 @@ def _remember(memory: Client, arguments: RememberArguments, now: datetime) -> Ma
         "links": tuple(DraftLink(link.target, link.relation, link.weight) for link in arguments.links or ()),
     }  # fmt: skip
     return memory.remember(arguments.body, **fields)
+
+
+def _remember_result(_arguments: RememberArguments, stored: Remembered) -> RememberResult:
+    similar = stored.similar and SimilarResult.from_value(stored.similar)
+    return RememberResult.from_value(stored, similar=similar)
 
 
 def _used(memory: Client, arguments: UsedArguments, _now: datetime) -> MaybeAwaitable[int]:
@@ -95,7 +101,7 @@ REMEMBER = Tool(
     arguments=RememberArguments,
     result=RememberResult,
     request=_remember,
-    respond=lambda _arguments, stored: RememberResult.from_value(stored),
+    respond=_remember_result,
     destructive=True,  # with the key of another memory it replaces that one's text
 )
 USED = Tool(

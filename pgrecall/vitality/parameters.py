@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 Reading = Literal["clock", "exponent"]
-Zone = Literal["active", "stale", "fading", "archived"]
+Zone = Literal["active", "stale", "fading", "dormant"]
 
 BASE_DECAY = 0.5
 CALIBRATED_DECAY = 0.6
@@ -106,7 +106,7 @@ DEFAULT_WEIGHTS = VitalityWeights()
 
 @dataclass(frozen=True, slots=True)
 class ZoneThresholds:
-    """Half-open lower bounds: active at or above ``active``, and so on down to archived.
+    """Half-open lower bounds: active at or above ``active``, and so on down to dormant.
 
     Raises:
         ValueError: the bounds are not 1 > active > stale > fading > 0.
@@ -129,7 +129,7 @@ class ZoneThresholds:
             return "active"
         if retention >= self.stale:
             return "stale"
-        return "fading" if retention >= self.fading else "archived"
+        return "fading" if retention >= self.fading else "dormant"
 
 
 DEFAULT_ZONES = ZoneThresholds()

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from pgrecall.faces.cli.main import app
-from scripts.reference.markdown import anchor, code, one_line, page, table
+from pgrecall.faces.http.reference.markdown import anchor, code, one_line, page, table
+from scripts.reference.generated import HEAD
 
 ABOUT = """
 `pgrecall COMMAND --help` shows the same. Results go to standard output, everything else to standard error.
@@ -20,13 +21,14 @@ Wherever a memory is expected, digits are its id and anything else its key; `key
 """
 GROUPS = {
     "Set up": "init upgrade doctor status verify postgres",
-    "Remember": "import export access link supersede pin forget",
+    "Remember": "remember edit import export access link supersede pin forget",
     "Search": "search list context show feedback",
     "Layers and settings": "layers settings language calibration models",
     "Prune": "prune",
+    "Erase": "erasure",
     "Charts": "charts",
     "Jobs": "worker jobs",
-    "Serve": "serve keys mcp tools roles",
+    "Serve": "serve keys connect capture mcp tools roles",
 }
 _TYPES = {"integer": "number", "float": "number", "id_or_key": "id or key"}
 
@@ -44,7 +46,7 @@ def cli_page() -> str:
             ((f"[`{name}`](#{anchor(f'pgrecall {name}')})", _first(command)) for name, command in leaves),
         )
         sections.append((group, "\n\n".join([brief, *(_command(name, command) for name, command in leaves)])))
-    return page("The command pgrecall", ABOUT, sections)
+    return HEAD + page("The command pgrecall", ABOUT, sections)
 
 
 def _leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:

@@ -7,9 +7,10 @@ from typing import Any, NoReturn
 
 from mcp import Client
 
+from pgrecall.faces.http.reference.json_schemas import field_table
+from pgrecall.faces.http.reference.markdown import anchor, code, page, table
 from pgrecall.faces.mcp.server import build_server
-from scripts.reference.markdown import anchor, code, page, table
-from scripts.reference.schemas import field_table
+from scripts.reference.generated import HEAD
 
 ABOUT = """
 What `pgrecall mcp` and `/mcp` of `pgrecall serve` offer to an agent, word for word.
@@ -43,7 +44,7 @@ def mcp_page() -> str:
     found = [(resource.uri, resource) for resource in resources]
     found += [(template.uri_template, template) for template in templates]
     rows = [(code(uri), each.title, each.description) for uri, each in found]
-    return page(
+    return HEAD + page(
         "MCP",
         ABOUT,
         [

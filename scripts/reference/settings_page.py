@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
+from pgrecall.faces.http.reference.markdown import code, page, table
 from pgrecall.settings import Settings
-from scripts.reference.markdown import code, page, table
+from scripts.reference.generated import HEAD
 
 ABOUT = """
 Two kinds: variables of the environment, read once by whatever starts (the command, a client, the service),
@@ -33,7 +34,7 @@ _GROUPS = {
 
 
 def settings_page(connection: Any) -> str:
-    return page(
+    return HEAD + page(
         "Settings",
         ABOUT,
         [

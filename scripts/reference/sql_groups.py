@@ -8,7 +8,8 @@ from __future__ import annotations
 
 GROUPS: dict[str, str] = {
     "Tenant and language": "current_tenant languages set_language",
-    "Remember": "remember remember_many get list_memories id_of pin forget keys_of_source content_hashes",
+    "Remember": "remember remember_many edit get list_memories id_of pin forget keys_of_source "
+    "content_hashes",
     "Search": "search search_and_log explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
     "feedback_by_rank feedback_qrels",
@@ -20,6 +21,7 @@ GROUPS: dict[str, str] = {
     "Relevance and rerankers": "relevance_models store_relevance_model reset_relevance_model rerank_models "
     "store_rerank_model reset_rerank_model",
     "Prune": "plan_prune prune_plans get_prune_plan prune_candidates apply_prune undo_prune",
+    "Erasures": "plan_erasure get_erasure erasures apply_erasure drop_erasure",
     "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
     "resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding "
     "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild "
@@ -27,7 +29,8 @@ GROUPS: dict[str, str] = {
     "Export and import": "export_lines begin_import import_lines end_import",
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",
-    "Keys of the HTTP service": "create_key keys revoke_key key_holder has_active_key",
+    "Keys of the HTTP service": "create_key keys revoke_key key_holder has_active_key "
+    "open_page_session page_session_tenant close_page_session",
 }
 
 OF_THE_CLIENT = frozenset(

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pgrecall.schema
-from scripts.reference.markdown import anchor, code, page, table
+from pgrecall.faces.http.reference.markdown import anchor, code, page, table
+from scripts.reference.generated import HEAD
 from scripts.reference.sql_groups import GROUPS, public
 
 FUNCTIONS = Path(pgrecall.schema.__file__).with_name("functions")
@@ -39,7 +40,7 @@ def sql_page(connection: Any) -> str:
     found = {row[0]: row for row in connection.execute(_ASKED, (public(),)).fetchall()}
     said = comments()
     sections = [(group, _section(names.split(), found, said)) for group, names in GROUPS.items()]
-    return page("SQL functions", ABOUT, sections)
+    return HEAD + page("SQL functions", ABOUT, sections)
 
 
 def comments() -> dict[str, str]:

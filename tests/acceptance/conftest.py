@@ -16,6 +16,7 @@ import pytest
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.cli.main import main
 from tests.acceptance.cli.command_tools import Command, Ended, command_line, environment, without_progress
+from tests.given_server import own_server_only
 from tests.waiting import PATIENCE, until
 
 
@@ -86,6 +87,7 @@ def pgrecall_process(process: Command, database_url: str) -> Command:
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that the embedded server's account may enter when the tests run as root."""
+    own_server_only("starts an embedded server")
     with tempfile.TemporaryDirectory(prefix="pgrecall-") as name:
         folder = Path(name)
         folder.chmod(0o755)

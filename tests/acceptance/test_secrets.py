@@ -43,7 +43,6 @@ SECRETS = {
     "reranker_key": CANARY,
     "reranker_model": "m",
     "server": f"http://me:{CANARY}@{NOWHERE}",
-    "server_key": CANARY,
     "role_password": CANARY,
 }
 """All but the database's URL; services that nobody is."""
@@ -112,7 +111,7 @@ def test_a_database_url_is_not_repeated(url: str, log: pytest.LogCaptureFixture)
 COMMANDS = (
     ("status", "--json"),
     ("doctor", "--json"),
-    ("-v", "search", "harbour"),
+    ("search", "harbour"),
     ("init",),
     ("serve", "--port", "0"),
     ("worker",),
@@ -170,7 +169,7 @@ def test_no_error_of_a_model_service_reveals_its_key(
     told = with_models_at(endpoint) | {"embedder": "http", "reranker": "http"}
     pgrecall("import", "-", **told)
     for command in (
-        ("-v", "search", "harbour"),
+        ("search", "harbour"),
         ("search", "harbour", "--rerank", "--explain", "--json"),
         ("doctor", "--json"),
         ("status", "--json"),

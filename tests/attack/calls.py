@@ -56,6 +56,8 @@ def attacks_on(function: Function, ids: Mapping[str, int], own: int) -> Iterator
     """Every hostile value in every argument, harmless ones in the others; and the plain call."""
     harmless = dict(zip(function.names, function.types, strict=True))
     needed = {name: _harmless(harmless[name], own) for name in function.names[: function.required]}
+    if "p_changes" in harmless:
+        needed["p_changes"] = json.dumps({"author": "seen"})
     if "p_now" in harmless:
         needed["p_now"] = NOW
     yield _call(function, needed)
@@ -131,4 +133,6 @@ def _documents(ids: Mapping[str, int]) -> list[Any]:
         [{"id": memory, "content_hash": None, "embedding": VECTOR, "tenant": "globex"}],
         {**model, "coefficients": numbers},
         {"search": ids["search"], "lexical": 1},
+        {"title": f"{GUESSED} missing", "aliases": [KEY], "layer": f"{GUESSED}-layer"},
+        {"content_hash": "0", "embedding": VECTOR, "id": memory},
     ]

@@ -32,6 +32,7 @@ ABSENT_KEY = "nobody-plan"
 
 REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/memories/{memory}", None),
+    ("PATCH", "/v1/memories/{memory}", {"body": "seen", "author": None}),
     ("DELETE", "/v1/memories/{memory}", None),
     ("DELETE", "/v1/memories/{memory}?hard=true", None),
     ("GET", "/v1/history/vitality/{memory}", None),
@@ -49,6 +50,9 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/prune/plans/{plan}", None),
     ("POST", "/v1/prune/plans/{plan}/apply", None),
     ("POST", "/v1/prune/plans/{plan}/undo", None),
+    ("GET", "/v1/erasures/{erasure}", None),
+    ("POST", "/v1/erasures/{erasure}/apply", {"signed_by": "acme"}),
+    ("DELETE", "/v1/erasures/{erasure}", None),
 )
 """Requests that name something; sent for what is globex's and for what was never there."""
 
@@ -56,6 +60,7 @@ NAMELESS = {
     "/v1/memories",
     "/v1/memories/batch",
     "/v1/prune/plans",
+    "/v1/erasures",
     "/v1/layers",
     "/v1/layers/{layer}",
     "/v1/layers/presets/{preset}",
@@ -66,10 +71,6 @@ NAMELESS = {
     "/v1/maintenance/verify",
     "/v1/jobs",
     "/v1/jobs/runs",
-    "/v1/models",
-    "/v1/models/embed",
-    "/v1/models/embed-tokens",
-    "/v1/models/rerank",
     "/healthz",
     "/readyz",
     "/metrics",
@@ -117,8 +118,9 @@ def test_a_key_reaches_nothing_of_another_tenant(
     with served.as_holder(secrets["acme"]) as acme:
         for request in REQUESTS:
             for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
-                found = told(acme, request, {"memory": own, "search": ids["search"], "plan": ids["plan"]})
-                nothing = {"memory": absent, "search": ABSENT, "plan": ABSENT}
+                named = {name: ids[name] for name in ("search", "plan", "erasure")}
+                found = told(acme, request, {"memory": own, **named})
+                nothing = {"memory": absent, **dict.fromkeys(named, ABSENT)}
                 assert found == told(acme, request, nothing), request
                 assert UNKNOWN not in found[1]
                 tried["HTTP"] += 1

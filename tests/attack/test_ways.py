@@ -223,13 +223,4 @@ def test_catalogues_and_views_hold_nothing_that_was_stored(
             assert UNKNOWN not in shown, statement
             assert GUESSED not in shown, statement
             tried["catalogues"] += 1
-        guess = "SELECT hashtextextended(%s || 'layers globex', 0)"
-        held = attacker.execute(
-            "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' "
-            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        ).fetchall()
-        assert held
-        for prefix in ("", "recall.", "recall "):
-            assert attacker.execute(guess, (prefix,)).fetchone() not in held
-            tried["catalogues"] += 1
         busy.rollback()

@@ -146,6 +146,12 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
             NOW,
         ),
         "plan": call("SELECT recall.plan_prune(p_max_share => 1, p_now => '2036-06-01')"),
+        "erasure": call(
+            "SELECT recall.plan_erasure(jsonb_build_object('tag', %s::text), %s, %s)",
+            f"{word} nothing",
+            f"{word} asked",
+            NOW,
+        ),
         "run": call("SELECT recall.begin_job('verify', p_now => %s)", NOW),
         "key": call("SELECT id FROM recall.create_key(%s, %s, %s)", f"{word}-key", digest, NOW),
     }

@@ -22,6 +22,7 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
 from tests.faults.victim import Victim
+from tests.given_server import own_server_only
 
 SEED = int(os.environ.get("PGRECALL_TEST_SEED", "20260601"))
 
@@ -32,6 +33,7 @@ Opened = Callable[..., Memory]
 @pytest.fixture(scope="session")
 def victim() -> Iterator[Victim]:
     """A server that tests of this process kill, one after the other."""
+    own_server_only("stops and kills its server")
     folder = Path(tempfile.mkdtemp(prefix="pgr-", dir="/tmp"))
     folder.chmod(0o755)
     try:

@@ -25,6 +25,7 @@ from tests.conftest import DIMENSIONS, alone, dropped
 from tests.faults.conftest import Inject
 from tests.faults.judging import sound
 from tests.faults.victim import Victim
+from tests.given_server import embedded_only
 
 pytestmark = pytest.mark.fault
 
@@ -153,6 +154,7 @@ def fill(disk: Path, leaving: int = 0) -> Path:
     return filler
 
 
+@embedded_only("fills the disk of its server")
 def test_a_disk_too_full_for_the_log_of_the_server(inject: Inject) -> None:
     with small_disk(160) as disk:
         home = disk / "data"

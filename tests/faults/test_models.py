@@ -9,12 +9,14 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import EmbedderError
+from pgrecall.jobs.runner import Runner
 from pgrecall.search import http_endpoint as endpoints
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.search.embed.http import HttpEmbedder
@@ -110,13 +112,7 @@ def judge_embedder(memory: Memory, url: str, query: Query, heal: Callable[[], No
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed runs of a job are not tried three times: what is wrong here stays wrong."""
-    monkeypatch.setattr("pgrecall.jobs.runner.Runner", _without_pauses)
-
-
-def _without_pauses(*given: Any, **named: Any) -> Any:
-    from pgrecall.jobs.runner import Runner
-
-    return Runner(*given, **named, pauses=())
+    monkeypatch.setattr("pgrecall.client._sync.jobs.Runner", partial(Runner, pauses=()))
 
 
 @pytest.fixture

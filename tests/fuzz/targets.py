@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pgrecall.errors import InvalidInput
-from pgrecall.importers.chat import read_transcript
+from pgrecall.importers.chat.reader import read_chats, read_transcript
 from pgrecall.importers.dates import parse_since, parse_spoken, parse_time, parse_until
 from pgrecall.importers.detect import known_kind
 from pgrecall.importers.hindsight.reader import read_hindsight
@@ -22,7 +22,7 @@ from pgrecall.importers.markdown.sections import cut, outline, split_sections
 from pgrecall.importers.mem0 import read_mem0
 from pgrecall.importers.qrels import read_qrels
 from pgrecall.models.calibration import JudgedQuery
-from pgrecall.models.import_export import Problem
+from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Access, Draft
 from pgrecall.operations.memories import remember_many
 
@@ -54,6 +54,10 @@ def told(items: Iterable[object]) -> str:
     for item in items:
         if isinstance(item, Problem):
             sentence(item.reason)
+            continue
+        if isinstance(item, Skipped):
+            assert item.count > 0, item
+            item.what.encode()
             continue
         assert isinstance(item, Draft | Access | JudgedQuery), item
         if isinstance(item, Draft):
@@ -104,6 +108,12 @@ FILES: dict[str, Target] = {
     "markdown": _file("note.md", lambda path: read_note_file(path, source="s", split_at=PARTS)),
     "jsonl": _file("a.jsonl", lambda path: read_jsonl(path, source="s", prefix="p/")),
     "accesses": _file("a.jsonl", read_accesses),
+    "messages": _file("a.jsonl", lambda path: read_chats(path, "chat", source="s", tools=True)),
+    "chatgpt": _file("conversations.json", lambda path: read_chats(path, "chatgpt", source="s", tools=True)),
+    "chatgpt archive": _file("a.zip", lambda path: read_chats(path, "chatgpt", source="s")),
+    "claude": _file("conversations.json", lambda path: read_chats(path, "claude", source="s", tools=True)),
+    "claude code": _file("a.jsonl", lambda path: read_chats(path, "claude-code", source="s", tools=True)),
+    "codex": _file("a.jsonl", lambda path: read_chats(path, "codex", source="s", tools=True)),
     "transcript": _file("a.json", lambda path: read_transcript(path, source="s")),
     "mem0": _file("a.json", lambda path: read_mem0(path, source="s")),
     "hindsight list": _file("a.json", lambda path: read_hindsight(path, source="s")),

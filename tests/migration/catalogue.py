@@ -35,7 +35,7 @@ DEFINITIONS = (
     "SELECT 'constraint', r.relname, conname, pg_get_constraintdef(k.oid) FROM pg_constraint k "
     "JOIN pg_class r ON r.oid = conrelid "
     "WHERE connamespace = 'recall'::regnamespace AND r.relname <> 'alembic_version' "
-    "AND NOT relispartition "
+    "AND NOT relispartition AND contype <> 'n' "  # from 18; columns list them in every version
     "UNION ALL SELECT 'index', tablename, indexname, indexdef FROM pg_indexes "
     "JOIN pg_class r ON r.relname = tablename AND r.relnamespace = 'recall'::regnamespace "
     "WHERE schemaname = 'recall' AND tablename <> 'alembic_version' AND NOT relispartition "

@@ -11,7 +11,7 @@ from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+REVISIONS = tuple(f"{number:04}" for number in range(1, 16))
 FILLS = Path(__file__).with_name("fills")
 
 

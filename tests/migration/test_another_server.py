@@ -21,7 +21,8 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, _leave_alone
+from tests.conftest import DIMENSIONS
+from tests.given_server import leave_alone
 from tests.migration.catalogue import DEFINITIONS, catalogue, fetch
 from tests.migration.old_schemas import fill, take_to
 from tests.migration.test_dump import program, run
@@ -40,7 +41,7 @@ def fresh_server() -> Iterator[EmbeddedServer]:
     folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
     folder.chmod(0o755)
     with EmbeddedServer.start(folder / "data", fast=True) as running:
-        _leave_alone(running)  # other statistics make other plans, which add up in another order
+        leave_alone(running.url)  # other statistics make other plans, which add up in another order
         yield running
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -12,14 +12,23 @@ import pytest
 
 from pgrecall.embedded.cluster import find_wheel
 from pgrecall.schema import migrate
+from tests.given_server import GIVEN
 
 WORDS = "SELECT tenant, id, language, search_text::text FROM recall.memory ORDER BY tenant, id"
 NAMES = "SELECT tenant, name, plain FROM recall.name ORDER BY 1, 2"
 
 
 def program(name: str) -> str:
-    found = Path(find_wheel()) / "pginstall" / "bin" / name
-    return str(found) if found.exists() else shutil.which(name) or pytest.skip(f"{name} is not installed")
+    """A program of Postgres: of the embedded one, or of the version of the given server."""
+    if GIVEN is None and (found := Path(find_wheel()) / "pginstall" / "bin" / name).exists():
+        return str(found)
+    path = shutil.which(name) or pytest.skip(f"{name} is not installed")
+    if GIVEN is not None:
+        with psycopg.connect(GIVEN) as connection:
+            major = connection.info.server_version // 10_000
+        if f" {major}." not in run([path, "--version"]):
+            pytest.skip(f"{path} is not of the server's version {major}")
+    return path
 
 
 def run(command: Sequence[str], given: str = "") -> str:

@@ -47,7 +47,7 @@ VECTORS = {
 
 SINCE = {
     "0002": ("access_key", "archival", "link_history", "floor_change"),
-    "0003": ("prune_plan", "prune_item", "job_run"),
+    "0003": ("prune_plan", "prune_item"),
     "0004": ("search_log", "judgement", "rerank_model", "api_key"),
     "0005": ("tenant_role",),
     "0006": ("vector_home",),
@@ -60,6 +60,12 @@ def rows(url: str, since: str) -> dict[str, list[Any]]:
     kept = {name: fetch(url, sql) for name, sql in KEPT.items()}
     [(apart,)] = fetch(url, "SELECT to_regclass('recall.vector_shared') IS NOT NULL")
     kept["vector"] = fetch(url, VECTORS["0006" if apart else "0001"])
+    if since >= "0003":
+        kept["job_run"] = fetch(
+            url,
+            "SELECT to_jsonb(r) - '{holder_pid,holder_role,holder_key}'::text[] FROM recall.job_run r "
+            "WHERE r.tenant <> '*' ORDER BY r.tenant, r.id",
+        )
     return kept | {
         table: fetch(url, f"SELECT * FROM recall.{table} WHERE tenant <> '*' ORDER BY 1, 2")
         for table in tables

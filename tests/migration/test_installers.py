@@ -21,8 +21,10 @@ from pgrecall.faces import doctor
 from pgrecall.schema import migrate, roles, state
 from pgrecall.settings import Settings
 from tests.conftest import dropped
+from tests.given_server import GIVEN, GivenServer, Server, embedded_only
 
 OURS = ("recall_owner", "recall_reader", "recall_app", "recall_worker")
+ROLES = "SELECT rolname FROM pg_roles ORDER BY rolname"
 OWNERS = (
     "SELECT DISTINCT o.rolname FROM (SELECT nspowner AS oid FROM pg_namespace WHERE nspname = 'recall' "
     "UNION ALL SELECT relowner FROM pg_class WHERE relnamespace = 'recall'::regnamespace "
@@ -47,16 +49,29 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def own_server(folder: Path) -> Iterator[EmbeddedServer]:
-    """A server of this file's own, since roles belong to a whole server."""
+def own_server(folder: Path) -> Iterator[Server]:
+    """A server of this file's own, since roles belong to a whole server; or a given one without ours."""
+    if GIVEN is not None:
+        require_no_roles(GIVEN)
+        yield GivenServer(GIVEN)
+        return
     with EmbeddedServer.start(folder / "data", fast=True) as running:
         yield running
+
+
+def require_no_roles(url: str) -> None:
+    """Drops the roles of pgrecall where nothing depends on them, else skips."""
+    try:
+        for role in OURS:
+            fetch(url, f"DROP ROLE IF EXISTS {role}")
+    except psycopg.errors.DependentObjectsStillExist:
+        pytest.skip("The server of PGRECALL_TEST_SERVER has pgrecall in a database; run this file alone.")
 
 
 class Site:
     """A database, the role that owns it and installs, and what an administrator does."""
 
-    def __init__(self, server: EmbeddedServer, name: str) -> None:
+    def __init__(self, server: Server, name: str) -> None:
         self.admin = make_conninfo(server.url, dbname=name)
         self.installer = make_conninfo(server.url, dbname=name, user=name)
         self.name = name
@@ -66,9 +81,10 @@ class Site:
 
 
 @pytest.fixture
-def site(own_server: EmbeddedServer) -> Iterator[Site]:
+def site(own_server: Server) -> Iterator[Site]:
     """Its installer may create in the database and nothing else; vector needs an administrator everywhere."""
     name = f"site_{uuid.uuid4().hex[:8]}"
+    before = fetch(own_server.url, ROLES)
     fetch(own_server.url, f"CREATE ROLE {name} LOGIN")
     fetch(own_server.url, f"CREATE DATABASE {name} OWNER {name}")
     made = Site(own_server, name)
@@ -76,13 +92,10 @@ def site(own_server: EmbeddedServer) -> Iterator[Site]:
     yield made
     with psycopg.connect(own_server.url, autocommit=True) as admin:
         dropped(admin, name)
-    gone = [
-        row[0]
-        for row in fetch(own_server.url, "SELECT rolname FROM pg_roles WHERE rolname !~ '^(pg_|postgres$)'")
-    ]
-    for role in (*OURS, *gone):
-        fetch(own_server.url, f"DROP OWNED BY {role}") if role in gone else None
-    for role in gone:
+    added = [row[0] for row in fetch(own_server.url, ROLES) if row not in before]
+    for role in added:
+        fetch(own_server.url, f"DROP OWNED BY {role}")
+    for role in added:
         fetch(own_server.url, f"DROP ROLE {role}")
 
 
@@ -215,6 +228,49 @@ def test_whoever_an_earlier_version_locked_out_gets_the_way_back(site: Site) -> 
     assert migrate.upgrade(site.installer).left == ()
 
 
+@pytest.mark.parametrize("rights", ["NOCREATEROLE", "CREATEROLE"])
+def test_what_creating_a_role_prints_can_be_run(site: Site, rights: str) -> None:
+    """The roles belong to an administrator; whoever installs is told one statement after the other."""
+    migrate.upgrade(site.admin, dimensions=64)
+    fetch(site.admin, f"ALTER ROLE {site.name} {rights}")
+    ran = created_as_printed(site, "reader") + created_as_printed(site, "app", password="it's secret")
+    expected = [
+        f"ALTER ROLE {site.name} CREATEROLE;",
+        f"GRANT recall_reader TO {site.name} WITH ADMIN OPTION;",
+        f"GRANT recall_owner TO {site.name} WITH INHERIT FALSE, SET TRUE;",
+        f"GRANT recall_app TO {site.name} WITH ADMIN OPTION;",
+    ]
+    assert ran == expected[rights == "CREATEROLE" :]
+    with site.as_role("new_role") as memory:
+        memory.remember("The harbour contract")
+        assert (memory.service.caller().tenant, memory.service.caller().may) == ("acme", "app")
+
+
+def test_a_role_of_others_is_changed_as_printed(site: Site) -> None:
+    fetch(site.admin, f"ALTER ROLE {site.name} CREATEROLE")
+    migrate.upgrade(site.installer, dimensions=64)
+    fetch(site.admin, "CREATE ROLE new_role LOGIN")
+    assert created_as_printed(site, "app", password="secret") == [
+        f"GRANT new_role TO {site.name} WITH ADMIN OPTION, INHERIT FALSE, SET FALSE;"
+    ]
+
+
+def created_as_printed(site: Site, may: roles.Rights, password: str | None = None) -> list[str]:
+    """Creates a role; what each refusal prints is run. Returns it all."""
+    ran: list[str] = []
+    while True:
+        before = fetch(site.admin, ROLES)
+        try:
+            roles.create(site.installer, "new_role", may=may, tenant="acme", password=password)
+        except DatabaseUnsuitable as refused:
+            assert fetch(site.admin, ROLES) == before
+            ran.append(refused.hint.removeprefix("An administrator runs: "))
+            assert ran[-1] not in ran[:-1]
+            fetch(site.admin, ran[-1])
+        else:
+            return ran
+
+
 @pytest.mark.parametrize("name", ["Me, too", "it's-me", 'the "one"'])
 def test_names_are_printed_as_sql_takes_them(site: Site, name: str) -> None:
     role = roles.quoted(name)
@@ -274,6 +330,7 @@ def test_an_administrator_may_take_over_and_the_owner_until_then_goes_on(site: S
     assert not migrate.upgrade(site.installer).changed
 
 
+@embedded_only("uses the role of an embedded server")
 def test_clients_of_an_embedded_server_are_not_its_superuser(
     own_server: EmbeddedServer, folder: Path
 ) -> None:

@@ -77,13 +77,13 @@ def test_a_function_with_other_argument_names_or_another_result_is_replaced(data
         "LANGUAGE sql RETURN p_text",
         "DROP FUNCTION recall.job_census()",
         "CREATE FUNCTION recall.job_census() RETURNS text LANGUAGE sql RETURN 'none'",
-        "CREATE FUNCTION recall.lock_key(p_old text, p_tenant text, p_salt int DEFAULT 0) RETURNS bigint "
+        "CREATE FUNCTION recall.lock_tenant(p_old text, p_tenant text, p_salt int DEFAULT 0) RETURNS bigint "
         "LANGUAGE sql RETURN 1",
     ):
         fetch(database_url, statement)
-    for changed in ("without_names(text, text[])", "job_census()", "lock_key(text, text, int)"):
+    for changed in ("without_names(text, text[])", "job_census()", "lock_tenant(text, text, int)"):
         fetch(database_url, f"ALTER FUNCTION recall.{changed} OWNER TO recall_owner")
     fetch(database_url, "UPDATE recall.setting SET value = '\"old\"' WHERE name = 'schema.functions'")
     assert migrate.upgrade(database_url).left == ()
     assert fetch(database_url, "SELECT recall.without_names('Mira sails', ARRAY['mira'])") == [("sails",)]
-    assert fetch(database_url, "SELECT count(*) FROM pg_proc WHERE proname = 'lock_key'") == [(1,)]
+    assert fetch(database_url, "SELECT count(*) FROM pg_proc WHERE proname = 'lock_tenant'") == [(1,)]

@@ -257,7 +257,7 @@ class Tenant:
         self.settings["vitality.revival_days"] = PRESETS[name].weights.revival_days
 
     def prune_candidates(self, now: datetime) -> list[int]:
-        """Live memories in the archived zone that nothing speaks for."""
+        """Live memories in the dormant zone that nothing speaks for."""
         quiet = now - timedelta(days=self.setting("prune.grace_days"))
         unlinked = now - timedelta(days=self.setting("prune.revival_days"))
         return [m.id for m in self.memories.values() if self._is_candidate(m, quiet, unlinked, now)]
@@ -268,7 +268,7 @@ class Tenant:
             m.live
             and not m.pinned
             and not self.protected(m)
-            and self.zone(m, now) == "archived"
+            and self.zone(m, now) == "dormant"
             and m.created < quiet
             and m.folded(self.burst).summary.recent[0] < quiet.timestamp()
             and (linked is None or linked < unlinked)

@@ -116,7 +116,7 @@ class Upkeep(Ground):
             "used since": any(row.access.kind != "retrieval" for row in told),
             "shown in results since": bool(told),
             "linked since": (linked is not None and linked >= plan.made) or links_in(model, one) > cited,
-            "in the zone": model.zone(memory, self.now) != "archived",
+            "in the zone": model.zone(memory, self.now) != "dormant",
         }
         if memory.archived is not None:
             plan_id, reason = memory.archived.plan, memory.archived.reason

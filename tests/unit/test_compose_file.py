@@ -55,7 +55,7 @@ def test_it_has_the_services_and_nothing_else_at_the_top(compose: dict[str, Any]
 def test_our_services_run_commands_that_exist(compose: dict[str, Any], dockerfile: str) -> None:
     assert 'ENTRYPOINT ["pgrecall"]' in dockerfile
     for service in services(compose, ours=True).values():
-        assert service["build"] == "."
+        assert service["build"]["context"] == "."
         if "entrypoint" not in service:
             assert command_of(service["command"]).name == service["command"][0]
     migrate = compose["services"]["migrate"]
@@ -87,12 +87,8 @@ def test_what_lasts_is_checked(compose: dict[str, Any]) -> None:
         assert all(duration.fullmatch(check[key]) for key in ("interval", "timeout", "start_period"))
         assert isinstance(check["retries"], int)
         assert service["restart"] == "unless-stopped"
-    worker = compose["services"]["worker"]["healthcheck"]["test"]
-    assert worker[1] == "pgrecall"
-    command_of(worker[2:])
-    server = compose["services"]["server"]["healthcheck"]["test"]
-    assert server[1:3] == ["python", "-c"]
-    compile(server[3], "healthcheck", "exec")
+    for name in ("worker", "server"):  # no Python, which would start at every check
+        assert compose["services"][name]["healthcheck"]["test"][1:3] == ["bash", "-c"]
 
 
 def test_settings_are_those_there_are_and_secrets_come_from_outside(compose: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from pgrecall.setting_types import Secret
         ("allow_superuser", "Yes", True),
         ("allow_superuser", "off", False),
         ("data_dir", "/tmp/x", Path("/tmp/x")),
-        ("server_key", SecretStr("hidden"), Secret("hidden")),
+        ("embedder_key", SecretStr("hidden"), Secret("hidden")),
         ("embedder_model", "", ""),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_setting_is_read(monkeypatch: pytest.MonkeyPatch, name: str, given: An
 )
 def test_what_cannot_be_used_is_refused_by_name_alone(name: str, given: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"PGRECALL_{name.upper()} must [a-z ]+") as refused:
-        Settings(**{name: given, "server_key": "hidden"})
+        Settings(**{name: given, "embedder_key": "hidden"})
     told = str(refused.value)
     assert "hidden" not in told
     assert len(str(given)) < 4 or str(given) not in told

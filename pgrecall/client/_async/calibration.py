@@ -28,14 +28,12 @@ from pgrecall.operations import feedback
 from pgrecall.operations.layers import settings
 from pgrecall.operations.service import status
 from pgrecall.search.calibration.examples import JudgedCandidates
-from pgrecall.search.calibration.fitting import require_calibration
 
 
 async def fit(connection: AsyncConnection, request: FitRequest) -> Calibration:
     """Fits what the request asks for, and stores it as the request says."""
     if request.dry_run and request.force:
         raise InvalidInput("A dry run stores nothing, and force stores.", hint="Give one of them.")
-    require_calibration()
     qrels = request.qrels
     judged = await connection.run(partial(read_qrels, qrels)) if isinstance(qrels, Path) else qrels
     space = await _vector_space(connection)

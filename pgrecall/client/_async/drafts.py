@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
@@ -13,21 +13,25 @@ from pgrecall.client.import_batches import (
     Portions,
     Stored,
     add_batch,
+    content_hash,
     keys_of_others,
     needs_embedding,
     refuse_problems,
 )
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
-from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories
 from pgrecall.operations.memories import KnownContent
-from pgrecall.search.embed.embedder import TEXT_TOKENS, embedding_text
 
 
 async def remember(
-    connection: AsyncConnection, drafts: Iterable[Draft], *, now: datetime | None = None
+    connection: AsyncConnection,
+    drafts: Iterable[Draft],
+    *,
+    compare: bool = False,
+    now: datetime | None = None,
 ) -> list[Remembered]:
     """Stores drafts, all or none; without any, the database is not asked."""
     batch = list(drafts)
@@ -38,21 +42,39 @@ async def remember(
     if not batch:
         return []
     known = await _known_content(connection, batch)
-    stored = await _store(connection, batch, known, now=now)
+    stored = await _store(connection, batch, known, compare=compare, now=now)
     return list(stored.remembered)
+
+
+async def edit(
+    connection: AsyncConnection, reference: int | str, changes: Mapping[str, object], now: datetime | None
+) -> Remembered:
+    """Changes fields of a memory; a new text is embedded."""
+    embedded, digest = None, None
+    if connection.embedder is not None and changes.keys() & {"title", "body"}:
+        stored = await connection.execute(memories.get(reference, now))
+        title, body = (changes.get(name, getattr(stored, name)) or "" for name in ("title", "body"))
+        if (title, body) != (stored.title, stored.body) and f"{title}{body}".strip():
+            digest = content_hash(Draft(str(body), title=str(title)))
+            [embedded] = await connection.embed_memories([(str(title), str(body))])
+    return await connection.execute(
+        memories.edit(reference, changes, embedded, connection.embedder_name, digest, now)
+    )
 
 
 async def import_drafts(
     connection: AsyncConnection,
-    items: Iterable[Draft | Problem],
+    items: Iterable[Draft | Problem | Skipped],
     *,
     source: str,
+    by_session: bool,
     strict: bool,
     progress: Callable[[int], None],
 ) -> ImportReport:
     """Stores what an importer reads, batch by batch; then updates statistics, vectors and the graph."""
     report = ImportReport()
     seen: set[str] = set()
+    sessions: set[str] = set()
     portions = Portions(items, embedded=connection.embedder is not None)
     while batch := await connection.run(portions.next):  # an importer reads files
         problems = [item for item in batch if isinstance(item, Problem)]
@@ -63,12 +85,15 @@ async def import_drafts(
         if strict:
             refuse_problems(stored.problems)
         seen.update(draft.key for draft in drafts if draft.key is not None)
-        report = add_batch(report, stored, problems)
+        sessions.update(draft.session_id for draft in drafts if by_session and draft.session_id)
+        report = add_batch(report, stored, problems, [item for item in batch if isinstance(item, Skipped)])
         progress(len(batch))
     await connection.execute(maintenance.refresh_statistics(None))
     await connection.execute(maintenance.move_vectors_to_own_table())
     await refresh_graph(connection)
-    there = await connection.execute(memories.keys_of_source(source))
+    there = await connection.execute(
+        memories.keys_of_source(source, sorted(sessions) if by_session else None)
+    )
     pending = await connection.execute(memories.count_pending_links())
     removed = tuple(key for key in there if key not in seen)
     return replace(report, removed=removed, links_pending=pending)
@@ -98,6 +123,7 @@ async def _store(
     *,
     strict: bool = True,
     revive: bool = True,
+    compare: bool = False,
     now: datetime | None = None,
 ) -> Stored:
     """Embeds those drafts whose text is not ``known`` and embedded, then stores all in one call.
@@ -108,13 +134,19 @@ async def _store(
     vectors: list[Embedded | None] = [None] * len(drafts)
     if connection.embedder is not None:
         changed = [place for place, draft in enumerate(drafts) if needs_embedding(draft, known)]
-        texts = [embedding_text(drafts[place].title, drafts[place].body) for place in changed]
-        made = await connection.embed(texts, TEXT_TOKENS) if texts else []
+        texts = [(drafts[place].title, drafts[place].body) for place in changed]
+        made = await connection.embed_memories(texts) if texts else []
         for place, embedded in zip(changed, made, strict=True):
             vectors[place] = embedded
     rows = await connection.execute(
         memories.remember_many(
-            drafts, vectors, connection.embedder_name, skip_rejected=not strict, revive=revive, now=now
+            drafts,
+            vectors,
+            connection.embedder_name,
+            skip_rejected=not strict,
+            revive=revive,
+            compare=compare,
+            now=now,
         )
     )
     return Stored.of(rows, drafts)

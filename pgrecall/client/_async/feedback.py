@@ -11,6 +11,7 @@ from pgrecall.client._async.connection import AsyncGroup
 from pgrecall.errors import InvalidInput
 from pgrecall.models.feedback import Feedback, JudgedSearch
 from pgrecall.operations import feedback
+from pgrecall.search.model_loading import require_package
 
 if TYPE_CHECKING:
     from pgrecall.models.calibration import Calibration, JudgedQuery, RelevanceModel, RerankModel
@@ -90,6 +91,7 @@ class AsyncCalibrationGroup(AsyncGroup):
             MissingExtra: pgrecall[calibrate] is not installed.
             EmbedderError, RerankerError: a query could not be embedded, or its candidates not be reranked.
         """
+        require_package("sklearn", "calibrate")
         from pgrecall.client._async.calibration import fit
         from pgrecall.client.calibration_subject import FitRequest
 

@@ -37,7 +37,7 @@ class AsyncMaintenanceGroup(AsyncGroup):
     async def refresh_graph(self) -> GraphReport:
         """Finds the memories that alone hold parts of the link graph together, and protects them.
 
-        Protection keeps a memory out of the archived zone; it never changes its rank.
+        Protection keeps a memory out of the dormant zone; it never changes its rank.
         """
         return await refresh_graph(self._connection)
 
@@ -124,6 +124,21 @@ class AsyncKeysGroup(AsyncGroup):
     async def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
         """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
         return await self._connection.execute(service.key_holder(secret, now))
+
+    async def open_session(self, secret: str, cookie: str, seconds: int) -> bool:
+        """Opens a session of the page, named by a cookie; returns False for an unknown or revoked key.
+
+        A key has 20 sessions at most: the oldest ends when it opens another. Only digests are stored.
+        """
+        return await self._connection.execute(service.open_page_session(secret, cookie, seconds))
+
+    async def session_tenant(self, cookie: str) -> str | None:
+        """Finds the tenant of a session; None if it has ended or its key was revoked."""
+        return await self._connection.execute(service.page_session_tenant(cookie))
+
+    async def close_session(self, cookie: str) -> bool:
+        """Ends a session, for every copy of its cookie; returns whether there was one."""
+        return await self._connection.execute(service.close_page_session(cookie))
 
     async def any(self) -> bool:
         """Returns whether any tenant of this database has a key that is not revoked."""

@@ -16,7 +16,6 @@ from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown, similarities, successors
 from pgrecall.operations.search import find, questions_without_names, search_and_log
-from pgrecall.search.embed.embedder import QUESTION_TOKENS
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -93,7 +92,7 @@ async def _question_vectors(
     progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
     try:
         with progress.timed("embedding"):
-            return await connection.embed([question for question, _ in questions], QUESTION_TOKENS)
+            return await connection.embed_queries([question for question, _ in questions])
     except EmbedderError as error:
         progress.skipped.append(f"meaning: {error}")
         return None

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Unpack
 from pgrecall.client._async.client import AsyncClient
 
 if TYPE_CHECKING:
-    from pgrecall.arguments import DraftFields, FilterOptions
-    from pgrecall.models.import_export import ImportReport, Problem
+    from pgrecall.arguments import DraftFields, EditFields, FilterOptions
+    from pgrecall.models.import_export import ImportReport, Problem, Skipped
     from pgrecall.models.memories import Draft, ListedMemory, ListOrder, Remembered, StoredMemory
 
 
 class AsyncStore(AsyncClient):
     """The part of :class:`AsyncMemory` that stores, reads, lists, links and forgets memories."""
 
-    async def remember(self, body: str, **fields: Unpack[DraftFields]) -> Remembered:
+    async def remember(self, body: str, *, compare: bool = True, **fields: Unpack[DraftFields]) -> Remembered:
         """Stores one memory; a memory with the same key is updated.
+
+        Without a key, a text that a memory holds already is not stored again.
 
         >>> await memory.remember(                                                 # doctest: +SKIP
         ...     "Mira signs the harbour contract on Friday", key="contract", tags=("harbour",)
@@ -27,10 +29,12 @@ class AsyncStore(AsyncClient):
 
         Args:
             body: the text to remember.
+            compare: look for a memory with the same or nearly the same text; False stores it in any case.
             fields: those of :class:`Draft`.
 
         Returns:
-            Its id and key, and whether it was created, updated, revived or unchanged.
+            Its id and key, and whether it was created, updated, revived or unchanged; ``similar`` names a
+            memory that it nearly repeats.
 
         Raises:
             InvalidInput: a field cannot be stored. Nothing was.
@@ -39,16 +43,17 @@ class AsyncStore(AsyncClient):
         from pgrecall.client._async.drafts import remember
         from pgrecall.models.memories import Draft
 
-        [stored] = await remember(self._connection, [Draft(body, **fields)])
+        [stored] = await remember(self._connection, [Draft(body, **fields)], compare=compare)
         return stored
 
     async def remember_many(
-        self, drafts: Iterable[Draft], *, now: datetime | None = None
+        self, drafts: Iterable[Draft], *, compare: bool = False, now: datetime | None = None
     ) -> builtins.list[Remembered]:
         """Stores drafts in one transaction: all or none.
 
         Args:
             drafts: the memories to store.
+            compare: look for memories that they repeat, as :meth:`remember` does; for up to 100 drafts.
             now: time to use instead of the database's clock.
 
         Returns:
@@ -60,21 +65,47 @@ class AsyncStore(AsyncClient):
         """
         from pgrecall.client._async.drafts import remember
 
-        return await remember(self._connection, drafts, now=now)
+        return await remember(self._connection, drafts, compare=compare, now=now)
+
+    async def edit(
+        self, memory: int | str, *, now: datetime | None = None, **changes: Unpack[EditFields]
+    ) -> Remembered:
+        """Changes fields of a memory and leaves the others, its links and its accesses as they are.
+
+        >>> await memory.edit("contract", body="Mira signed the harbour contract", tags=())  # doctest: +SKIP
+
+        Args:
+            memory: its id or key.
+            now: time to use instead of the database's clock.
+            changes: the new values; None empties a field.
+
+        Returns:
+            Its id and key, and whether it was updated or unchanged.
+
+        Raises:
+            MemoryNotFound, InvalidInput: no such memory, or a value cannot be stored. Nothing was changed.
+            EmbedderError: the new text could not be embedded. Nothing was changed.
+        """
+        from pgrecall.client._async.drafts import edit
+
+        return await edit(self._connection, memory, dict(changes), now)
 
     async def import_drafts(
         self,
-        items: Iterable[Draft | Problem],
+        items: Iterable[Draft | Problem | Skipped],
         *,
         source: str,
+        by_session: bool = False,
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> ImportReport:
         """Stores what an importer reads, batch by batch, each in a transaction of its own.
 
         Args:
-            items: drafts, and problems of what could not be read.
+            items: drafts, problems of what could not be read, and counts of what was left out.
             source: where the drafts come from; keys of it that are gone are reported as removed.
+            by_session: report only keys that are gone from the sessions of these drafts, because the items
+                are not all that the source has.
             strict: stop at the first problem instead of collecting problems.
             progress: called with the number of items read since the last call.
 
@@ -83,7 +114,14 @@ class AsyncStore(AsyncClient):
         """
         from pgrecall.client._async.drafts import import_drafts
 
-        return await import_drafts(self._connection, items, source=source, strict=strict, progress=progress)
+        return await import_drafts(
+            self._connection,
+            items,
+            source=source,
+            by_session=by_session,
+            strict=strict,
+            progress=progress,
+        )
 
     async def get(self, memory: int | str, *, now: datetime | None = None) -> StoredMemory:
         """Reads one memory with its vitality and links. It does not count as an access.

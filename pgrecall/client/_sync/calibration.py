@@ -29,14 +29,12 @@ from pgrecall.operations import feedback
 from pgrecall.operations.layers import settings
 from pgrecall.operations.service import status
 from pgrecall.search.calibration.examples import JudgedCandidates
-from pgrecall.search.calibration.fitting import require_calibration
 
 
 def fit(connection: Connection, request: FitRequest) -> Calibration:
     """Fits what the request asks for, and stores it as the request says."""
     if request.dry_run and request.force:
         raise InvalidInput("A dry run stores nothing, and force stores.", hint="Give one of them.")
-    require_calibration()
     qrels = request.qrels
     judged = connection.run(partial(read_qrels, qrels)) if isinstance(qrels, Path) else qrels
     space = _vector_space(connection)

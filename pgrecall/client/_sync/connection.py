@@ -17,7 +17,8 @@ from pgrecall.database.pool import Database
 from pgrecall.errors import DatabaseError, DatabaseUnavailable
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
-from pgrecall.search.embed.embedder import Embedder, embed_with_tokens
+from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedder, embed_with_tokens, for_queries
+from pgrecall.search.embed.passages import embed_memories
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -124,14 +125,31 @@ class Connection:
         """Runs blocking work that needs no Postgres."""
         return sync_run(work, give_up)
 
-    def embed(self, texts: Sequence[str], tokens: int) -> list[Embedded]:
-        """Returns the vector of each text, and the signs of at most so many ``tokens``.
+    def embed_queries(self, texts: Sequence[str]) -> list[Embedded]:
+        """Returns the vector of each query, with token signs.
 
         Raises:
             EmbedderError: the embedder failed, or returned something else.
+            EmbedderMismatch: its vectors have other dimensions than those of the database.
         """
         assert self.embedder is not None  # callers check
-        return sync_run(partial(embed_with_tokens, self.embedder, texts, tokens))
+        embedder = for_queries(self.embedder)
+        return self._fitting(sync_run(partial(embed_with_tokens, embedder, texts, QUESTION_TOKENS)))
+
+    def embed_memories(self, texts: Sequence[tuple[str, str]]) -> list[Embedded]:
+        """Returns the vector of each memory, given as title and body, with token signs and passages.
+
+        Raises:
+            EmbedderError: the embedder failed, or returned something else.
+            EmbedderMismatch: its vectors have other dimensions than those of the database.
+        """
+        assert self.embedder is not None  # callers check
+        return self._fitting(sync_run(partial(embed_memories, self.embedder, texts)))
+
+    def _fitting(self, made: list[Embedded]) -> list[Embedded]:
+        if made:
+            self.resources.require_dimensions(len(made[0].vector))
+        return made
 
     def rerank(
         self, query: str, candidates: Sequence[RerankCandidate], deadline: float | None

@@ -12,6 +12,7 @@ from pgrecall.client._sync.connection import Group
 from pgrecall.errors import InvalidInput
 from pgrecall.models.feedback import Feedback, JudgedSearch
 from pgrecall.operations import feedback
+from pgrecall.search.model_loading import require_package
 
 if TYPE_CHECKING:
     from pgrecall.models.calibration import Calibration, JudgedQuery, RelevanceModel, RerankModel
@@ -89,6 +90,7 @@ class CalibrationGroup(Group):
             MissingExtra: pgrecall[calibrate] is not installed.
             EmbedderError, RerankerError: a query could not be embedded, or its candidates not be reranked.
         """
+        require_package("sklearn", "calibrate")
         from pgrecall.client._sync.calibration import fit
         from pgrecall.client.calibration_subject import FitRequest
 

@@ -1,7 +1,7 @@
 """Charts as files: self-contained SVG, and PNG rendered from it.
 
 The colours of the zones lie apart in lightness as well as in hue, so that they are told apart with any kind
-of colour vision and in print; blue to grey is alive to archived.
+of colour vision and in print; blue to grey is alive to dormant.
 """
 
 from __future__ import annotations
@@ -42,6 +42,17 @@ def require_drawable(file: Path) -> str:
     if form == "png" and find_spec("resvg_py") is None:
         raise MissingExtra("resvg-py", "charts")
     return form
+
+
+def require_layout() -> None:
+    """Checks that link graphs can be laid out and reports written.
+
+    Raises:
+        MissingExtra: pgrecall[charts] is not installed.
+    """
+    for module in ("networkx", "numpy", "jinja2"):
+        if find_spec(module) is None:
+            raise MissingExtra(module, "charts")
 
 
 def write_chart(chart: Chart, file: Path, form: str, *, dark: bool = False) -> None:

@@ -110,7 +110,7 @@ def zones_by_layer(
         title=f"Zones of {sum(layer.memories for layer in now):,} memories",
         caption=(f"{hidden} smaller layers are not drawn. " if hidden else "")
         + f"Live memories on {at:%Y-%m-%d}; those archived by a plan or by hand are left out, the zone "
-        "archived is what a plan may take.",
+        "dormant is what a plan may take.",
     )
 
 

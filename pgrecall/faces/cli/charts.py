@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.charts.chart_files import require_drawable, write_chart
+from pgrecall.faces.charts.chart_files import require_drawable, require_layout, write_chart
 from pgrecall.faces.cli.console import notes
 from pgrecall.faces.cli.invocation import NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import clock, now_option, parse_since, reference_argument
@@ -133,6 +133,7 @@ def memory_(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now:
 def links(given: GlobalOptions, memory: int | str, out: Path, dark: bool, now: datetime | None) -> None:
     """Draw the links around a memory: up to two links away and at most 60 memories."""
     form, moment = require_drawable(out), _moment(now)
+    require_layout()
     from pgrecall.faces.charts.link_graph import HOPS, MOST_NODES, link_chart
 
     with given.opened() as client:

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from pgrecall.faces.snippets import printable
 
-ZONE_STYLES = {"active": "green", "stale": "yellow", "fading": "dark_orange", "archived": "bright_black"}
+ZONE_STYLES = {"active": "green", "stale": "yellow", "fading": "dark_orange", "dormant": "bright_black"}
 _BAR = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 

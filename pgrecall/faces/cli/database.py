@@ -23,13 +23,14 @@ from pgrecall.faces.cli.console import (
 )
 from pgrecall.faces.cli.invocation import GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import json_option, now_option
+from pgrecall.faces.wording import percent
 from pgrecall.models.maintenance import Status
 
 if TYPE_CHECKING:
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.schema.migrate import Upgrade
 
-_ZONES = ("active", "stale", "fading", "archived")
+_ZONES = ("active", "stale", "fading", "dormant")
 
 
 @click.command("init")
@@ -40,9 +41,14 @@ def init(given: GlobalOptions, dimensions: int | None) -> None:
 
     Without a database URL, it starts the embedded Postgres and creates its data directory if needed.
     """
+    from pgrecall.client.resources import configured_embedder
     from pgrecall.schema import migrate
     from pgrecall.search.embed.embedder import dimensions_of, make_embedder
 
+    if dimensions is None and given.settings().database_url is None:
+        configured_embedder(
+            given.settings(), own_server=True
+        )  # a missing extra is named before a server starts
     with given.located() as (url, server, settings):
         before = migrate.inspect(url, timeout=settings.connect_timeout)
         wanted = dimensions
@@ -132,10 +138,12 @@ def _lines(state: Status, where: str) -> Iterator[str]:
     yield f"schema {state.revision}, {embedder}, {language}, tenant {state.tenant}"
     bare = f"{state.awaiting_embedding:,} without embedding"
     yield f"{state.memories:,} memories, {state.archived:,} archived, {bare}"
-    yield f"{state.accesses:,} accesses, {state.links:,} links, {state.links_pending:,} links pending"
+    counts = state.access_counts
+    yield f"stored {counts.stored:,} times, shown {counts.shown:,} times, used {counts.used:,} times"
+    yield f"{state.links:,} links, {state.links_pending:,} links pending"
     last = f"last access {_moment(state.last_access_at)}" if state.last_access_at else "no access yet"
     waiting = f"{state.accesses_waiting:,} accesses waiting to be folded"
-    yield f"{state.never_used:.0%} never used, {last}, {waiting}"
+    yield f"{percent(state.never_used)} never used, {last}, {waiting}"
     ran = [f"{job.name} {job.state}" for job in state.jobs if job.last is not None]
     yield f"jobs: {', '.join(ran)}" if ran else "jobs: none has run yet; `pgrecall worker` runs them"
 

@@ -50,7 +50,6 @@ def doctor(given: GlobalOptions, only: tuple[str, ...], strict: bool, as_json: b
 def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]:
     """All findings, in the order in which one area depends on another."""
     from pgrecall.faces import doctor as checks
-    from pgrecall.faces.cli.models import Lent, borrowed_models
     from pgrecall.schema import state as schema
     from pgrecall.schema.roles import examine, rights
 
@@ -66,7 +65,9 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
     else:
         try:
             with given.located() as (url, _, _):
-                yield from checks.check_server(examine(url, timeout=settings.connect_timeout))
+                examined = examine(url, timeout=settings.connect_timeout)
+                yield from checks.check_server(examined)
+                yield from checks.check_pooler(examined, settings)
                 state = schema.inspect(url, timeout=settings.connect_timeout)
                 yield checks.check_schema(state)
                 if checks.check_schema(state).level == "ok":
@@ -75,13 +76,10 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
             yield checks.failed("server", error)
     if state is not None and checks.check_schema(state).level == "ok":
         known, maintenance = _maintenance(settings, problems)
-    lent = Lent()
-    if not {"embedder", "reranker"}.isdisjoint(areas):
-        lent = borrowed_models(settings, lambda _: None)
     if "embedder" in areas:
-        yield from checks.check_embedder(settings, state.dimensions if state else None, known, lent)
+        yield from checks.check_embedder(settings, state.dimensions if state else None, known)
     if "reranker" in areas:
-        yield checks.check_reranker(settings, lent)
+        yield checks.check_reranker(settings)
     yield from maintenance
 
 

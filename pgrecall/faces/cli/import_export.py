@@ -27,9 +27,9 @@ from pgrecall.faces.cli.invocation import (
     pass_globals,
 )
 from pgrecall.faces.cli.options import TEXT
-from pgrecall.importers.detect import KnownKind, count_items, known_kind, open_source, source_name
+from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
 from pgrecall.importers.jsonl import read_accesses
-from pgrecall.models.import_export import ImportReport, Problem
+from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Access, Draft
 
 if TYPE_CHECKING:
@@ -43,13 +43,20 @@ from pgrecall.faces.cli.options import now_option
 SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
 
-Kind = Literal["auto", "markdown", "jsonl", "chat", "mem0", "hindsight", "export"]
+Kind = Literal[
+    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight",
+    "export",
+]  # fmt: skip
 
 ACCESS_BATCH = 500
 _UNITS: dict[KnownKind, str] = {
     "markdown": "notes",
     "jsonl": "records",
     "chat": "turns",
+    "chatgpt": "turns",
+    "claude": "turns",
+    "claude-code": "turns",
+    "codex": "turns",
     "mem0": "memories",
     "hindsight": "facts",
 }
@@ -60,7 +67,8 @@ _UNITS: dict[KnownKind, str] = {
     "path",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Folder of Markdown notes; a .md, .jsonl, .json or .zip file; or an export, - for standard input.",
+    help="Folder of notes, an export or sessions; a .md, .jsonl, .json or .zip file; an export, - for "
+    "standard input.",
 )
 @click.option(
     "--kind", "--format", type=click.Choice(get_args(Kind)), default="auto", help="Kind of the source."
@@ -68,7 +76,11 @@ _UNITS: dict[KnownKind, str] = {
 @click.option("--layer", help="Layer of notes and turns that name none.")
 @click.option("--source", type=TEXT, help="Name to remember the import by; by default that of the path.")
 @click.option("--prefix", default="", help="Prefix of every key.")
+@click.option("--tools", is_flag=True, help="With chats: keep tool calls, their results and sub-agents.")
 @click.option("--strict", is_flag=True, help="Stop at the first problem.")
+@click.option(
+    "--follow-links", is_flag=True, help="Follow symbolic links that lead out of the folder of notes."
+)
 @click.option(
     "--embeddings/--no-embeddings", default=True, help="With an export: import its embeddings, or leave them."
 )
@@ -80,7 +92,9 @@ def import_(
     layer: str | None,
     source: str | None,
     prefix: str,
+    tools: bool,
     strict: bool,
+    follow_links: bool,
     embeddings: bool,
 ) -> None:
     """Import memories. A second import updates what has changed and leaves the rest.
@@ -89,19 +103,28 @@ def import_(
     completes the work. An export is imported whole or not at all, into a tenant that is empty.
     """
     if kind == "export" or path == STREAM or (kind == "auto" and path.is_file() and is_export(path)):
-        _refuse_options(kind, {"--layer": layer, "--source": source, "--prefix": prefix, "--strict": strict})
+        _refuse_options(kind, {
+            "--layer": layer, "--source": source, "--prefix": prefix, "--tools": tools, "--strict": strict,
+            "--follow-links": follow_links,
+        })  # fmt: skip
         import_export(given, path, embeddings=embeddings)
         return
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
-    items = open_source(path, kind=wanted, source=name, prefix=prefix, layer=layer)
-    total = count_items(path, wanted)
+    items = open_source(
+        path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools, follow_links=follow_links
+    )
+    total = count_items(path, wanted, follow_links=follow_links)
     with given.opened(embeds=True) as memory:
         try:
             with Progress("importing", _UNITS[wanted], total) as bar:
                 counted = _Counted(items, by_note=wanted == "markdown")
                 report = memory.import_drafts(
-                    counted, source=name, strict=strict, progress=lambda _: bar.reached(counted.count)
+                    counted,
+                    source=name,
+                    by_session=wanted in BY_SESSION,
+                    strict=strict,
+                    progress=lambda _: bar.reached(counted.count),
                 )
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
@@ -126,15 +149,15 @@ def _refuse_options(kind: Kind, given: dict[str, object]) -> None:
 class _Counted:
     """The items of a source, counted as they are read; a note's parts count with the note."""
 
-    def __init__(self, items: Iterator[Draft | Problem], *, by_note: bool) -> None:
+    def __init__(self, items: Iterator[Draft | Problem | Skipped], *, by_note: bool) -> None:
         self._items = items
         self._by_note = by_note
         self.count = 0
 
-    def __iter__(self) -> Iterator[Draft | Problem]:
+    def __iter__(self) -> Iterator[Draft | Problem | Skipped]:
         for item in self._items:
             part = self._by_note and isinstance(item, Draft) and "#" in (item.key or "")
-            self.count += not part
+            self.count += not (part or isinstance(item, Skipped))
             yield item
 
 
@@ -216,6 +239,10 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
             console.print(f"  {key}")
         if more > 0:
             console.print(f"  and {more:,} more")
+    if report.skipped:
+        console.print("Left out or assumed:")
+        for left_out in report.skipped:
+            console.print(f"  {left_out.count:,} {left_out.what}")
     show_problems(console, report.problems)
 
 

@@ -34,7 +34,6 @@ class GlobalOptions:
     database_url: str | None = field(default=None, repr=False)
     tenant: str | None = None
     data_dir: Path | None = None
-    verbose: bool = False
 
     def settings(self) -> Settings:
         """The settings of this run. A data directory without a URL selects the embedded server in it."""
@@ -47,24 +46,21 @@ class GlobalOptions:
         """The client, open.
 
         Args:
-            embeds: whether the command needs models. Only then are they loaded, or borrowed from a running
-                service that has the same ones.
+            embeds: whether the command needs models.
         """
         from pgrecall import Memory
-        from pgrecall.faces.cli.models import Lent, borrowed_models
+        from pgrecall.search.embed.embedder import is_default_model
 
         settings = self.settings()
         fresh = is_fresh(settings)
         if not embeds and not fresh:  # a fresh database takes its dimensions from the embedder
             settings = replace(settings, embedder="none")
-        lent = borrowed_models(settings, self._warn) if embeds else Lent()
-        with Memory(settings=settings, embedder=lent.embedder, reranker=lent.reranker) as memory:
+        if embeds and settings.embedder == "local" and not is_default_model(settings.embedder_model):
+            _say_on_terminal(f"Loading the model {settings.embedder_model}; this takes some seconds.")
+        with Memory(settings=settings) as memory:
             if fresh and memory.server is not None:
                 announce(memory.server)
-            try:
-                yield memory
-            finally:
-                self._report_models(memory, lent.said)
+            yield memory
 
     @contextmanager
     def located(self) -> Iterator[tuple[str, EmbeddedServer | None, Settings]]:
@@ -81,19 +77,6 @@ class GlobalOptions:
                 announce(server)
             yield server.url, server, settings
 
-    def _warn(self, sentence: str) -> None:
-        if not self.verbose:  # with -v the same sentence is printed once, at the end
-            notes().print(sentence)
-
-    def _report_models(self, memory: Memory, sentences: list[str]) -> None:
-        """With -v: which models were used."""
-        if not self.verbose:
-            return
-        for sentence in sentences:
-            notes().print(sentence)
-        if memory.embedder is not None and not sentences:
-            notes().print(f"The embedder {memory.embedder.name} is this command's own.")
-
 
 pass_globals = click.make_pass_decorator(GlobalOptions, ensure=True)
 """Passes the global options as the first argument of a command."""
@@ -108,12 +91,19 @@ class CommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands if one])
+            formatter.write_dl(
+                [(name, one.get_short_help_str(1000)) for name, one in commands if one and not one.hidden]
+            )
 
 
 def is_fresh(settings: Settings) -> bool:
     """Whether the embedded server has no data yet."""
     return not settings.database_url and not (settings.data_dir.expanduser() / "postgres").exists()
+
+
+def _say_on_terminal(sentence: str) -> None:
+    if notes().is_terminal:
+        notes().print(sentence)
 
 
 def announce(server: _Server) -> None:

@@ -27,12 +27,14 @@ from pgrecall.faces.cli.invocation import BROKEN_PIPE, INTERRUPTED, CommandGroup
 
 COMMANDS: Mapping[str, str] = {
     "init": "database:init",
+    "remember": "remember:remember",
     "import": "import_export:import_",
     "export": "import_export:export",
     "search": "search:search",
     "context": "context:context",
     "list": "memories:list_",
     "show": "memories:show",
+    "edit": "remember:edit",
     "access": "memories:access",
     "link": "memories:link",
     "supersede": "memories:supersede",
@@ -47,10 +49,13 @@ COMMANDS: Mapping[str, str] = {
     "calibration": "calibration:calibration",
     "language": "settings:language",
     "prune": "prune:prune",
+    "erasure": "erasure:erasure",
     "charts": "charts:charts",
     "worker": "worker:worker",
     "jobs": "jobs:jobs",
     "models": "models:models",
+    "connect": "connect:connect",
+    "capture": "connect:capture",
     "mcp": "mcp:mcp",
     "tools": "mcp:tools",
     "serve": "serve:serve",
@@ -124,16 +129,13 @@ def _errors_reported() -> Iterator[None]:
     type=click.Path(path_type=Path),
     help="Data directory of the embedded Postgres [PGRECALL_DATA_DIR].",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Report which models were used: borrowed or loaded.")
 @click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version.")
 @completion.install_option
 @completion.show_option
 @click.pass_context
-def app(
-    context: click.Context, database_url: str | None, tenant: str | None, data_dir: Path | None, verbose: bool
-) -> None:
+def app(context: click.Context, database_url: str | None, tenant: str | None, data_dir: Path | None) -> None:
     """Agent memory in your own Postgres, ranked by what matters now."""
-    context.obj = GlobalOptions(database_url, tenant, data_dir, verbose)
+    context.obj = GlobalOptions(database_url, tenant, data_dir)
 
 
 def main() -> None:

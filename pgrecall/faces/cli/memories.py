@@ -39,7 +39,7 @@ from pgrecall.faces.cli.options import (
     reference_argument,
 )
 from pgrecall.faces.snippets import snippet
-from pgrecall.faces.wording import name_of
+from pgrecall.faces.wording import counted, name_of
 from pgrecall.models.memories import AccessKind, Link, ListedMemory, ListOrder, StoredMemory
 from pgrecall.search.explanation import activation_terms
 
@@ -122,8 +122,9 @@ def access(
     assert memory is not None
     with given.opened() as client:
         client.record_access(memory, kind, at=at, session_id=session, now=now)
-        state = client.get(memory, now=now).vitality
-    output().print(f"Recorded. {state.accesses:,} accesses, vitality {state.vitality:.2f}, {state.zone}.")
+        stored = client.get(memory, now=now)
+    times, state = counted(stored.access_counts.used, "time"), stored.vitality
+    output().print(f"Recorded. Used {times}, vitality {state.vitality:.2f}, {state.zone}.")
 
 
 def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> None:

@@ -57,6 +57,7 @@ def plan(
     now: datetime | None,
 ) -> None:
     """Plan which memories to archive; nothing is archived yet. Exit code 1 when there are none."""
+    _require_writable(html)
     with given.opened() as memory:
         made = memory.prune.plan(
             max_count=max_count, max_share=max_share, grace_days=grace_days, layers=layers or None, now=now
@@ -72,6 +73,7 @@ def plan(
 @pass_globals
 def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) -> None:
     """Show a plan: what it archives and why, what it keeps back, and its state."""
+    _require_writable(html)
     with given.opened() as memory:
         found = memory.prune.get(number)
     _report(found, as_json, html)
@@ -147,6 +149,14 @@ def _report(plan: PrunePlan, as_json: bool, html: Path | None) -> None:
         show_plan(output(), plan)
     if html is not None:
         notes().print(f"The report with charts is in {html}.")
+
+
+def _require_writable(html: Path | None) -> None:
+    """Checks before a plan is made that its report can be."""
+    if html is not None:
+        from pgrecall.faces.charts.chart_files import require_layout
+
+        require_layout()
 
 
 def _write_page(plan: PrunePlan, file: Path) -> None:

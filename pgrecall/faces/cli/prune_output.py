@@ -21,7 +21,7 @@ from pgrecall.models.prune import (
 SHOWN_ITEMS = 50
 SHOWN_KEPT = 10
 SHOWN_COMMUNITIES = 5
-_ZONES = ("active", "stale", "fading", "archived")
+_ZONES = ("active", "stale", "fading", "dormant")
 _OUTCOME_STYLES = {"archived": "green", "skipped": "yellow"}
 
 

@@ -37,7 +37,7 @@ from pgrecall.faces.cli.options import (
     read_search_options,
     session_option,
 )
-from pgrecall.faces.snippets import explanation_sentence, matched_words, snippet
+from pgrecall.faces.snippets import explanation_sentence, matched_words, shown_text, snippet
 from pgrecall.faces.wording import name_of
 from pgrecall.models.search import Hit, SearchResult, VitalityMode
 from pgrecall.search.explanation import terms
@@ -212,7 +212,7 @@ def _description(hit: Hit, room: int) -> list[Text]:
     lines = [styled((name_of(hit.title, hit.key, hit.id), "bold"))]
     if hit.title:
         lines.append(styled((hit.key or f"id {hit.id}", "cyan")))
-    words, spans = snippet(hit.body, matched_words(hit), max(60, room))
+    words, spans = snippet(shown_text(hit), matched_words(hit), max(60, room))
     return [*lines, _marked(words, spans)] if words else lines
 
 

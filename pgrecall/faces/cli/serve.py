@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pgrecall import __version__
-from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.errors import MissingExtra
 from pgrecall.faces.cli.console import notes
 from pgrecall.faces.cli.invocation import (
     GlobalOptions,
@@ -29,10 +24,17 @@ from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.authentication import AccessPolicy
-    from pgrecall.faces.http.logs import Log, LogForm
+    from pgrecall.faces.http.logs import LogForm
 
-_PACKAGES = {"fastapi": "FastAPI", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
-             "structlog": "structlog"}  # fmt: skip
+_PACKAGES = {
+    "fastapi": "FastAPI",
+    "uvicorn": "uvicorn",
+    "prometheus_client": "prometheus-client",
+    "structlog": "structlog",
+    "jinja2": "Jinja2",
+    "networkx": "networkx",
+    "numpy": "NumPy",
+}
 
 
 @click.command("serve")
@@ -59,12 +61,10 @@ def serve(
 ) -> None:
     """Serve memories over HTTP until SIGTERM or Ctrl-C: JSON at /v1, and a page for browsers at /.
 
-    Callers present a key from `pgrecall keys create`, which acts for one tenant. Callers on this machine need
-    none as long as no key exists. /openapi.json describes the API.
+    Callers present a key from `pgrecall keys create`, which acts for one tenant. A service that listens at
+    127.0.0.1 needs none as long as no key exists. /openapi.json describes the API.
     """
-    for module, package in _PACKAGES.items():
-        if find_spec(module) is None:
-            raise MissingExtra(package, "http")
+    require_http_packages()
     wanted: dict[str, Any] = {
         "http_host": host,
         "http_port": port,
@@ -90,66 +90,46 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
         if fresh and memory.server is not None:
             announce(memory.server)
         require_unprivileged(await memory.service.caller(), allowed=settings.allow_superuser)
-        policy = _access_policy(settings.http_host, keyless=keyless, any_key=await memory.keys.any())
+        any_key = await memory.keys.any()
+        policy = _access_policy(settings.http_host, keyless=keyless, any_key=any_key)
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
-            token = f"pgs_{secrets.token_urlsafe(32)}" if policy.needs_key else None
-            service = Service(memory, policy, log, token=token)
+            service = Service(memory, policy, log)
             app = create_app(service, page=create_page(service) if with_page else None)
             click.echo(_address(settings.http_host, port))
-            _report_access(policy, settings.tenant)
-            with forward_library_logs(log), _announced(settings, port, token, log):
+            _report_access(policy, settings.tenant, any_key=any_key)
+            with forward_library_logs(log):
                 await serve(app, listener, timeout=settings.http_timeout)
     notes().print("stopped")
 
 
-@contextmanager
-def _announced(settings: Settings, port: int, token: str | None, log: Log) -> Iterator[None]:
-    """Lets the command line on this machine find the service and borrow its models for the duration."""
-    from pgrecall.faces.cli.models import OFF
-    from pgrecall.faces.cli.service_announcement import Announcement, announced
-    from pgrecall.search.lending.service_client import embedder_identity, reranker_identity
-
-    own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.http_host, settings.http_host)
-    announcement = Announcement(
-        _address(own, port),
-        os.getpid(),
-        __version__,
-        embedder_identity(settings),
-        reranker_identity(settings),
-        token,
-    )
-    with ExitStack() as stack:
-        if settings.server != OFF:
-            try:
-                stack.enter_context(announced(settings.data_dir, port, announcement))
-            except OSError as error:
-                log.warning("the command line cannot find this service", problem=str(error))
-        yield
+def require_http_packages() -> None:
+    """Raises MissingExtra unless everything that the service imports is installed."""
+    for module, package in _PACKAGES.items():
+        if find_spec(module) is None:
+            raise MissingExtra(package, "http")
 
 
 def _access_policy(host: str, *, keyless: bool, any_key: bool) -> AccessPolicy:
-    """Who may call: holders of keys if any exist, else callers on this machine; all if ``keyless``."""
+    """Who may call: all if ``keyless``; everybody on this machine if the service is local and no key exists;
+    else holders of keys, which is nobody until the first key is made."""
     from pgrecall.faces.http.authentication import LOOPBACK, AccessPolicy
 
     local = host.lower().strip("[]") in LOOPBACK or host.startswith("127.")
-    if not (local or any_key or keyless):
-        raise InvalidInput(
-            f"There is no key, so anyone who reaches {host} could read and change all memories.",
-            hint="Make one with `pgrecall keys create NAME`, listen at 127.0.0.1, or say --without-keys.",
-        )
-    if any_key and not keyless:
+    if not keyless and (any_key or not local):
         return AccessPolicy(needs_key=True)
     return AccessPolicy(
         needs_key=False, allowed_hosts=LOOPBACK | {host.lower().strip("[]")} if local else None
     )
 
 
-def _report_access(policy: AccessPolicy, tenant: str) -> None:
-    if policy.needs_key:
+def _report_access(policy: AccessPolicy, tenant: str, *, any_key: bool) -> None:
+    if not policy.needs_key:
+        notes().print(f"No key is needed: callers act for tenant {tenant}.")
+    elif any_key:
         notes().print("Callers need a key: pgrecall keys create NAME.")
     else:
-        notes().print(f"No key is needed: callers act for tenant {tenant}.")
+        notes().print("Every request is refused until a key exists: pgrecall keys create NAME.")
 
 
 def _address(host: str, port: int) -> str:

@@ -15,39 +15,70 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import Exit
 
-from pgrecall.errors import MissingExtra
+from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.faces.cli.console import notes, plain
 from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, pass_globals, require_unprivileged
 from pgrecall.faces.cli.options import allow_superuser_option
+from pgrecall.faces.cli.serve import require_http_packages
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall.jobs.worker import Worker
     from pgrecall.search.embed.embedder import Embedder
 
 
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Run each job that is due once, then exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line for each run.")
+@click.option("--host", default="127.0.0.1", help="With --port: address of this machine to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Also answer /metrics, /healthz and /readyz at this port; 0 takes a free one.",
+)
 @allow_superuser_option
 @pass_globals
-def worker(given: GlobalOptions, once: bool, as_json: bool, allow_superuser: bool) -> None:
+def worker(
+    given: GlobalOptions, once: bool, as_json: bool, host: str, port: int | None, allow_superuser: bool
+) -> None:
     """Run every job at its interval until SIGTERM or Ctrl-C. Several workers share the work.
 
     Logs a line for each run to standard error.
     """
     from pgrecall.jobs.worker import Worker
 
+    if port is not None:
+        if once:
+            raise InvalidInput("--once ends before anybody can ask --port.", hint="Leave one of them out.")
+        require_http_packages()
     settings = given.settings()
     allowed = allow_superuser or settings.allow_superuser
     with stop_on_signals() as stop, given.opened() as memory, run_log(as_json):
         require_unprivileged(memory.service.caller(), allowed=allowed)
-        working = Worker(memory.jobs.runner(embedder=_embedder(settings), stop=stop))
+        runner = memory.jobs.runner(embedder=_embedder(settings), stop=stop)
+        runner.require_session()
+        working = Worker(runner)
         if once:
             failed = any(outcome.state == "failed" for outcome in working.once())
             raise Exit(FAILED if failed else DONE)
         notes().print("Working. SIGTERM or Ctrl-C stops the worker.")
-        working.serve()
+        with _endpoint(host, port, working):
+            working.serve()
         notes().print("stopped")
+
+
+@contextmanager
+def _endpoint(host: str, port: int | None, working: Worker) -> Iterator[None]:
+    """Metrics and probes of the worker over HTTP, if a port is given."""
+    if port is None:
+        yield
+        return
+    from pgrecall.faces.http.worker_endpoint import worker_endpoint
+
+    with worker_endpoint(host, port, working.problems) as address:
+        notes().print(f"Metrics and probes: {address}")
+        yield
 
 
 def _embedder(settings: Settings) -> Embedder | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Scope
 
@@ -17,7 +18,7 @@ from pgrecall import __version__
 from pgrecall.faces.http.authentication import authenticate
 from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
 from pgrecall.faces.http.problems import MEDIA_TYPE, PROBLEM_SCHEMA, add_error_handlers
-from pgrecall.faces.http.routes import maintenance, memories, models, search, settings
+from pgrecall.faces.http.routes import erasures, maintenance, memories, search, settings
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 SUMMARY = "Agent memory in your own Postgres, ranked by what matters now."
 API_PREFIX = "/v1"
 MCP_PATH = "/mcp"
+DOCS_PATH = "/docs"
 
 ROUTERS = (
-    *(module.router for module in (memories, search, settings, maintenance, models)),
+    *(module.router for module in (memories, search, settings, maintenance, erasures)),
     maintenance.probe_router,
 )
 
@@ -84,7 +86,7 @@ def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
         summary=SUMMARY,
         version=__version__,
         lifespan=lifespan,
-        docs_url=None,  # both pages load scripts from other sites
+        docs_url=None,  # FastAPI's pages load scripts from other sites; `/docs` is ours
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
@@ -94,6 +96,7 @@ def create_app(service: Service, *, page: ASGIApp | None = None) -> FastAPI:
         app.include_router(router)
     add_error_handlers(app)
     app.needs_key = service.policy.needs_key
+    app.router.routes.append(Route(DOCS_PATH, _docs, name="docs"))
     if mcp is not None:
         app.router.routes.append(Route(MCP_PATH, mcp, name="mcp"))
     if page is not None:
@@ -117,6 +120,12 @@ def _mcp_app(service: Service) -> McpApp | None:
         return memory
 
     return McpApp(memory_for, body_limit=service.settings.http_body_bytes)
+
+
+async def _docs(request: Request) -> Response:
+    from pgrecall.faces.http.reference.html import docs_response
+
+    return docs_response(request.app.openapi())
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
 
+_NO_KEY = (
+    "This needs a key: send it as `Authorization: Bearer pgr_...`. "
+    "The operator of this service makes keys with `pgrecall keys create NAME`."
+)
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[A-Za-z0-9_-]{{20,100}})")
 
 
@@ -46,7 +50,7 @@ def bearer_key(headers: Headers, *, required: bool) -> str | None:
     if value is None and not required:
         return None
     if value is None:
-        raise _unauthorized("This needs a key: send it as `Authorization: Bearer pgr_...`.", "")
+        raise _unauthorized(_NO_KEY, "")
     match = _BEARER.fullmatch(value.strip())
     if match is None:
         raise _unauthorized("The header Authorization must be `Bearer pgr_...`.", "invalid_request")

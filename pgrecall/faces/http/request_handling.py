@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
@@ -59,16 +58,6 @@ class ApiRoute(APIRoute):
                 return Response(status_code=CLIENT_CLOSED_REQUEST)
 
         return handle_request
-
-
-class ModelRoute(ApiRoute):
-    """A route that reads no memory: it also accepts the token of the service's announcement."""
-
-    async def authenticate(self, service: Service, request: Request) -> AsyncMemory:
-        header = request.headers.get("authorization", "").encode()
-        if service.token is not None and compare_digest(header, f"Bearer {service.token}".encode()):
-            return service.memory
-        return await super().authenticate(service, request)
 
 
 async def run_in_slot(service: Service, response: Coroutine[Any, Any, Response]) -> Response:

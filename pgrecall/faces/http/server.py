@@ -89,7 +89,7 @@ def _ignore_reraised_signals() -> Iterator[None]:
 class TimeoutProtocol(H11Protocol):
     """HTTP/1.1 that drops a connection when its headers do not end or its response is not read in time."""
 
-    seconds: float
+    seconds = 10.0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

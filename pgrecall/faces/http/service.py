@@ -35,7 +35,6 @@ class Service:
         policy: who may use the service.
         log: receives a line for each request.
         tracing: makes spans; by default with OpenTelemetry's global provider.
-        token: a secret that grants access to the models, and to nothing else.
     """
 
     def __init__(
@@ -44,12 +43,9 @@ class Service:
         policy: AccessPolicy,
         log: Log,
         tracing: Tracing | None = None,
-        *,
-        token: str | None = None,
     ) -> None:
         self.memory = memory
         self.policy = policy
-        self.token = token
         self.log = log
         self.tracing = tracing or Tracing()
         self.metrics = Metrics()
@@ -67,10 +63,6 @@ class Service:
     @property
     def settings(self) -> Settings:
         return self.memory.configuration
-
-    @property
-    def models_loaded(self) -> bool:
-        return not self._model_problems()
 
     def start(self) -> None:
         """Starts to load the models; requests are served meanwhile."""

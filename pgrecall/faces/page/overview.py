@@ -39,7 +39,7 @@ NAMES: dict[OverviewList, tuple[str, str]] = {
         "Fading",
         "Will leave their zone next without an access, soonest first.",
     ),
-    "unused": ("Never used", "Not accessed since they were stored, oldest first."),
+    "unused": ("Never used", "Stored and perhaps shown, but never used; oldest first."),
 }
 """Title and description of each list."""
 

@@ -17,7 +17,7 @@ from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.score_steps import ScoreSteps, score_steps
 from pgrecall.faces.page.sessions import is_user_navigation
 from pgrecall.faces.page.templating import url
-from pgrecall.faces.snippets import matched_words, snippet
+from pgrecall.faces.snippets import matched_words, shown_text, snippet
 from pgrecall.models.search import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
@@ -126,7 +126,7 @@ def _shown_hits(result: SearchResult, query: QueryParams) -> tuple[ShownHit, ...
 
 
 def _pieces(hit: Hit) -> tuple[tuple[str, bool], ...]:
-    text, spans = snippet(hit.body, matched_words(hit), _SNIPPET_LENGTH)
+    text, spans = snippet(shown_text(hit), matched_words(hit), _SNIPPET_LENGTH)
     pieces, reached = [], 0
     for begin, end in spans:
         pieces += [(text[reached:begin], False), (text[begin:end], True)]

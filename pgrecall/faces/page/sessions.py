@@ -1,7 +1,7 @@
 """Cookie sessions that a key opens, and the CSRF tokens of forms.
 
-Sessions live in this process; the cookie is a random number. The key is checked at every request, so that a
-revoked one stops working at once.
+Sessions live in the database, which keeps a digest of the cookie, a random number. The key is checked at each
+request, so that a revoked one stops working at once.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import time
-from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,18 +22,9 @@ if TYPE_CHECKING:
 
 COOKIE = "pgrecall_session"
 SESSION_SECONDS = 12 * 3600
-MAX_SESSIONS = 1000
 
 _CROSS_SITE = "This form was not sent from this page, so nothing was changed."
 _STALE_TOKEN = "This form is outdated; reload the page and send it again."
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A signed-in browser: its key, and when the session ends on the monotonic clock."""
-
-    key: str
-    ends_at: float
 
 
 class SignInRequired(HTTPException):
@@ -51,8 +39,7 @@ class SessionStore:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._csrf_secret = secrets.token_bytes(32)
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._csrf_secret = secrets.token_urlsafe(32)
 
     @property
     def needs_key(self) -> bool:
@@ -67,33 +54,33 @@ class SessionStore:
         memory = self._service.memory
         if not self.needs_key:
             return memory
-        session = self._get(request)
-        if session is None:
+        cookie = request.cookies.get(COOKIE, "")
+        if not cookie:
             raise SignInRequired
-        holder = await memory.keys.holder(session.key)
-        if holder is None:
-            self.sign_out(request)
-            raise SignInRequired("The key of this session was revoked.")
-        return memory.for_tenant(holder.tenant)
+        tenant = await memory.keys.session_tenant(cookie)
+        if tenant is None:
+            raise SignInRequired("This session has ended, or its key was revoked.")
+        return memory.for_tenant(tenant)
 
     async def sign_in(self, key: str) -> str | None:
         """Opens a session and returns its cookie; None when the key is unknown or revoked."""
-        if await self._service.memory.keys.holder(key) is None:
-            return None
         cookie = secrets.token_urlsafe(32)
-        while len(self._sessions) >= MAX_SESSIONS:
-            self._sessions.popitem(last=False)
-        self._sessions[_digest(cookie)] = Session(key, time.monotonic() + SESSION_SECONDS)
-        return cookie
+        opened = await self._service.memory.keys.open_session(key, cookie, SESSION_SECONDS)
+        return cookie if opened else None
 
-    def sign_out(self, request: Request) -> None:
+    async def sign_out(self, request: Request) -> None:
         """Ends the session of a request, for every copy of its cookie."""
-        self._sessions.pop(_digest(request.cookies.get(COOKIE, "")), None)
+        await self._service.memory.keys.close_session(request.cookies.get(COOKIE, ""))
 
     def csrf_token(self, request: Request) -> str:
-        """The token for forms on a page rendered for this request."""
+        """The token for forms on a page rendered for this request.
+
+        It is derived from the cookie, which no other site can read, so that it outlives this process as the
+        session does; without a session from a secret of this process.
+        """
         cookie = request.cookies.get(COOKIE, "") if self.needs_key else ""
-        return hmac.new(self._csrf_secret, cookie.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+        secret = (cookie or self._csrf_secret).encode("utf-8", "replace")
+        return hmac.new(secret, b"pgrecall form", hashlib.sha256).hexdigest()
 
     def require_csrf_token(self, request: Request, token: str) -> None:
         """Refuses forms that another site made the browser send.
@@ -105,14 +92,6 @@ class SessionStore:
             raise HTTPException(403, _CROSS_SITE)
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.csrf_token(request).encode()):
             raise HTTPException(403, _STALE_TOKEN)
-
-    def _get(self, request: Request) -> Session | None:
-        digest = _digest(request.cookies.get(COOKIE, ""))
-        session = self._sessions.get(digest)
-        if session is not None and session.ends_at <= time.monotonic():
-            del self._sessions[digest]
-            return None
-        return session
 
 
 def set_session_cookie(response: Response, request: Request, cookie: str) -> None:
@@ -140,8 +119,3 @@ def _is_same_origin(request: Request) -> bool:
         return site == "same-origin"
     origin = urlsplit(request.headers.get("origin", ""))
     return bool(origin.netloc) and origin.netloc == request.headers.get("host", "")
-
-
-def _digest(cookie: str) -> str:
-    """Sessions are stored by digest, so that the time of a lookup reveals nothing about other cookies."""
-    return hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()

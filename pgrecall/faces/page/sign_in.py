@@ -49,7 +49,7 @@ def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
         return response
 
     async def sign_out(request: PageRequest) -> Response:
-        sessions.sign_out(request.request)
+        await sessions.sign_out(request.request)
         response = redirect(PATH)
         delete_session_cookie(response)
         return response

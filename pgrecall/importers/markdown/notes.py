@@ -103,15 +103,27 @@ class NoteFile:
     key: str
 
 
-def walk(folder: Path) -> Iterator[Path | Problem]:
+def walk(folder: Path, *, follow_links: bool = False) -> Iterator[Path | Problem]:
     """The Markdown files below ``folder``, sorted by name within each folder.
 
-    Skips hidden files and folders. Enters each linked folder once, so that loops end.
+    Skips hidden files and folders. Enters each linked folder once, so that loops end. A symbolic link that
+    leads out of ``folder`` is a Problem, unless ``follow_links``.
     """
-    return _walk(folder, set())
+    return _walk(folder, None if follow_links else folder.resolve(), set())
 
 
-def _walk(folder: Path, entered: set[tuple[int, int]]) -> Iterator[Path | Problem]:
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether a path, with all symbolic links followed, is outside of ``root``, a resolved folder."""
+    return not Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def link_problem(path: Path) -> Problem:
+    """The problem of a symbolic link that is not followed."""
+    reason = "It is a symbolic link to a place outside of the folder; --follow-links imports it."
+    return Problem(show(path), reason)
+
+
+def _walk(folder: Path, root: Path | None, entered: set[tuple[int, int]]) -> Iterator[Path | Problem]:
     try:
         at = folder.stat()
         if (at.st_dev, at.st_ino) in entered:
@@ -126,9 +138,14 @@ def _walk(folder: Path, entered: set[tuple[int, int]]) -> Iterator[Path | Proble
         return
     for entry in entries:
         path = folder / entry.name
-        if _is_folder(entry):
-            yield from _walk(path, entered)
-        elif is_note(path) and (_is_file(entry) or entry.is_symlink()):
+        is_folder = _is_folder(entry)
+        if not is_folder and not (is_note(path) and (_is_file(entry) or entry.is_symlink())):
+            continue
+        if entry.is_symlink() and root is not None and leads_out(path, root):
+            yield link_problem(path)
+        elif is_folder:
+            yield from _walk(path, root, entered)
+        else:
             yield path
 
 

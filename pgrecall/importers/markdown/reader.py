@@ -11,7 +11,15 @@ from pgrecall.importers.draft_checks import LONGEST_BODY, checked
 from pgrecall.importers.files import require_file, require_folder, show
 from pgrecall.importers.markdown.inline import RawLink
 from pgrecall.importers.markdown.names import Named, NameIndex
-from pgrecall.importers.markdown.notes import Note, NoteFile, is_note, note_file, read_note, walk
+from pgrecall.importers.markdown.notes import (
+    Note,
+    NoteFile,
+    is_note,
+    leads_out,
+    note_file,
+    read_note,
+    walk,
+)
 from pgrecall.importers.markdown.sections import Piece, Section, cut, outline
 from pgrecall.importers.text import Slugs, words
 from pgrecall.models.import_export import Problem
@@ -24,25 +32,37 @@ _LONGEST_PATH = 500
 
 
 def read_markdown(
-    folder: Path, *, source: str, prefix: str = "", layer: str = "knowledge", split_at: int = SPLIT_AT
+    folder: Path,
+    *,
+    source: str,
+    prefix: str = "",
+    layer: str = "knowledge",
+    split_at: int = SPLIT_AT,
+    follow_links: bool = False,
 ) -> Iterator[Draft | Problem]:
     """Reads every ``*.md`` and ``*.markdown`` file below ``folder`` as drafts, in sorted order.
 
     The key of a note is ``prefix`` and its path without suffix. A note of more than ``split_at`` characters
     also yields one draft for each heading, ``key#heading``, linked ``part_of`` to the note. Files are read
     twice, first for their names, so that only names are kept in memory. A file that cannot be used yields one
-    Problem and nothing else.
+    Problem and nothing else, and so does a symbolic link out of the folder, unless ``follow_links``.
 
     Raises:
         InvalidInput: ``folder`` is not a folder, or ``split_at`` is out of bounds.
     """
     require_folder(folder)
     _require_limit(split_at)
-    return _Vault(folder, source, prefix, layer, split_at).read(walk(folder), None)
+    return _Vault(folder, source, prefix, layer, split_at).read(walk(folder, follow_links=follow_links), None)
 
 
 def read_note_file(
-    path: Path, *, source: str, prefix: str = "", layer: str = "knowledge", split_at: int = SPLIT_AT
+    path: Path,
+    *,
+    source: str,
+    prefix: str = "",
+    layer: str = "knowledge",
+    split_at: int = SPLIT_AT,
+    follow_links: bool = False,
 ) -> Iterator[Draft | Problem]:
     """Reads one Markdown file as drafts. Its links resolve to other notes in the folder, not imported."""
     require_file(path)
@@ -51,7 +71,13 @@ def read_note_file(
         raise InvalidInput(
             f"{show(path)} is not a Markdown file.", hint="Its name should end in .md or .markdown."
         )
-    siblings = sorted(other for other in path.parent.iterdir() if is_note(other) and other.is_file())
+    root = path.parent.resolve()
+    siblings = sorted(
+        other
+        for other in path.parent.iterdir()
+        if other == path
+        or (is_note(other) and other.is_file() and (follow_links or not leads_out(other, root)))
+    )
     return _Vault(path.parent, source, prefix, layer, split_at).read(siblings, path)
 
 

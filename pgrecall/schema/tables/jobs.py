@@ -17,7 +17,7 @@ from sqlalchemy import (
     Text,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, OID
 
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
 
@@ -46,6 +46,10 @@ def _job_run(metadata: MetaData) -> Table:
         Column("done", BigInteger, nullable=False, server_default=text("0")),
         Column("counts", JSONB, nullable=False, server_default=text("'{}'")),
         Column("error", Text),
+        # The session that runs it: its process, its login role, and the key of its advisory lock.
+        Column("holder_pid", Integer),
+        Column("holder_role", OID),
+        Column("holder_key", BigInteger),
         PrimaryKeyConstraint("tenant", "id", name="job_run_pkey"),
         CheckConstraint(f"state IN ({JOB_STATES})", name="job_run_state_check"),
         CheckConstraint("(state = 'running') = (finished_at IS NULL)", name="job_run_finished_check"),

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Text,
     text,
 )
+from sqlalchemy.dialects.postgresql import BIT
 
 from pgrecall.models.memories import RELATIONS
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
@@ -95,15 +96,19 @@ def _name(metadata: MetaData) -> Table:
         Column("entity", Boolean, nullable=False),
         # Compared with queries; links still distinguish accents.
         Column("plain", Text, Computed("recall.plain(name)", persisted=True), nullable=False),
+        # The trigrams of ``plain``, each as one of 256 bits: what has few bits in common is not similar.
+        Column(
+            "signature", BIT(256), Computed("recall.trigram_signature(name)", persisted=True), nullable=False
+        ),
         PrimaryKeyConstraint("tenant", "name", "memory_id", name="name_pkey"),
         owned_by_memory("name_memory_fkey"),
         Index("name_memory_idx", "tenant", "memory_id"),
         Index("name_plain_idx", "tenant", "plain"),
+        # Misspelt names are looked for among all entities of a tenant, by a few bits of each.
         Index(
-            "name_trigram_idx",
-            "plain",
-            postgresql_using="gin",
-            postgresql_ops={"plain": "gin_trgm_ops"},
+            "name_signature_idx",
+            "tenant",
+            postgresql_include=["signature", "memory_id"],
             postgresql_where=text("entity"),
         ),
         schema=SCHEMA,

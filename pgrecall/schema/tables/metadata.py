@@ -21,14 +21,16 @@ from sqlalchemy import (
     Integer,
     MetaData,
     PrimaryKeyConstraint,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema.tables import access, jobs, links, settings, vectors
+from pgrecall.schema.tables import access, erasure, jobs, links, settings, vectors
 from pgrecall.schema.tables import search as search_tables
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
 
@@ -94,6 +96,8 @@ def _memory(metadata: MetaData) -> Table:
         # By name, for pg_upgrade refuses a database that has a column of type regconfig.
         Column("language", Text, nullable=False, server_default=text("'english'")),
         Column("search_text", TSVECTOR, Computed(SEARCH_TEXT, persisted=True), nullable=False),
+        # Passages with vectors of their own; NULL while nobody has looked whether its text needs any.
+        Column("passage_count", SmallInteger),
         *_memory_rules(),
         *_memory_indexes(),
         schema=SCHEMA,
@@ -123,6 +127,12 @@ def _memory_indexes() -> tuple[Index, ...]:
     return (
         Index("memory_words_idx", text("recall.tenant_words(tenant, search_text)"), postgresql_using="gin"),
         Index("memory_happened_at_idx", "tenant", "happened_at"),
+        # Of which memories the words are the same, whatever the case and punctuation: `remember` asks.
+        Index(
+            "memory_same_words_idx",
+            "tenant",
+            text(r"hashtextextended(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g')), 0)"),
+        ),
         Index(
             "memory_author_idx",
             "tenant",
@@ -135,6 +145,23 @@ def _memory_indexes() -> tuple[Index, ...]:
             "memory_expires_at_idx", "tenant", "expires_at", postgresql_where=text("expires_at IS NOT NULL")
         ),
         Index("memory_unembedded_idx", "tenant", "id", postgresql_where=text("embedded_with IS NULL")),
+        # A search asks whether a memory has passages; most have none.
+        Index(
+            "memory_passages_idx",
+            "tenant",
+            "id",
+            postgresql_include=["passage_count"],
+            postgresql_where=text("passage_count > 0"),
+        ),
+        Index(
+            "memory_unsplit_idx",
+            "tenant",
+            "id",
+            postgresql_where=text(
+                "embedded_with IS NOT NULL AND passage_count IS NULL "
+                "AND octet_length(title) + octet_length(body) > 250"
+            ),
+        ),
         Index(
             "memory_superseded_by_idx",
             "tenant",
@@ -146,13 +173,13 @@ def _memory_indexes() -> tuple[Index, ...]:
         # A default search may hide these; looking here alone tells it of the others that they pass.
         Index("memory_hideable_idx", "tenant", "id", postgresql_where=text(HIDEABLE)),
         Index("memory_source_idx", "tenant", "source", postgresql_where=text("source IS NOT NULL")),
-        # GIN has no text columns; an array of one tells the tenants apart. Most memories have no metadata.
+        # The path of a value is indexed with it, so it begins with the tenant. Most memories have none.
         Index(
             "memory_metadata_idx",
-            text("(ARRAY[tenant])"),
-            "metadata",
+            literal_column("jsonb_set('{}', ARRAY[tenant], metadata)").label("led"),
             postgresql_using="gin",
-            postgresql_ops={"metadata": "jsonb_path_ops"},
+            postgresql_with={"fastupdate": "off"},
+            postgresql_ops={"led": "jsonb_path_ops"},
             postgresql_where=text("metadata <> '{}'"),
         ),
     )
@@ -216,4 +243,5 @@ def describe(dimensions: int) -> MetaData:
     settings.add(metadata)
     jobs.add(metadata)
     search_tables.add(metadata)
+    erasure.add(metadata)
     return metadata

@@ -27,6 +27,7 @@ def add(metadata: MetaData) -> None:
     _search_log(metadata)
     _judgement(metadata)
     _api_key(metadata)
+    _page_session(metadata)
     _tenant_role(metadata)
 
 
@@ -104,6 +105,29 @@ def _api_key(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("tenant", "id", name="api_key_pkey"),
         # Not led by the tenant, because the tenant is looked up by the hash.
         Index("api_key_hash_idx", "hash", unique=True),
+        schema=SCHEMA,
+    )
+
+
+def _page_session(metadata: MetaData) -> Table:
+    """Sessions of the page, each opened by a key; only a digest of the cookie is kept."""
+    return Table(
+        "page_session",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("digest", LargeBinary, nullable=False),
+        Column("key_id", BigInteger, nullable=False),
+        moment("ends_at", nullable=False),
+        PrimaryKeyConstraint("tenant", "digest", name="page_session_pkey"),
+        ForeignKeyConstraint(
+            ["tenant", "key_id"],
+            ["recall.api_key.tenant", "recall.api_key.id"],
+            name="page_session_key_fkey",
+            ondelete="CASCADE",
+        ),
+        # Not led by the tenant, because the tenant is looked up by the digest.
+        Index("page_session_digest_idx", "digest", unique=True),
+        Index("page_session_key_idx", "tenant", "key_id", "ends_at"),
         schema=SCHEMA,
     )
 

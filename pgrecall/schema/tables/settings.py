@@ -27,6 +27,7 @@ def add(metadata: MetaData) -> None:
     _layers(metadata)
     _relevance(metadata)
     _setting(metadata)
+    _tenant_lock(metadata)
 
 
 def _layers(metadata: MetaData) -> None:
@@ -114,10 +115,9 @@ def _relevance(metadata: MetaData) -> None:
         CheckConstraint("documents >= 0", name="lexeme_documents_check"),
         Index(
             "lexeme_trigram_idx",
-            "word",
-            text("(ARRAY[tenant])"),
+            text("recall.tenant_trigrams(tenant, word)"),
             postgresql_using="gin",
-            postgresql_ops={"word": "gin_trgm_ops"},
+            postgresql_with={"fastupdate": "off"},
         ),
         schema=SCHEMA,
     )
@@ -132,5 +132,17 @@ def _setting(metadata: MetaData) -> None:
         Column("name", Text, nullable=False),
         Column("value", JSONB, nullable=False),
         PrimaryKeyConstraint("tenant", "name", name="setting_pkey"),
+        schema=SCHEMA,
+    )
+
+
+def _tenant_lock(metadata: MetaData) -> None:
+    """A row for each lock of a tenant (``functions/01_tenancy/02_locks.sql``)."""
+    Table(
+        "tenant_lock",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("purpose", Text, nullable=False),
+        PrimaryKeyConstraint("tenant", "purpose", name="tenant_lock_pkey"),
         schema=SCHEMA,
     )

@@ -13,8 +13,10 @@ from sqlalchemy import (
     Column,
     Identity,
     Index,
+    Integer,
     MetaData,
     PrimaryKeyConstraint,
+    SmallInteger,
     Table,
     Text,
     text,
@@ -44,7 +46,11 @@ def _vector_shared(metadata: MetaData, dimensions: int) -> Table:
         Column("memory_id", BigInteger, nullable=False),
         Column("archived", Boolean, nullable=False, server_default=text("false")),
         Column("embedding", HALFVEC(dimensions), nullable=False),
-        PrimaryKeyConstraint("tenant", "memory_id", name="vector_shared_pkey"),
+        # 0: the vector of the memory as a whole. From 1: one of its passages, these characters of its body.
+        Column("part", SmallInteger, nullable=False, server_default=text("0")),
+        Column("passage_start", Integer),
+        Column("passage_end", Integer),
+        PrimaryKeyConstraint("tenant", "memory_id", "part", name="vector_shared_pkey"),
         Index("vector_shared_idx", "tenant", "archived", "memory_id", postgresql_include=held),
         schema=SCHEMA,
     )

@@ -20,7 +20,6 @@ import numpy as np
 
 from pgrecall.models.calibration import CONSTANTS, FEATURES
 from pgrecall.search.calibration.examples import Examples, Floats
-from pgrecall.search.model_loading import require_package
 
 FOLDS = 5
 RIDGE = 0.5
@@ -68,11 +67,6 @@ class Terms:
 
 
 Fitter = Callable[["Examples", "Terms"], Floats]
-
-
-def require_calibration() -> None:
-    """Raises MissingExtra without the libraries that fitting needs."""
-    require_package("sklearn", "calibrate")
 
 
 def relevance_terms(prior: Mapping[str, float], ridge: float = RIDGE) -> Terms:

@@ -32,7 +32,10 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 @dataclass(frozen=True)
 class Entry:
-    """One memory as the block shows it: ``cut`` is where its body ends early; ``successor`` replaces it."""
+    """One memory as the block shows it: ``cut`` is where its body ends early; ``successor`` replaces it.
+
+    A body that is cut begins with the passage that is nearest to the query.
+    """
 
     hit: Hit
     successor: int | None = None
@@ -42,12 +45,21 @@ class Entry:
     def body(self) -> str:
         """What is quoted: a memory without a body is its title."""
         whole = self.hit.body if self.hit.body.strip() else self.hit.title
-        return whole if self.cut is None else f"{whole[: self.cut].rstrip()} …"
+        if self.cut is None:
+            return whole
+        start = passage_start(self.hit)
+        head, tail = "… " if start else "", " …" if self.cut < len(whole.rstrip()) else ""
+        return f"{head}{whole[start : self.cut].rstrip()}{tail}"
 
     @cached_property
     def quoted(self) -> str:
         """The body with every line behind a ``>``; whatever ends a line anywhere ends it here."""
         return "\n".join(f"> {line}".rstrip() for line in self.body.splitlines() or [""])
+
+
+def passage_start(hit: Hit) -> int:
+    """Where the passage of a long memory begins that is nearest to the query; 0 without one."""
+    return hit.passage.start if hit.passage else 0
 
 
 def estimate_tokens(text: str) -> int:

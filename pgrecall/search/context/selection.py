@@ -20,7 +20,14 @@ from typing import get_args
 from pgrecall.errors import InvalidInput
 from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order, Reason
 from pgrecall.models.search import Hit
-from pgrecall.search.context.rendering import Entry, estimate_tokens, render, sentence_ends, word_ends
+from pgrecall.search.context.rendering import (
+    Entry,
+    estimate_tokens,
+    passage_start,
+    render,
+    sentence_ends,
+    word_ends,
+)
 from pgrecall.search.context.similarity import Pairs, adds_details, pair_key
 
 LARGEST_BUDGET = 10_000_000
@@ -199,9 +206,11 @@ class ContextBudget:
         return needed
 
     def add_beginning(self, hit: Hit) -> str:
-        """Show as much of a memory as fits; returns the unit it is cut after, empty if nothing fits."""
-        body = Entry(hit).body
-        for unit, ends in (("sentence", sentence_ends(body)), ("word", word_ends(body))):
+        """Show as much of a memory as fits, from its passage on; returns the unit it is cut after, empty if
+        nothing fits."""
+        body, start = Entry(hit).body, passage_start(hit)
+        for unit, found in (("sentence", sentence_ends(body)), ("word", word_ends(body))):
+            ends = [end for end in found if end > start] + ([len(body)] if start else [])
             fitting = bisect_right(ends, 0, key=lambda end: int(self._with(hit, end)[2] > self.left))
             if fitting:
                 self.shown, self.text, self.tokens = self._with(hit, ends[fitting - 1])

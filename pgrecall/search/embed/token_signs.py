@@ -8,8 +8,8 @@ pooling: B. Clavié, A. Chaffin and G. Adams, 2024), by Ward's criterion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,18 +37,24 @@ _STOP_PIECES = frozenset(
 
 
 class KeptPieces:
-    """Tells the pieces of a tokenizer that are kept: no special ones, no stop words, no punctuation."""
+    """Tells the pieces of a tokenizer that are kept: no special ones, no stop words, no punctuation.
 
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._special = frozenset(tokenizer.all_special_ids)
+    Args:
+        special: numbers of the special pieces.
+        text_of: the text of a piece by its number.
+    """
+
+    def __init__(self, special: frozenset[int], text_of: Callable[[int], str | None]) -> None:
+        self._special = special
+        self._text_of = text_of
         self._kept: dict[int, bool] = {}
 
     def places(self, pieces: Sequence[int]) -> list[int]:
         """The places of the pieces that are kept; those of all but the special ones where nothing is left."""
-        new = [piece for piece in set(pieces) if piece not in self._kept]
-        for piece, text in zip(new, self._tokenizer.convert_ids_to_tokens(new), strict=True):
-            self._kept[piece] = piece not in self._special and _says_something(str(text))
+        for piece in pieces:
+            if piece not in self._kept:
+                text = self._text_of(piece) or ""
+                self._kept[piece] = piece not in self._special and _says_something(text)
         kept = [place for place, piece in enumerate(pieces) if self._kept[piece]]
         return kept or [place for place, piece in enumerate(pieces) if piece not in self._special]
 

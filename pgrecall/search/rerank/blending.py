@@ -24,8 +24,9 @@ def most_relevant(candidates: Sequence[Candidate], count: int) -> tuple[Candidat
 
 
 def text_to_read(hit: Hit) -> str:
-    """The text of a memory for a reranker: its author, if known, its title and its body."""
-    text = f"{hit.title}\n{hit.body}" if hit.title else hit.body
+    """The text of a memory for a reranker: its author, if known, its title and its body, or its passage."""
+    body = hit.passage.text if hit.passage else hit.body
+    text = f"{hit.title}\n{body}" if hit.title else body
     return f"{hit.author}: {text}" if hit.author else text
 
 

@@ -53,7 +53,7 @@ class LocalReranker:
 
     Raises:
         InvalidInput: a number cannot be used.
-        MissingExtra: pgrecall[local] is not installed.
+        MissingExtra: pgrecall[torch] is not installed.
         RerankerError: ``model`` is neither the folder of a model nor a possible hub name.
     """
 
@@ -67,8 +67,8 @@ class LocalReranker:
         precision: Precision = "auto",
         local_files_only: bool = True,
     ) -> None:
-        require_package("sentence_transformers", "local")
-        require_package("torch", "local")
+        require_package("sentence_transformers", "torch")
+        require_package("torch", "torch")
         source = model or DEFAULT_MODEL
         self.name = source
         if not HUB_NAME.fullmatch(source) or Path(source).is_dir():

@@ -6,7 +6,6 @@ onnxruntime and tokenizers are imported when a model is first needed, never befo
 from __future__ import annotations
 
 import json
-import os
 import platform
 import threading
 from collections.abc import Callable, Sequence
@@ -17,9 +16,11 @@ from typing import Any
 
 from pgrecall.errors import RerankerError
 from pgrecall.search.model_loading import first_line, max_positions, require_package, without_surrogates
+from pgrecall.search.onnx_runtime import open_session
 from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingRules, Scorer, rerank_in_batches
 from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MAX_TOKENS, require_tokens
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
+from pgrecall.settings import cpu_threads
 
 _HINT = (
     "Make a folder with `pgrecall models export-onnx`, or download one that holds tokenizer.json and "
@@ -42,7 +43,7 @@ class OnnxReranker:
 
     Raises:
         InvalidInput: a number cannot be used.
-        MissingExtra: pgrecall[onnx] is not installed.
+        MissingExtra: pgrecall[local] is not installed.
         RerankerError: the folder lacks a file.
     """
 
@@ -54,8 +55,8 @@ class OnnxReranker:
         tokens: int = MAX_TOKENS,
         scale: Scale = "logit",
     ) -> None:
-        require_package("onnxruntime", "onnx")
-        require_package("tokenizers", "onnx")
+        require_package("onnxruntime", "local")
+        require_package("tokenizers", "local")
         given = Path(folder).expanduser().resolve()
         self._key = _ModelKey(given, model_file(given), require_tokens(tokens))
         self._rules = BatchingRules(given.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
@@ -82,7 +83,7 @@ class OnnxReranker:
 
     def _scorer(self) -> Scorer:
         model = _shared_model(self._key)
-        return Scorer(model.score, _PAIRS_PER_CORE * _cores())
+        return Scorer(model.score, _PAIRS_PER_CORE * cpu_threads())
 
 
 def model_file(folder: Path) -> Path:
@@ -147,7 +148,7 @@ def _load(key: _ModelKey) -> _Model:
     import numpy as np
 
     try:
-        tokenizer, session = _tokenizer(key), _session(key)
+        tokenizer, session = _tokenizer(key), open_session(str(key.file), threads=1)
     except Exception as error:  # a broken file or installation may raise anything
         raise RerankerError(
             f"The model {key.file} could not be loaded: {first_line(error)}.", hint=_HINT
@@ -163,11 +164,7 @@ def _load(key: _ModelKey) -> _Model:
         fed = {name: np.array([getattr(encoded, part)], dtype=np.int64) for name, part in features.items()}
         return session.run(None, fed)[0]
 
-    return _Model(key.file, run, ThreadPoolExecutor(_cores(), "pgrecall onnx"))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _Model(key.file, run, ThreadPoolExecutor(cpu_threads(), "pgrecall onnx"))
 
 
 def _tokenizer(key: _ModelKey) -> Any:
@@ -179,15 +176,6 @@ def _tokenizer(key: _ModelKey) -> Any:
     tokenizer.no_padding()
     tokenizer.enable_truncation(limit)
     return tokenizer
-
-
-def _session(key: _ModelKey) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors, which are raised as well
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(key.file), options, providers=["CPUExecutionProvider"])
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -57,11 +57,11 @@ def export_onnx(folder: str | Path, out: str | Path, *, exact: bool = False) -> 
 
     Raises:
         InvalidInput: ``out`` exists and is not empty, or lies in a folder that does not exist.
-        MissingExtra: pgrecall[local] or pgrecall[onnx] is not installed.
+        MissingExtra: pgrecall[torch] or pgrecall[onnx] is not installed.
         RerankerError: ``folder`` holds no cross-encoder, or it cannot be exported.
     """
     for package in ("torch", "transformers"):
-        require_package(package, "local")
+        require_package(package, "torch")
     for package in ("onnx", "onnxscript", "onnxruntime"):
         require_package(package, "onnx")
     source, target = Path(folder).expanduser().resolve(), Path(out).expanduser().resolve()

@@ -63,7 +63,7 @@ def make_reranker(settings: Settings) -> Reranker | None:
 
     Raises:
         InvalidInput: ``http`` lacks its URL or ``cohere`` its model; ``onnx`` lacks its folder.
-        MissingExtra: ``local`` without pgrecall[local], or ``onnx`` without pgrecall[onnx].
+        MissingExtra: ``local`` without pgrecall[torch], or ``onnx`` without pgrecall[local].
         RerankerError: the folder of a model lacks a file.
     """
     match settings.reranker:

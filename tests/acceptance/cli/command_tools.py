@@ -49,7 +49,6 @@ def environment(**settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PGRECALL_")}
     kept |= {"PGRECALL_EMBEDDER": "hash", "PGRECALL_EMBEDDER_DIMENSIONS": str(DIMENSIONS), "COLUMNS": "120"}
     kept["PGRECALL_ALLOW_SUPERUSER"] = "1"  # what is refused without it has tests of its own
-    kept["PGRECALL_SERVER"] = "off"  # or every service of a test would be found by every command
     kept["PGRECALL_CONNECT_TIMEOUT"] = str(PATIENCE)  # on a busy machine a connection may take its time
     return kept | {f"PGRECALL_{name.upper()}": value for name, value in settings.items()}
 

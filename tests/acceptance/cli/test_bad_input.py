@@ -112,7 +112,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert pgrecall("import", "one.jsonl").code == 0
     assert_refused(pgrecall(*arguments), 2, part)
     state = pgrecall("status", "--json").json
-    assert (state["memories"], state["accesses"]) == (1, 1)
+    assert (state["memories"], sum(state["access_counts"].values())) == (1, 1)
 
 
 def test_what_is_piped_in_is_checked_too(pgrecall: Command) -> None:

@@ -156,7 +156,7 @@ def test_status_shows_alarms_and_jobs(
     assert "jobs: graph failed\n" in told
     assert "Alarm: The job graph failed at 2026-06-01 12:00 UTC: out of " in told
     assert "\x1b[31m" not in told
-    assert "100% never used, no access yet, 0 accesses waiting to be folded" in told
+    assert "100 % never used, no access yet, 0 accesses waiting to be folded" in told
     state = pgrecall("status", "--json").json
     assert [job["state"] for job in state["jobs"] if job["name"] == "graph"] == ["failed"]
     assert len(state["alarms"]) == 1

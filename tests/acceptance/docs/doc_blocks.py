@@ -10,14 +10,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 ENTRY_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
 PAGES = sorted([*(ROOT / name for name in ENTRY_PAGES), *(ROOT / "docs").rglob("*.md")])
-LANGUAGES = ("console", "js", "json", "mermaid", "python", "sh", "sql", "text")
+LANGUAGES = ("console", "ini", "js", "json", "mermaid", "python", "sh", "sql", "text")
 
 # A program that a page names and we do not start, and why. Every name must occur in some page.
 PROGRAMS = {
     ".venv/bin/python": "runs these tests",
     "claude": "somebody else's; test_mcp_docs starts the server as this line tells it to",
     "createdb": "of Postgres; test_howto_commands runs the whole of backup.md",
-    "docker": "test_compose_file reads the file; the tests need no Docker",
+    "docker": "test_compose runs what the file says; the tests need no Docker",
     "hf": "downloads a model",
     "hindsight-admin": "somebody else's; its archives are made by test_docs",
     "make": "runs these tests",
@@ -31,6 +31,9 @@ PROGRAMS = {
 
 # A command of ours that reading the page does not run, by its first words, and why.
 COMMANDS = {
+    "pgrecall connect": "asks before it changes a file; test_connect",
+    "pgrecall erasure apply": "asks before it deletes; test_erasure_cli",
+    "pgrecall erasure show": "writes to a file of the shell; test_erasure_cli",
     "pgrecall mcp": "serves until it is stopped; test_mcp_stdio, test_mcp_http",
     "pgrecall models export-onnx": "needs a model; test_reranking_graph",
     "pgrecall serve": "serves until it is stopped; test_docs serves the pages that ask it",
@@ -47,6 +50,10 @@ ELSEWHERE = {
     ("language.md", "hf download"): "needs the model; test_multilingual",
     ("mcp.md", "claude mcp add"): "test_mcp_docs",
     ("node.md", "// memory.cjs"): "test_node",
+    ("pooler.md", "export PGRECALL_DATABASE_URL"): "tests/pooler",
+    ("pooler.md", "pgrecall doctor"): "tests/pooler",
+    ("pooler.md", "[databases]"): "tests/pooler starts one like it",
+    ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }
 
 

@@ -29,6 +29,13 @@ from tests.acceptance.docs.doc_blocks import (
     not_run,
 )
 from tests.acceptance.http.http_tools import serving
+from tests.unit.importers.chat_forms import (
+    claude_code_session,
+    gpt_conversation,
+    gpt_message,
+    write_lines,
+    write_zip,
+)
 from tests.waiting import PATIENCE
 
 
@@ -133,7 +140,26 @@ def _for_feedback(reader: Reader) -> None:
     reader.words["12"] = str(asked.json["search_id"])
 
 
+def _for_forget(reader: Reader) -> None:
+    _notes(reader, "old-contract")
+    (reader.folder / "ann.jsonl").write_text(json.dumps({"key": "ann", "body": "Mine.", "author": "Ann"}))
+    assert reader.pgrecall("import", "ann.jsonl", **reader.settings).code == 0
+
+
+def _for_mcp(reader: Reader) -> None:
+    (reader.folder / "turns.jsonl").write_text(json.dumps({"key": "u1", "body": "Where is it?"}))
+    options = ("import", "turns.jsonl", "--source", "claude-code")
+    assert reader.pgrecall(*options, **reader.settings).code == 0
+
+
 def _for_import(reader: Reader) -> None:
+    message = gpt_message("m", "user", "Which oil does the harbour clock take?")
+    export = {"conversations.json": [gpt_conversation("c", [message])]}
+    write_zip(reader.folder / "chatgpt-export.zip", export)
+    sessions = reader.folder / "projects" / "-yard"
+    sessions.mkdir(parents=True)
+    write_lines(sessions / "s.jsonl", claude_code_session())
+    reader.words["~/.claude/projects"] = str(sessions.parent)
     fact = {"id": "f-1", "text": "Mira signed.", "fact_type": "world"}
     (reader.folder / "mybank.json").write_text(json.dumps({"items": [fact], "total": 1}))
     with ZipFile(reader.folder / "mybank.zip", "w") as archive:
@@ -165,8 +191,10 @@ PREPARED: dict[str, Callable[[Reader], object]] = {
     "context.md": lambda reader: _notes(reader, "gauge"),
     "existing-postgres.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "feedback.md": _for_feedback,
-    "forget.md": lambda reader: _notes(reader, "old-contract"),
+    "forget.md": _for_forget,
     "import.md": _for_import,
+    "mcp.md": _for_mcp,
+    "install.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "prune.md": _for_prune,
 }
 
@@ -245,9 +273,10 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 
 def _anchors(page: Path) -> set[str]:
-    """The addresses of the headings of a page, as forges make them."""
-    seen: dict[str, int] = {}
-    for heading in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M):
+    """The addresses of the headings of a page, as forges make them, and those it names itself."""
+    text = page.read_text(encoding="utf-8")
+    seen = dict.fromkeys(re.findall(r'<a id="([^"]+)">', text), 0)
+    for heading in re.findall(r"^#+ (.*)$", text, re.M):
         name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         seen[name] = seen.get(name, -1) + 1
         if seen[name]:

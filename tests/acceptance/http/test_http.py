@@ -36,12 +36,70 @@ def test_what_is_remembered_is_found(api: Served) -> None:
     links = [{"target": "notes/pier"}]
     number = remembered(api, "The ferry leaves at seven.", key="notes/ferry", tags=["sea"], links=links)
     again = api.client.post("/v1/memories", json={"body": "The ferry leaves at eight.", "key": "notes/ferry"})
-    assert again.json() == {"id": number, "key": "notes/ferry", "outcome": "updated"}
+    assert again.json() == {"id": number, "key": "notes/ferry", "outcome": "updated", "similar": None}
     found = api.client.post("/v1/search", json={"query": "when does the ferry leave?", "k": 3}).json()
     assert found["hits"][0]["id"] == number
     assert found["hits"][0]["body"] == "The ferry leaves at eight."
     assert found["no_match"] is False
     assert found["hits"][0]["explanation"]["arms"]
+
+
+def test_a_patch_changes_what_it_has_and_null_empties(api: Served) -> None:
+    times = {"valid_until": "2099-01-01", "occurred_at": "2026-10-01"}
+    fields = {"author": "Mira", "session_id": "s", "metadata": {"a": 1, "b": 2}, "tags": ["sea"], **times}
+    number = remembered(api, "The pilot boards at six.", key="patched/pilot", title="Pilot", **fields)
+    path = "/v1/memories/patched/pilot"
+
+    def patched(changes: dict[str, Any]) -> dict[str, Any]:
+        answer = api.client.patch(path, json=changes)
+        assert answer.status_code == 200, answer.text
+        assert (answer.json()["id"], answer.json()["key"]) == (number, "patched/pilot")
+        return {"outcome": answer.json()["outcome"], **api.client.get(path).json()}
+
+    after = patched({"body": "The pilot boards at seven.", "metadata": {"b": 3}})
+    assert (after["outcome"], after["body"], after["metadata"]) == (
+        "updated", "The pilot boards at seven.", {"b": 3},
+    )  # fmt: skip
+    assert (after["title"], after["author"], after["tags"]) == ("Pilot", "Mira", ["sea"])
+    emptied = dict.fromkeys((*fields, "title"), None)
+    after = patched(emptied)
+    assert after["outcome"] == "updated"
+    assert {name: after[name] for name in emptied} == {**emptied, "title": "", "metadata": {}, "tags": []}
+    assert (after["body"], after["layer"]) == ("The pilot boards at seven.", "knowledge")
+    assert patched(emptied)["outcome"] == "unchanged"
+    assert patched({})["outcome"] == "unchanged"
+    found = api.client.post("/v1/search", json={"query": "pilot boards at seven"}).json()
+    assert found["hits"][0]["id"] == number
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"layer": None}, 422), ({"key": "x"}, 422), ({"pinned": True}, 422), ({"tags": "a"}, 422),
+        ({"body": None, "title": None}, 422), ({"layer": "nowhere"}, 422), ({"role": "king"}, 422),
+        ({"occurred_at": "soon"}, 422), ([], 422), (None, 422),
+    ],
+)  # fmt: skip
+def test_a_patch_that_cannot_be_changes_nothing(api: Served, changes: Any, status: int) -> None:
+    remembered(api, "The lock opens at noon.", key="patched/lock")
+    before = api.client.get("/v1/memories/patched/lock", params={"now": "2099-01-01"}).json()
+    given = {"author": "x", **changes} if isinstance(changes, dict) else changes
+    answer = api.client.patch("/v1/memories/patched/lock", json=given)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert api.client.get("/v1/memories/patched/lock", params={"now": "2099-01-01"}).json() == before
+
+
+def test_a_patch_of_what_is_not_there(api: Served) -> None:
+    answer = api.client.patch("/v1/memories/patched/nobody", json={"body": "x"})
+    assert is_problem(answer, 404, "memory-not-found")
+
+
+def test_a_repeated_text_is_unchanged_and_a_near_one_named(api: Served) -> None:
+    number = remembered(api, "The tide table hangs by the door.", key="tide")
+    again = api.client.post("/v1/memories", json={"body": "The tide table hangs by the door."}).json()
+    assert again == {"id": number, "key": "tide", "outcome": "unchanged", "similar": None}
+    near = api.client.post("/v1/memories", json={"body": "the tide table hangs by the DOOR"}).json()
+    assert (near["outcome"], near["similar"]) == ("created", {"id": number, "key": "tide", "similarity": 1.0})
 
 
 def test_a_search_is_narrowed_by_metadata_and_source(api: Served) -> None:
@@ -143,6 +201,24 @@ def test_a_prune_plan_is_made_reviewed_applied_and_undone(api: Served) -> None:
     assert undone["restored"] == 0
     listed = api.client.get("/v1/prune/plans", params={"limit": 1}).json()
     assert (listed[0]["id"], listed[0]["state"]) == (plan["id"], "undone")
+
+
+def test_a_subject_is_erased_in_steps(api: Served) -> None:
+    for number in range(3):
+        remembered(api, f"Ann's note {number}", author="Ann of the erasure")
+    subject = {"author": "Ann of the erasure", "asked_by": "Ann"}
+    plan = api.client.post("/v1/erasures", json=subject).json()
+    assert (plan["state"], plan["planned"], len(plan["sample"])) == ("planned", 3, 3)
+    where = f"/v1/erasures/{plan['id']}"
+    begun = api.client.post(f"{where}/apply", json={"signed_by": "Bram", "limit": 2}).json()
+    assert (begun["state"], begun["remaining"]) == ("begun", 1)
+    assert api.client.delete(where).status_code == 422
+    done = api.client.post(f"{where}/apply", json={"signed_by": "Bram"}).json()
+    assert (done["state"], done["report"]["memories"], done["intact"]) == ("done", 3, True)
+    assert api.client.get(where).json()["digest"] == done["digest"]
+    assert api.client.get("/v1/erasures").json()[0]["subject"]["author"].startswith("sha256:")
+    assert api.client.post("/v1/erasures", json={"asked_by": "Ann"}).status_code == 422
+    assert api.client.post("/v1/erasures", json={"author": "Ann"}).status_code == 422
 
 
 def test_layers_and_settings_are_set_and_reset(api: Served) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 from collections.abc import Iterator
 from functools import partial
@@ -114,35 +115,30 @@ def test_a_new_key_is_all_that_standard_output_has(pgrecall: Command) -> None:
     assert "not shown again" in done.err
 
 
-def status(served: Served) -> httpx.Response:
+def status(served: Served, key: str | None = None) -> httpx.Response:
     """What it answers on the address of this machine."""
     port = served.url.rpartition(":")[2]
-    return httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.get(f"http://127.0.0.1:{port}/v1/status", headers=headers, timeout=PATIENCE, trust_env=False)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_it_listens_on_all_interfaces_only_with_keys_or_on_request(
-    pgrecall_process: Command, database_url: str, host: str
-) -> None:
-    refused = pgrecall_process("serve", "--host", host, "--port", "0")
-    assert refused.code == 2
-    assert "There is no key" in refused.err
+def test_other_machines_are_let_in_only_with_a_key_or_on_request(database_url: str, host: str) -> None:
     with serving(database_url, "--host", host, "--without-keys") as served:
-        port = served.url.rpartition(":")[2]
-        assert (
-            httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False).json()[
-                "tenant"
-            ]
-            == "acme"
-        )
-    with member(database_url) as memory:
-        memory.keys.create("agent")
+        assert status(served).json()["tenant"] == "acme"
     with serving(database_url, "--host", host) as served:
-        port = served.url.rpartition(":")[2]
-        assert (
-            httpx.get(f"http://127.0.0.1:{port}/v1/status", timeout=PATIENCE, trust_env=False).status_code
-            == 401
-        )
+        refused = status(served)  # no key exists: nobody is let in, and the answer says how to change that
+        assert is_problem(refused, 401, "unauthorized")
+        assert "pgrecall keys create NAME" in refused.json()["detail"]
+        for path in ("/v1/search", "/v1/memories", "/mcp"):
+            port = served.url.rpartition(":")[2]
+            url = f"http://127.0.0.1:{port}{path}"
+            assert httpx.post(url, json={}, timeout=PATIENCE, trust_env=False).status_code == 401
+        assert b"Every request is refused until a key exists" in os.pread(served.log.fileno(), 10_000, 0)
+        with member(database_url) as memory:
+            key = memory.keys.create("agent").secret
+        assert status(served).status_code == 401
+        assert status(served, key).json()["tenant"] == "acme"  # the first key counts at once
 
 
 def test_a_port_that_is_taken_is_one_sentence(pgrecall_process: Command) -> None:

@@ -106,6 +106,21 @@ async def planned_and_forgotten(client: Client, new: int) -> None:
     assert "leave out authors" in nothing["advice"]
 
 
+def test_a_repeated_text_is_named(served: Server) -> None:
+    async def scenario() -> None:
+        async with connected(served, "auto") as client:
+            first = await answer(client, "remember", body="The gate code is 4711.", key="gate")
+            again = await answer(client, "remember", body="The gate code is 4711.")
+            assert (again["id"], again["outcome"], again["similar"]) == (first["id"], "unchanged", None)
+            near = await answer(client, "remember", body="the gate code is 4711")
+            named = {"id": first["id"], "key": "gate", "similarity": 1.0}
+            assert (near["outcome"], near["similar"]) == ("created", named)
+            other = await answer(client, "remember", body="The gate code is 4712.")
+            assert (other["outcome"], other["similar"]) == ("created", None)
+
+    run(scenario())
+
+
 def test_resources(database_url: str) -> None:
     async def read(client: Client, uri: str) -> Any:
         [content] = (await client.read_resource(uri)).contents

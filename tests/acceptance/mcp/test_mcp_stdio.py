@@ -14,6 +14,7 @@ from typing import IO, Any
 import pytest
 from mcp import Client
 
+from pgrecall.errors import install_command
 from pgrecall.schema import migrate
 from tests.acceptance.cli.command_tools import environment
 from tests.acceptance.http.http_tools import memories_locked, waiting
@@ -209,4 +210,4 @@ def test_without_the_sdk_it_says_what_to_install(database_url: str) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: mcp is not installed. Install it with: pip install 'pgrecall[mcp]'\n"
+    assert done.stderr == f"Error: mcp is not installed. Install it with: {install_command('mcp')}\n"

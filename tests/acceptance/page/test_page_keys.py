@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import httpx
+import psycopg
 import pytest
 
 from pgrecall.embedded.shared_server import EmbeddedServer
@@ -152,3 +153,53 @@ def test_no_line_of_the_log_holds_a_key(browser: httpx.Client, keys: dict[str, s
     lines = str(served.logged())
     assert not any(key in lines or key[4:20] in lines for key in keys.values())
     assert browser.cookies[COOKIE] not in lines
+
+
+def test_a_thousand_sign_ins_of_one_key_end_no_session_of_another(
+    browser: httpx.Client, keys: dict[str, str], url: str
+) -> None:
+    signed_in(browser, keys["other"])
+    with member(url) as memory:
+        cookies = [f"cookie {number}" for number in range(1_000)]
+        assert all(memory.keys.open_session(keys["acme"], cookie, 12 * 3600) for cookie in cookies)
+        alive = [cookie for cookie in cookies if memory.keys.session_tenant(cookie) is not None]
+    assert alive == cookies[-20:]
+    assert browser.get("/prune").status_code == 200
+
+
+def test_a_session_survives_a_restart_of_the_service_and_so_do_its_forms(
+    browser: httpx.Client, keys: dict[str, str], url: str
+) -> None:
+    signed_in(browser, keys["acme"])
+    form = Page(browser.get("/prune")).form("/prune")
+    cookie = browser.cookies[COOKIE]
+    with (
+        serving(url) as again,
+        httpx.Client(
+            base_url=again.url, cookies={COOKIE: cookie}, timeout=PATIENCE, trust_env=False
+        ) as later,
+    ):
+        assert later.get("/prune").status_code == 200
+        assert sent(later, form, grace_days="0").status_code == 303
+
+
+def test_the_database_holds_neither_keys_nor_cookies(
+    browser: httpx.Client, keys: dict[str, str], url: str
+) -> None:
+    signed_in(browser, keys["acme"])
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT s::text, k::text FROM recall.page_session s, recall.api_key k"
+        ).fetchall()
+    assert rows
+    for secret in (browser.cookies[COOKIE], keys["acme"]):
+        assert secret not in str(rows)
+        assert secret.encode().hex() not in str(rows)
+
+
+def test_a_session_ends_after_its_time(keys: dict[str, str], url: str) -> None:
+    with member(url) as memory, psycopg.connect(url, autocommit=True) as connection:
+        memory.keys.open_session(keys["acme"], "short", 60)
+        assert memory.keys.session_tenant("short") == "acme"
+        connection.execute("UPDATE recall.page_session SET ends_at = now()")
+        assert memory.keys.session_tenant("short") is None

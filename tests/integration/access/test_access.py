@@ -225,7 +225,7 @@ def test_a_use_makes_a_memory_livelier(memory: Memory, now: datetime) -> None:
     before = memory.get("k", now=now).vitality
     memory.record_access("k", at=now - timedelta(hours=1), now=now)
     after = memory.get("k", now=now).vitality
-    assert (before.zone, after.zone) == ("archived", "active")
+    assert (before.zone, after.zone) == ("dormant", "active")
     assert memory.get("k", now=now + timedelta(days=90)).vitality.vitality < after.vitality
 
 

@@ -41,7 +41,8 @@ def test_it_counts_the_memories_of_each_layer_and_zone(filled: Memory, now: date
         assert layer.zones == Counter(terms.zone for terms in each)
         bins = Counter(min(int(terms.vitality * 10), 9) for terms in each)
         assert layer.counts == tuple(bins[place] for place in range(10))
-        assert layer.unused == sum(terms.accesses == 1 for terms in each)
+        counts = [filled.get(f"{layer.layer}/{age}", now=now).access_counts for age in AGES]
+        assert layer.unused == sum(count.used == 0 for count in counts)
     assert filled.for_tenant("other").charts.overview(now=now).layers == ()
 
 

@@ -14,6 +14,7 @@ DAY = timedelta(days=1)
 CHECKS = (
     "summaries", "spreading", "links", "counters", "layers", "accesses", "idempotency keys", "floors",
     "feedback", "archivals", "statistics", "plans", "names", "waiting links", "successions", "vectors",
+    "passages", "token signs",
 )  # fmt: skip
 
 

@@ -172,7 +172,7 @@ def test_a_closed_client_does_not_open_itself_again(settings: Settings) -> None:
         client = await made(settings).open()
         await client.status()
         await client.close()
-        with pytest.raises(DatabaseUnavailable):
+        with pytest.raises(InvalidInput, match=r"^This AsyncMemory is closed\. Open a new one\.$"):
             await client.status()
         await client.close()
 
@@ -218,8 +218,8 @@ def test_it_belongs_to_its_event_loop(settings: Settings) -> None:
         first.run(client.close())
 
 
-def test_the_embedded_server_is_used_and_left(server: EmbeddedServer) -> None:
-    settings = Settings(data_dir=server.data_dir, embedder="hash", embedder_dimensions=DIMENSIONS)
+def test_the_embedded_server_is_used_and_left(embedded: EmbeddedServer) -> None:
+    settings = Settings(data_dir=embedded.data_dir, embedder="hash", embedder_dimensions=DIMENSIONS)
 
     async def use() -> int:
         async with AsyncMemory(settings=settings, tenant="async-embedded") as client:
@@ -230,7 +230,7 @@ def test_the_embedded_server_is_used_and_left(server: EmbeddedServer) -> None:
         return held
 
     assert asyncio.run(use()) == 1
-    assert server.running
+    assert embedded.running
 
 
 class WaitingEmbedder(HashEmbedder):

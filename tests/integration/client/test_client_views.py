@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall import Access, AsyncMemory, DatabaseUnavailable, InvalidInput, Memory, MemoryNotFound
+from pgrecall import Access, AsyncMemory, InvalidInput, Memory, MemoryNotFound
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
@@ -57,7 +57,7 @@ def test_closing_a_view_closes_nothing(memory: Memory) -> None:
 def test_a_view_ends_with_its_client(settings: Settings) -> None:
     with Memory(settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
         view = memory.for_tenant("other")
-    with pytest.raises(DatabaseUnavailable):
+    with pytest.raises(InvalidInput, match=r"^This Memory is closed\. Open a new one\.$"):
         view.status()
 
 
@@ -118,7 +118,7 @@ def test_views_of_tasks(settings: Settings, query: Query) -> None:
             async with memory.for_tenant("other") as other:
                 assert (await other.status()).memories == 1
             assert (await early.get("harbour")).key == "harbour"
-        with pytest.raises(DatabaseUnavailable):
+        with pytest.raises(InvalidInput, match="is closed"):
             await early.status()
 
     asyncio.run(use())

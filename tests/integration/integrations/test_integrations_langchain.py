@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pgrecall import AsyncMemory, Memory
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import InvalidInput, MissingExtra
 from pgrecall.settings import Settings
 
 pytest.importorskip(
@@ -87,7 +87,10 @@ for module, library in ("langchain", "langchain_core"), ("langgraph", "langgraph
 def test_a_missing_library_is_named_with_its_extra() -> None:
     done = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
-        "langchain-core is not installed. Install it with: pip install 'pgrecall[langchain]'",
-        "langgraph is not installed. Install it with: pip install 'pgrecall[langgraph]'",
-        "llama-index-core is not installed. Install it with: pip install 'pgrecall[llamaindex]'",
+        str(MissingExtra(package, extra))
+        for package, extra in (
+            ("langchain-core", "langchain"),
+            ("langgraph", "langgraph"),
+            ("llama-index-core", "llamaindex"),
+        )
     ]

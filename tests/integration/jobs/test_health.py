@@ -81,7 +81,7 @@ def test_zones_are_counted_by_layer_with_floors_and_thresholds(sql: Query) -> No
     found = report(sql)
     assert (found["memories"], found["archived"]) == (4, 1)
     assert found["layers"] == [
-        {"layer": "activity", "memories": 1, "zones": {"archived": 1}},
+        {"layer": "activity", "memories": 1, "zones": {"dormant": 1}},
         {"layer": "knowledge", "memories": 3, "zones": {"active": 1, "stale": 1, "fading": 1}},
     ]
     sql("SELECT recall.set_layer('activity', p_fading => 0.01)")
@@ -91,12 +91,12 @@ def test_zones_are_counted_by_layer_with_floors_and_thresholds(sql: Query) -> No
 def test_never_used_is_a_share_of_live_memories(sql: Query) -> None:
     used, shown, _, forgotten = notes(sql, 4, at=LONG)
     use(sql, [used, forgotten], NOW - DAY)
-    # Ten showings make one whole access; three leave a memory unused.
-    log_later(sql, shown, Use(86_400 * 100, "retrieval"), 0.3, NOW)
+    # Ten showings make one whole access, but no use.
+    log_later(sql, shown, Use(86_400 * 100, "retrieval"), 1, NOW)
     fold_all(sql)
     sql("SELECT recall.forget(%s)", (forgotten,))
     assert report(sql)["never_used"] == pytest.approx(2 / 3)
-    log_later(sql, shown, Use(86_400 * 101, "retrieval"), 0.7, NOW)
+    use(sql, [shown], NOW)
     fold_all(sql)
     assert report(sql)["never_used"] == pytest.approx(1 / 3)
 

@@ -207,6 +207,27 @@ OTHER_DAMAGE: dict[str, Damage] = {
         "INSERT INTO recall.vector_shared "
         "VALUES ('acme', 999, false, array_fill(1, ARRAY[64])::vector::halfvec)",
         exactly("vectors", "999")),
+    "a passage of nothing": (
+        "INSERT INTO recall.vector_shared "
+        "VALUES ('acme', 999, false, array_fill(1, ARRAY[64])::vector::halfvec, 1, 0, 1)",
+        exactly("passages", "999")),
+    "a passage that is not there": (
+        "UPDATE recall.memory SET passage_count = 1 WHERE id = %(far0)s", of("passages", "far0")),
+    "a passage beyond the text": (
+        "WITH one AS (UPDATE recall.memory SET embedded_with = 'm', passage_count = 1 "
+        "WHERE id = %(far0)s RETURNING id) INSERT INTO recall.vector_shared "
+        "SELECT 'acme', id, false, array_fill(1, ARRAY[64])::vector::halfvec, part, "
+        "CASE WHEN part > 0 THEN 0 END, CASE WHEN part > 0 THEN 9999 END "
+        "FROM one, generate_series(0, 1) part",
+        of("passages", "far0")),
+    "token signs without a vector": (
+        "INSERT INTO recall.token_signs VALUES ('acme', %(far0)s, 'm', '{1010}')", of("token signs", "far0")),
+    "token signs of two lengths": (
+        "WITH one AS (UPDATE recall.memory SET embedded_with = 'm' WHERE id = %(far0)s RETURNING id), "
+        "two AS (INSERT INTO recall.vector_shared "
+        "SELECT 'acme', id, false, array_fill(1, ARRAY[64])::vector::halfvec FROM one) "
+        "INSERT INTO recall.token_signs SELECT 'acme', id, 'm', '{1010,10}' FROM one",
+        of("token signs", "far0")),
     "a setting nobody knows": (
         "INSERT INTO recall.setting VALUES ('acme', 'prune.mercy', '1')",
         exactly("statistics", "setting 'prune.mercy'")),

@@ -20,7 +20,8 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.errors import MemoryNotFound
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
-from tests.conftest import DIMENSIONS, _leave_alone, _runner
+from tests.conftest import DIMENSIONS, _runner
+from tests.given_server import leave_alone, own_server_only
 from tests.integration.memories.privacy_world import KEY, MARK, VECTOR_BYTES, fill
 
 STEPS = ("ANALYZE", "VACUUM FULL", "CHECKPOINT")
@@ -28,10 +29,11 @@ STEPS = ("ANALYZE", "VACUUM FULL", "CHECKPOINT")
 
 @pytest.fixture
 def own_server() -> Iterator[EmbeddedServer]:
+    own_server_only("reads the files of its server")
     folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
     folder.chmod(0o755)
     with EmbeddedServer.start(folder / "data", fast=True) as running:
-        _leave_alone(running)
+        leave_alone(running.url)
         yield running
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.in_turns
 def test_what_is_refused_is_refused_as_a_draft_is(sql: Query, said: str, clause: str) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
         sql(f"SELECT recall.remember({said})")
-    assert caught.value.diag.message_primary == f"Draft 1 cannot be stored: {clause}."
+    assert caught.value.diag.message_primary == f"The draft cannot be stored: {clause}."
     assert sql("SELECT count(*) FROM recall.memory") == [{"count": 0}]
 
 
@@ -51,7 +51,7 @@ def test_a_text_that_lies_compressed_in_a_table_is_as_long_as_it_reads(sql: Quer
     assert stored["size"] < 1000
     with pytest.raises(psycopg.errors.InvalidParameterValue) as caught:
         sql("SELECT recall.remember('b', title) FROM held")
-    sentence = "Draft 1 cannot be stored: its title has 3000 characters, more than 1,000."
+    sentence = "The draft cannot be stored: its title has 3000 characters, more than 1,000."
     assert caught.value.diag.message_primary == sentence
 
 

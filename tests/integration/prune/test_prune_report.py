@@ -22,7 +22,7 @@ def test_the_report_says_what_would_happen(sql: Query) -> None:
     assert (made["state"], made["applied_at"], made["undone_at"]) == ("planned", None, None)
     assert datetime.fromisoformat(made["created_at"]) == NOW
     assert report["live"] == 4
-    assert report["zones"] == {"activity": {"archived": 3}, "entity": {"fading": 1}}
+    assert report["zones"] == {"activity": {"dormant": 3}, "entity": {"fading": 1}}
     assert sum(report["histogram"]) == 4
     assert (len(report["histogram"]), report["histogram"][0]) == (20, 3)
     assert report["links_ending"] == 2

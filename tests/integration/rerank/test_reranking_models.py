@@ -424,5 +424,5 @@ def test_onnx_needs_no_torch_and_no_network_and_says_nothing(exported: Path) -> 
 
 @pytest.mark.skipif(not lacks("onnxruntime"), reason="pgrecall[onnx] is installed")
 def test_without_the_extra_it_is_named(folder: Path) -> None:
-    with pytest.raises(MissingExtra, match=r"pgrecall\[onnx\]"):
+    with pytest.raises(MissingExtra, match=r"\[onnx\]"):
         OnnxReranker(folder)

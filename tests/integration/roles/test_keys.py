@@ -125,7 +125,7 @@ def test_the_census_counts_zones_with_the_current_floor(memory: Memory) -> None:
     memory.pin(held)
     memory.jobs.run("vitality", now=datetime.now(UTC) + timedelta(days=3650))
     assert [(zone.zone, zone.memories) for zone in memory.service.census().zones] == [
-        ("archived", 1),
+        ("dormant", 1),
         ("stale", 1),
     ]
     memory.pin(left)

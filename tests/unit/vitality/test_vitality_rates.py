@@ -58,7 +58,7 @@ def test_only_the_seed_cuts_a_revival_where_the_source_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("days", "zone"), [(0.44, "active"), (0.45, "stale"), (5.4, "stale"), (5.5, "fading"), (81.1, "archived")]
+    ("days", "zone"), [(0.44, "active"), (0.45, "stale"), (5.4, "stale"), (5.5, "fading"), (81.1, "dormant")]
 )
 def test_one_access_of_knowledge_passes_through_the_zones(days: float, zone: str) -> None:
     knowledge = PRESETS["default"].layers["knowledge"]
@@ -76,12 +76,12 @@ def test_zones_are_half_open(limits: list[float]) -> None:
     for limit, above, below in (
         (active, "active", "stale"),
         (stale, "stale", "fading"),
-        (fading, "fading", "archived"),
+        (fading, "fading", "dormant"),
     ):
         assert zones.zone(limit) == above
         just_below = zones.zone(math.nextafter(limit, 0))
         assert just_below == below or math.nextafter(limit, 0) in limits
-    assert (zones.zone(0), zones.zone(1)) == ("archived", "active")
+    assert (zones.zone(0), zones.zone(1)) == ("dormant", "active")
 
 
 @given(bounds, st.permutations([0, 1, 2]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from pgrecall.arguments import EditFields
 from pgrecall.encoding import memory_reference, parse_metadata
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
@@ -113,8 +114,11 @@ AnyOf = Annotated[list[str] | None, Query(description="Only memories with one of
 
 @router.post("/memories", response_model=response_model(Remembered), tags=["memories"])
 async def remember(memory: TenantMemory, draft: Annotated[Draft, Body(Draft)]) -> Remembered:
-    """Store a memory; one with the same key is updated."""
-    return (await memory.remember_many([draft]))[0]
+    """Store a memory; one with the same key is updated, and a text that is there already is not repeated.
+
+    `similar` names a memory that it nearly repeats.
+    """
+    return (await memory.remember_many([draft], compare=True))[0]
 
 
 @router.post("/memories/batch", response_model=response_list(Remembered), tags=["memories"])
@@ -183,6 +187,21 @@ async def get(
 ) -> StoredMemory:
     """Return a memory with its vitality and its links. This does not count as an access."""
     return await memory.get(reference, now=now)
+
+
+@router.patch("/memories/{memory:path}", response_model=response_model(Remembered), tags=["memories"])
+async def edit(
+    memory: TenantMemory,
+    reference: MemoryReference,
+    changes: Annotated[dict[str, Any], Body(EditFields, name="Changes")],
+    now: OptionalTimestamp = None,
+) -> Remembered:
+    """Change fields of a memory; those left out stay as they are, and null empties a field.
+
+    A new `metadata` replaces the old one as a whole. Links, key, source and accesses stay. `outcome` is
+    `updated` or `unchanged`.
+    """
+    return await memory.edit(reference, now=now, **cast(EditFields, changes))
 
 
 @router.delete("/memories/{memory:path}", response_model=response_model(Changed), tags=["memories"])

@@ -2,10 +2,12 @@
 
 -- bind_role: binds a login role to one tenant, whatever tenant it sets; '*' lets it name any tenant, for services
 -- that serve many. Replaces an earlier binding; returns whether that is a change. The role also has to be a member
--- of recall_reader, recall_app or recall_worker.
+-- of recall_reader, recall_app or recall_worker. A tenant that is bound for the first time gets its locks.
 CREATE OR REPLACE FUNCTION recall.bind_role(p_role text, p_to_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_changed boolean;
 BEGIN
     IF coalesce(p_to_tenant, '') = '' THEN
         PERFORM recall.raise_invalid('The tenant to bind to is empty.', 'Name one, or give * for a role that may name any.');
@@ -21,7 +23,11 @@ BEGIN
     INSERT INTO recall.tenant_role AS r (tenant, role) VALUES (p_to_tenant, p_role)
     ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant, bound_at = excluded.bound_at
     WHERE r.tenant <> excluded.tenant;
-    RETURN FOUND;
+    v_changed := FOUND;
+    IF p_to_tenant <> '*' THEN
+        PERFORM recall.lock_tenant(p_to_tenant, 'rules'), recall.lock_tenant(p_to_tenant, 'vectors');
+    END IF;
+    RETURN v_changed;
 END $$;
 
 -- unbind_role: removes the binding of a role, which may then act for no tenant; false if there was none.

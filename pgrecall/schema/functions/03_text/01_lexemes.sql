@@ -23,6 +23,12 @@ CREATE OR REPLACE FUNCTION recall.indexed_length(p_text text, p_limit int) RETUR
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(octet_length(p_text), p_limit);
 
+-- read_once: these words as they are, but read from where a long row keeps them: every function that is given the stored
+-- value copies or decompresses it again. For a subquery with OFFSET 0.
+CREATE OR REPLACE FUNCTION recall.read_once(p_words tsvector) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (ARRAY[p_words])[1];
+
 -- mean_body_length: the mean number of bytes of the bodies of this tenant's memories, as counted last; before the
 -- first count, of 1,000 of them.
 CREATE OR REPLACE FUNCTION recall.mean_body_length(p_tenant text) RETURNS double precision
@@ -45,7 +51,7 @@ DECLARE
     v_total bigint;
     v_length double precision;
 BEGIN
-    PERFORM pg_advisory_xact_lock(recall.lock_key('lexemes', p_tenant));
+    PERFORM recall.lock_tenant(p_tenant, 'lexemes');
     SELECT count(*), avg(recall.indexed_length(m.body, 100000)) INTO v_total, v_length
     FROM recall.memory m WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
     WITH counted AS MATERIALIZED (
@@ -101,7 +107,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     -- A count that has begun before would bring them back.
-    PERFORM pg_advisory_xact_lock(recall.lock_key('lexemes', p_tenant));
+    PERFORM recall.lock_tenant(p_tenant, 'lexemes');
     DELETE FROM recall.lexeme l
     WHERE l.tenant = p_tenant AND l.word = ANY (p_words) AND l.word <> ''
       AND recall.document_frequency(p_tenant, l.word, 1) = 0;

@@ -161,9 +161,21 @@ BEGIN
     RETURN QUERY
     SELECT p.phrase, n.name, n.memory_id, max(similarity(n.plain, p.plain))::double precision,
            p.phrase = recall.normalized_name(p_query)
-    FROM (SELECT d.phrase, recall.plain(d.phrase) AS plain FROM unnest(v_doubtful) d(phrase)
+    -- Of n trigrams a similar name has .3 n, so at least that many bits, less those that two of the n share. The index
+    -- begins with the tenant: an index of trigrams would be read by what all tenants stored.
+    FROM (SELECT d.phrase, t.plain, t.bits,
+                 (ceil(0.2999 * cardinality(t.trigrams)) - cardinality(t.trigrams) + bit_count(t.bits))::bigint AS least
+          FROM unnest(v_doubtful) d(phrase)
+          CROSS JOIN LATERAL (
+              SELECT recall.plain(d.phrase) AS plain, show_trgm(recall.plain(d.phrase)) AS trigrams,
+                     recall.trigram_signature(d.phrase) AS bits OFFSET 0) t
           WHERE length(d.phrase) >= 4 OFFSET 0) p
-    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.plain % p.plain AND n.plain <> p.plain
+    CROSS JOIN LATERAL (
+        SELECT ARRAY(
+            SELECT DISTINCT s.memory_id FROM recall.name s
+            WHERE s.entity AND s.tenant = p_tenant AND bit_count(s.signature & p.bits) >= p.least) AS ids OFFSET 0) c
+    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.memory_id = ANY (c.ids)
+        AND n.plain % p.plain AND n.plain <> p.plain
     GROUP BY p.phrase, n.name, n.memory_id
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;

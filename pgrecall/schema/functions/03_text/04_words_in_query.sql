@@ -82,6 +82,34 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT before || other || after FROM place, letter WHERE n > 1 AND length(p_word) >= 7
 $$;
 
+-- trigram_query: what the trigrams (tenant_trigrams) of every text of a tenant match whose similarity to this one is at
+-- least p_similarity; NULL for a text without trigrams. Similarity is the number of common trigrams over that of all, so
+-- of n trigrams at least p_similarity * n are common. Asked for are two of them: any two differ in a digit of
+-- their binary numbers. Comparing all that match decides.
+CREATE OR REPLACE FUNCTION recall.trigram_query(p_tenant text, p_text text, p_similarity double precision)
+RETURNS tsquery
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_words text[] := ARRAY(
+        SELECT recall.lexeme_query(recall.tenant_mark(p_tenant) || u)::text FROM unnest(show_trgm(p_text)) u);
+    v_number int := cardinality(v_words);
+BEGIN
+    IF v_number = 0 THEN
+        RETURN NULL;
+    ELSIF p_similarity * v_number <= 1 THEN
+        RETURN array_to_string(v_words, '|')::tsquery;
+    END IF;
+    RETURN (
+        SELECT string_agg(d.either, '|')::tsquery
+        FROM (
+            SELECT '(' || string_agg(w.word, '|') FILTER (WHERE (w.place >> digit) & 1 = 0) || ')&('
+                       || string_agg(w.word, '|') FILTER (WHERE (w.place >> digit) & 1 = 1) || ')' AS either
+            FROM generate_series(0, 30) digit, unnest(v_words) WITH ORDINALITY w(word, place)
+            WHERE 1 << digit <= v_number
+            GROUP BY digit) d);
+END $$;
+
 -- word_substitutes: what stands in for a lexeme that no memory holds: the lexemes that begin with it, else those
 -- one edit away, else those with many of its trigrams, of which a swap leaves a short word few; `share` is how much
 -- each counts for, `step` how they were found. Without a row for none.
@@ -130,13 +158,15 @@ BEGIN
             RETURN NEXT;
             RETURN;
         END IF;
-        -- `tenant || ''` leaves the trigram index as the only way, and the tenant in it keeps others' words out.
+        -- `tenant || ''` leaves the trigram index as the only way, and what it holds begins with the tenant.
         SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), max(f.likeness), 'similar'
         INTO documents, query, share, step
         FROM (
             SELECT l.word, l.documents, similarity(l.word, p_word)::double precision AS likeness
             FROM recall.lexeme l
-            WHERE l.tenant || '' = p_tenant AND ARRAY[l.tenant] @> ARRAY[p_tenant] AND l.word % p_word
+            WHERE l.tenant || '' = p_tenant
+              AND recall.tenant_trigrams(l.tenant, l.word) @@ recall.trigram_query(p_tenant, p_word, 0.5)
+              AND l.word % p_word
             ORDER BY 3 DESC, 2 DESC, 1 LIMIT 3) f;
         IF documents > 0 THEN
             RETURN NEXT;

@@ -2,8 +2,8 @@
 -- begins on Monday, and seasons are those of the northern hemisphere.
 
 -- time_words: words of time, each as what it means: m a month (a: one that is also another word), s a season or feast
--- (z: one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day from today; x is what is counted
--- (in 2000 words).
+-- (z: one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day from today; x is
+-- what is counted (in 2000 words).
 CREATE OR REPLACE FUNCTION recall.time_words() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '{
@@ -34,15 +34,18 @@ RETURN '{
     "one": "n:1", "two": "n:2", "three": "n:3", "four": "n:4", "five": "n:5", "six": "n:6", "seven": "n:7",
     "eight": "n:8", "nine": "n:9", "ten": "n:10", "eleven": "n:11", "twelve": "n:12", "couple": "n:2", "few": "n:few",
     "several": "n:few", "zwei": "n:2", "drei": "n:3", "vier": "n:4", "fünf": "n:5", "sechs": "n:6", "sieben": "n:7",
-    "acht": "n:8", "neun": "n:9", "zehn": "n:10", "paar": "n:few", "wenigen": "n:few", "einigen": "n:few",
+    "acht": "n:8", "neun": "n:9", "zehn": "n:10", "paar": "n:few", "par": "n:2", "wenigen": "n:few", "einigen": "n:few",
     "dos": "n:2", "tres": "n:3", "cuatro": "n:4", "cinco": "n:5", "seis": "n:6", "siete": "n:7", "ocho": "n:8",
     "nueve": "n:9", "diez": "n:10", "unos": "n:few", "unas": "n:few", "pocos": "n:few", "pocas": "n:few",
     "a": "n:1", "an": "n:1", "ein": "n:1", "eine": "n:1", "einem": "n:1", "einer": "n:1", "un": "n:1", "una": "n:1",
-    "first": "o:1", "second": "o:2", "third": "o:3", "fourth": "o:4", "half": "half",
+    "first": "o:1", "second": "o:2", "third": "o:3", "fourth": "o:4", "half": "half", "erste": "o:1", "ersten": "o:1",
+    "erstes": "o:1", "zweite": "o:2", "zweiten": "o:2", "zweites": "o:2", "dritte": "o:3", "dritten": "o:3",
+    "drittes": "o:3", "vierte": "o:4", "vierten": "o:4", "viertes": "o:4", "primer": "o:1", "primera": "o:1",
+    "segundo": "o:2", "segunda": "o:2", "tercer": "o:3", "tercera": "o:3", "cuarto": "o:4", "cuarta": "o:4",
     "early": "f:1", "beginning": "f:1", "start": "f:1", "mid": "f:2", "middle": "f:2", "late": "f:3", "end": "f:3",
     "anfang": "f:1", "mitte": "f:2", "ende": "f:3", "principios": "f:1", "mediados": "f:2", "finales": "f:3",
     "yesterday": "d:-1", "today": "d:0", "tonight": "d:0", "tomorrow": "d:1", "vorgestern": "d:-2", "gestern": "d:-1",
-    "heute": "d:0", "anteayer": "d:-2", "ayer": "d:-1", "hoy": "d:0",
+    "heute": "d:0", "other": "other", "otro": "other", "neulich": "lately", "anteayer": "d:-2", "ayer": "d:-1", "hoy": "d:0",
     "last": "last", "past": "last", "previous": "last", "letzte": "last", "letzten": "last", "letzter": "last",
     "letztes": "last", "letztem": "last", "vergangene": "last", "vergangenen": "last", "vergangenes": "last",
     "this": "this", "diese": "this", "diesen": "this", "dieser": "this", "dieses": "this", "diesem": "this",

@@ -99,6 +99,37 @@ BEGIN
     END IF;
 END $$;
 
+-- quarter_at: a quarter of a year by its number: the third quarter of 2023, 3. Quartal, the last quarter of last year.
+CREATE OR REPLACE FUNCTION recall.quarter_at(
+    t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
+)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_unit int := p_at + CASE WHEN t[p_at + 1] = '.' THEN 2 ELSE 1 END;
+    v_quarter text := 'q' || CASE WHEN t[p_at] = 'last' THEN '4' ELSE substring(t[p_at] FROM '^(?:o:)?([1-4])$') END;
+    v_at int := v_unit + CASE WHEN t[v_unit + 1] = 'of' THEN 2 ELSE 1 END;  -- of the year
+    v_step int := array_position(ARRAY['last', 'this', 'next'], t[v_at]) - 2;
+    v_year int;
+BEGIN
+    IF t[v_unit] IS DISTINCT FROM 'u:quarter' OR v_quarter IS NULL THEN
+        RETURN;
+    ELSIF t[v_at] ~ '^(19|20|21)\d\d$' THEN
+        v_year := t[v_at];
+        past := v_at + 1;
+    ELSIF t[v_at + 1] = 'u:year' THEN
+        v_year := date_part('year', p_today) + v_step;
+        past := CASE WHEN v_step IS NOT NULL THEN v_at + 2 END;
+    ELSIF v_at = v_unit + 1 AND t[p_at] <> 'last' AND (p_at = 1 OR t[p_at - 1] <> '' AND t[p_at - 1] !~ '^n:') THEN
+        SELECT d.since, d.until INTO since, until FROM recall.recurring_days(v_quarter, NULL, NULL, p_today) d;
+        past := v_at;
+        dated := false;
+        RETURN;
+    END IF;
+    dated := t[v_at] ~ '^\d';
+    SELECT d.since, d.until INTO since, until FROM recall.days_in_year(v_year, v_quarter, NULL) d;
+END $$;
+
 -- part_of_period_at: part of a period: early 2023, the first half of May, the second or last week of May.
 CREATE OR REPLACE FUNCTION recall.part_of_period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
@@ -173,8 +204,8 @@ CREATE OR REPLACE FUNCTION recall.period_at(
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_which text := CASE WHEN t[p_at] IN ('last', 'this', 'next') THEN t[p_at] WHEN t[p_at + 1] = 'gone' THEN 'last' END;
-    v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'next', 'vor') THEN 1 ELSE 0 END;
+    v_which text := CASE WHEN t[p_at] IN ('last', 'this', 'next') THEN t[p_at] WHEN 'gone' IN (t[p_at], t[p_at + 1]) THEN 'last' END;
+    v_at int := p_at + CASE WHEN t[p_at] IN ('last', 'this', 'next', 'gone', 'vor') THEN 1 ELSE 0 END;
     v_step int := array_position(ARRAY['last', 'this', 'next'], v_which) - 2;
     v_count record;
     v_day date;
@@ -191,6 +222,10 @@ BEGIN
         since := p_today + right(t[v_at], -2)::int;
         until := since + 1;
         past := v_at + 1;
+    ELSIF t[v_at] = 'lately' OR t[v_at] = 'other' AND t[v_at + 1] = 'u:day' AND t[v_at - 1] = 'the' THEN  -- the other day
+        since := p_today - 14;
+        until := p_today;
+        past := v_at + CASE t[v_at] WHEN 'other' THEN 2 ELSE 1 END;
     ELSIF v_count.past IS NOT NULL AND v_which IN ('last', 'next') THEN  -- the last two weeks
         v_day := recall.moved_day(p_today, v_count.unit, v_step * v_count.most);
         since := least(p_today, v_day);
@@ -201,6 +236,10 @@ BEGIN
         FROM recall.around_day(p_today, v_count.unit, -v_count.fewest, -v_count.most) r;
         past := v_count.past + CASE WHEN t[p_at] = 'vor' THEN 0 ELSE 1 END;
     ELSE
+        SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
+        FROM recall.quarter_at(t, p_at, p_today) p;
+    END IF;
+    IF past IS NULL THEN
         SELECT p.since, p.until, p.past, p.dated INTO since, until, past, dated
         FROM recall.part_of_period_at(t, p_at, p_today) p;
     END IF;
@@ -372,7 +411,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|di[ce]|ener|enero|last|past|prev|this|next|n.chst|'
     'letzt|verg|diese|est[ea]\M|pr.xim|seman|a.o|mes|veran|primav|oto|invie|yester|today|tonight|tomor|heute|gestern|'
     'vorge|ayer|antea|hoy|since|seit|desde|before|antes|vor\M|after|nach\M|desp|during|w.hren|duran|until|till|hace|christ|'
-    'weihn|navid|hallow|summer|winter|spring|autumn|fall|somm|herb|fr.h|q[1-4]\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
+    'weihn|navid|hallow|quart|trimes|other day|otro d|neulich|summer|winter|spring|autumn|fall|somm|herb|fr.h|q[1-4]\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
     '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
 
 -- period_of_days: these days as a period; p_days is how long what is named lasts, where the period is open.
@@ -381,7 +420,7 @@ RETURNS recall.period
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW(
     p_since::timestamp AT TIME ZONE 'UTC', p_until::timestamp AT TIME ZONE 'UTC', greatest(p_days / 4.0, 1) * 86400,
-    replace(array_to_string(p_words, ' '), ' ,', ','))::recall.period;
+    regexp_replace(array_to_string(p_words, ' '), ' ([,.])', '\1', 'g'))::recall.period;
 
 -- span_of_periods: from the first day of two periods to the last.
 CREATE OR REPLACE FUNCTION recall.span_of_periods(p recall.period, o recall.period) RETURNS recall.period

@@ -1,6 +1,7 @@
 -- Vectors: kept apart from the texts, by tenant. Small tenants share a table whose index holds their vectors side by
 -- side, and are searched exactly; a large tenant has a table of its own, with HNSW indexes of its own. The name of such
--- a table tells nothing, for everybody can read the catalogue.
+-- a table tells nothing, for everybody can read the catalogue. A long memory has the vectors of its passages there too,
+-- as parts from 1; part 0 is the vector of the memory itself.
 
 -- vector_table: where the vectors of a tenant are, as the snapshot of the caller knows it.
 CREATE OR REPLACE FUNCTION recall.vector_table(p_tenant text) RETURNS text
@@ -17,11 +18,11 @@ CREATE OR REPLACE FUNCTION recall.lock_vectors_shared(p_tenant text) RETURNS voi
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(recall.lock_key('vectors', p_tenant));
+    PERFORM recall.share_tenant_locks(p_tenant, ARRAY['vectors']);
 END $$;
 
--- replace_vectors: stores one vector for each of these memories, in place of what was there; raises for a memory that
--- is not there.
+-- replace_vectors: stores one vector for each of these memories, in place of what was there, passages too; raises for
+-- a memory that is not there.
 CREATE OR REPLACE FUNCTION recall.replace_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -29,11 +30,12 @@ DECLARE
     v_stored bigint;
 BEGIN
     PERFORM recall.lock_vectors_shared(p_tenant);
+    PERFORM recall.delete_passages(p_tenant, p_ids);
     EXECUTE format(
         'INSERT INTO recall.%I AS v (tenant, memory_id, archived, embedding) '
         'SELECT $1, m.id, m.archived_at IS NOT NULL, u.embedding FROM unnest($2, $3) u(id, embedding) '
         'JOIN recall.memory m ON m.tenant = $1 AND m.id = u.id ORDER BY m.id '
-        'ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = excluded.archived, embedding = excluded.embedding',
+        'ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = excluded.archived, embedding = excluded.embedding',
         recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
     GET DIAGNOSTICS v_stored = ROW_COUNT;
     IF v_stored < cardinality(p_ids) THEN
@@ -78,6 +80,7 @@ CREATE OR REPLACE TRIGGER memory_vector_deleted AFTER DELETE ON recall.memory
 FOR EACH ROW WHEN (OLD.embedded_with IS NOT NULL) EXECUTE FUNCTION recall.delete_vector();
 
 -- stored_vectors: the vectors of these memories (NULL: of all) of a tenant, and the embedder that made them; by id.
+-- Those of passages are left out.
 CREATE OR REPLACE FUNCTION recall.stored_vectors(p_tenant text, p_ids bigint[])
 RETURNS TABLE (id bigint, embedded_with text, embedding halfvec, archived boolean)
 LANGUAGE plpgsql STABLE ROWS 50
@@ -85,20 +88,23 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT m.id, m.embedded_with, v.embedding, v.archived FROM recall.%I v '
-        'JOIN recall.memory m ON m.tenant = $1 AND m.id = v.memory_id WHERE v.tenant = $1%s ORDER BY v.memory_id',
+        'JOIN recall.memory m ON m.tenant = $1 AND m.id = v.memory_id WHERE v.tenant = $1 AND v.part = 0%s ORDER BY v.memory_id',
         recall.vector_table(p_tenant), CASE WHEN p_ids IS NOT NULL THEN ' AND v.memory_id = ANY ($2)' END)
     USING p_tenant, p_ids;
 END $$;
 
--- similarities_to_vector: the cosine of each of these memories with a vector. Those without a vector are left out, as
--- are vectors of length zero, which are like nothing.
+-- similarities_to_vector: the cosine of each of these memories with a vector: its own, or that of its best passage less
+-- passage_handicap, if that is more. Those without a vector are left out, as are vectors of length zero, which are like nothing.
 CREATE OR REPLACE FUNCTION recall.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
 RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT x.memory_id, 1 - x.distance FROM (SELECT v.memory_id, v.embedding <=> $3 AS distance '
-        'FROM recall.%I v WHERE v.tenant = $1 AND v.memory_id = ANY ($2) OFFSET 0) x WHERE x.distance <> ''NaN''',
+        'SELECT x.memory_id, 1 - least(min(x.distance) FILTER (WHERE x.part = 0), '
+        'min(x.distance) FILTER (WHERE x.part > 0) + recall.passage_handicap(max(x.part))) '
+        'FROM (SELECT v.memory_id, v.part, v.embedding <=> $3 AS distance '
+        'FROM recall.%I v WHERE v.tenant = $1 AND v.memory_id = ANY ($2) OFFSET 0) x WHERE x.distance <> ''NaN'' '
+        'GROUP BY x.memory_id',
         recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embedding;
 END $$;

@@ -1,4 +1,4 @@
--- Homes of vectors: a tenant of more than 4,000 gets a table of its own. Up to there an exact search of vectors that lie
+-- Homes of vectors: a tenant of more than 4,000, those of passages included, gets a table of its own. Up to there an exact search of vectors that lie
 -- side by side is as fast as an index, and finds everything.
 
 -- move_vectors_to_own_table: moves the vectors of this tenant to a table of its own if there are more than
@@ -13,7 +13,7 @@ DECLARE
     v_table text;
 BEGIN
     PERFORM recall.require_between(p_more_than, 0, 1000000000, 'p_more_than');
-    PERFORM pg_advisory_xact_lock(recall.lock_key('house', v_tenant));
+    PERFORM recall.lock_tenant(v_tenant, 'vector table');
     IF recall.vector_table(v_tenant) <> 'vector_shared' OR (
         SELECT count(*) FROM (
             SELECT FROM recall.vector_shared v WHERE v.tenant = v_tenant LIMIT p_more_than + 1) counted) <= p_more_than THEN
@@ -35,7 +35,7 @@ SET lock_timeout = '400ms' AS $$
 BEGIN
     FOR v_try IN 1 .. 12 LOOP
         BEGIN
-            PERFORM pg_advisory_xact_lock(recall.lock_key('vectors', p_tenant));
+            PERFORM recall.lock_tenant(p_tenant, 'vectors');
             RETURN;
         EXCEPTION WHEN lock_not_available THEN
             PERFORM pg_sleep(0.1);
@@ -55,9 +55,9 @@ BEGIN
     EXECUTE format('CREATE TABLE recall.%I (LIKE recall.vector_shared INCLUDING DEFAULTS)', p_table);
     PERFORM recall.protect_table(format('recall.%I', p_table)::regclass);
     EXECUTE format(
-        'INSERT INTO recall.%I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 ORDER BY v.memory_id', p_table)
+        'INSERT INTO recall.%I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 ORDER BY v.memory_id, v.part', p_table)
     USING p_tenant;
-    EXECUTE format('ALTER TABLE recall.%I ADD CONSTRAINT %I PRIMARY KEY (tenant, memory_id)', p_table, p_table || '_pkey');
+    EXECUTE format('ALTER TABLE recall.%I ADD CONSTRAINT %I PRIMARY KEY (tenant, memory_id, part)', p_table, p_table || '_pkey');
     EXECUTE format(
         'CREATE INDEX %I ON recall.%I USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 128) '
         'WHERE NOT archived', p_table || '_live_idx', p_table);
@@ -77,11 +77,13 @@ BEGIN
     PERFORM recall.lock_vectors_exclusive(p_tenant);
     EXECUTE format(
         'DELETE FROM recall.%I h WHERE NOT EXISTS (SELECT FROM recall.vector_shared v '
-        'WHERE v.tenant = $1 AND v.memory_id = h.memory_id AND v.archived = h.archived AND v.embedding = h.embedding)',
+        'WHERE v.tenant = $1 AND v.memory_id = h.memory_id AND v.part = h.part AND v.archived = h.archived '
+        'AND v.embedding = h.embedding AND (v.passage_start, v.passage_end) IS NOT DISTINCT FROM '
+        '(h.passage_start, h.passage_end))',
         p_table) USING p_tenant;
     EXECUTE format(
         'INSERT INTO recall.%1$I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 AND NOT EXISTS ('
-        'SELECT FROM recall.%1$I h WHERE h.tenant = $1 AND h.memory_id = v.memory_id)', p_table) USING p_tenant;
+        'SELECT FROM recall.%1$I h WHERE h.tenant = $1 AND h.memory_id = v.memory_id AND h.part = v.part)', p_table) USING p_tenant;
     DELETE FROM recall.vector_shared v WHERE v.tenant = p_tenant;
     GET DIAGNOSTICS v_moved = ROW_COUNT;
     EXECUTE format('ANALYZE recall.%I', p_table);

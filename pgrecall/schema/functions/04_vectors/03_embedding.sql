@@ -1,21 +1,30 @@
 -- Embeddings made after the fact: of memories stored from plain SQL, and of all when the model changes.
 
 -- unembedded: up to p_limit memories after the id p_after that have no embedding or, where p_model is given, not one
--- of that model; with p_tokens those that have one of that model and no token signs by it: what a worker needs to embed
--- them; by id. Archived ones too, which can be asked for as well.
+-- of that model; with p_tokens those that have one of that model and no token signs by it, with p_passages those of which
+-- nobody knows yet whether they need passages: what a worker needs to embed them; by id. Archived ones too, which can be
+-- asked for as well.
 CREATE OR REPLACE FUNCTION recall.unembedded(
-    p_after bigint DEFAULT 0, p_limit int DEFAULT 64, p_model text DEFAULT NULL, p_tokens boolean DEFAULT false
+    p_after bigint DEFAULT 0, p_limit int DEFAULT 64, p_model text DEFAULT NULL, p_tokens boolean DEFAULT false,
+    p_passages boolean DEFAULT false
 ) RETURNS TABLE (id bigint, title text, body text, content_hash text)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    -- Three statements, so that each has its index.
+    -- A statement for each, so that each has its index.
     IF p_model IS NULL THEN
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with IS NULL
+        ORDER BY m.id LIMIT recall.require_limit(p_limit);
+    ELSIF p_passages THEN
+        -- A shorter text fits into any window.
+        RETURN QUERY
+        SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
+        WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with = p_model AND m.passage_count IS NULL
+          AND octet_length(m.title) + octet_length(m.body) > 250
         ORDER BY m.id LIMIT recall.require_limit(p_limit);
     ELSIF NOT p_tokens THEN
         RETURN QUERY
@@ -33,8 +42,9 @@ BEGIN
     END IF;
 END $$;
 
--- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding, tokens}, made by the embedder p_model;
--- returns how many. Token signs may be left out, and are kept too of a memory that has its vector. A memory whose text is no longer what was embedded is left for the next run.
+-- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding, tokens, passages}, made by the embedder
+-- p_model; returns how many. Token signs and passages may be left out, and are kept too of a memory that has its vector.
+-- A memory whose text is no longer what was embedded is left for the next run.
 CREATE OR REPLACE FUNCTION recall.store_embeddings(p_items jsonb, p_model text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -45,6 +55,7 @@ DECLARE
     v_ids bigint[];
     v_embeddings halfvec[];
     v_tokens jsonb;
+    v_passages jsonb;
 BEGIN
     IF jsonb_typeof(p_items) IS DISTINCT FROM 'array'
        OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
@@ -55,27 +66,36 @@ BEGIN
     END IF;
     PERFORM recall.require_embedder(p_model);
     SELECT i.id, p.problem INTO v_bad
-    FROM jsonb_to_recordset(p_items) AS i(id bigint, embedding text, tokens jsonb)
+    FROM jsonb_to_recordset(p_items)
+        AS i(id bigint, content_hash text, embedding text, tokens jsonb, passages jsonb)
     CROSS JOIN LATERAL (
-        SELECT coalesce(recall.vector_problem(i.embedding, v_dimensions), recall.tokens_problem(i.tokens)) AS problem) p
+        SELECT coalesce(recall.vector_problem(i.embedding, v_dimensions), recall.tokens_problem(i.tokens),
+                        recall.passages_problem(i.passages, coalesce(
+                            (SELECT length(m.body) FROM recall.memory m
+                             WHERE i.passages <> '[]' AND m.tenant = v_tenant AND m.id = i.id
+                               AND m.content_hash = i.content_hash), 2147483647),
+                            v_dimensions)) AS problem) p
     WHERE p.problem IS NOT NULL ORDER BY i.id LIMIT 1;
     IF FOUND THEN
         PERFORM recall.raise_invalid(format('Memory %s cannot be embedded: %s.', v_bad.id, v_bad.problem));
     END IF;
     WITH fitting AS MATERIALIZED (
         SELECT m.id, i.embedding::halfvec AS embedding, coalesce(i.tokens, 'null') AS tokens,
-               m.embedded_with IS DISTINCT FROM p_model AS new
-        FROM jsonb_to_recordset(p_items) AS i(id bigint, content_hash text, embedding text, tokens jsonb)
+               coalesce(i.passages, 'null') AS passages, m.embedded_with IS DISTINCT FROM p_model AS new
+        FROM jsonb_to_recordset(p_items) AS i(id bigint, content_hash text, embedding text, tokens jsonb, passages jsonb)
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = i.id AND m.content_hash = i.content_hash
-        WHERE i.embedding IS NOT NULL AND (m.embedded_with IS DISTINCT FROM p_model OR jsonb_typeof(i.tokens) = 'array')
+        WHERE i.embedding IS NOT NULL AND (m.embedded_with IS DISTINCT FROM p_model OR 'array' IN (jsonb_typeof(i.tokens), jsonb_typeof(i.passages)))
         ORDER BY m.id FOR NO KEY UPDATE OF m
     ), stored AS (
-        UPDATE recall.memory m SET embedded_with = p_model
-        FROM fitting f WHERE m.tenant = v_tenant AND m.id = f.id AND f.new
+        UPDATE recall.memory m SET embedded_with = p_model, passage_count = recall.passages_counted(f.passages)
+        FROM fitting f
+        WHERE m.tenant = v_tenant AND m.id = f.id
+          AND (f.new OR m.passage_count IS DISTINCT FROM recall.passages_counted(f.passages))
     )
-    SELECT coalesce(array_agg(f.id), '{}'), array_agg(f.embedding), jsonb_agg(f.tokens)
-    INTO v_ids, v_embeddings, v_tokens FROM fitting f;
+    SELECT coalesce(array_agg(f.id), '{}'), array_agg(f.embedding), jsonb_agg(f.tokens), jsonb_agg(f.passages)
+    INTO v_ids, v_embeddings, v_tokens, v_passages FROM fitting f;
     PERFORM recall.replace_vectors(v_tenant, v_ids, v_embeddings);
+    PERFORM recall.store_passages(v_tenant, v_ids, v_passages);
     DELETE FROM recall.token_signs s WHERE s.tenant = v_tenant AND s.memory_id = ANY (v_ids) AND s.model <> p_model;
     PERFORM recall.store_token_signs(v_tenant, v_ids, v_tokens, p_model);
     RETURN cardinality(v_ids);

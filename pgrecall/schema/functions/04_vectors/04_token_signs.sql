@@ -6,6 +6,9 @@
 CREATE OR REPLACE FUNCTION recall.tokens_problem(p_tokens jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_read boolean;
+    v_even boolean;
 BEGIN
     IF p_tokens IS NULL OR jsonb_typeof(p_tokens) = 'null' THEN
         RETURN NULL;
@@ -13,11 +16,14 @@ BEGIN
         RETURN 'its token signs are not an array';
     ELSIF jsonb_array_length(p_tokens) > 32 THEN
         RETURN format('it has the signs of %s tokens, more than 32', jsonb_array_length(p_tokens));
-    ELSIF EXISTS (
-        SELECT FROM jsonb_array_elements(p_tokens) t
-        WHERE jsonb_typeof(t) <> 'string' OR t #>> '{}' !~ '^x[0-9a-f]+$' OR length(t #>> '{}') > 257) THEN
+    END IF;
+    SELECT bool_and(jsonb_typeof(t) = 'string' AND t #>> '{}' ~ '^x[0-9a-f]+$' AND length(t #>> '{}') <= 257),
+           count(DISTINCT length(t #>> '{}')) <= 1
+    INTO v_read, v_even
+    FROM jsonb_array_elements(p_tokens) t;
+    IF NOT v_read THEN
         RETURN 'its token signs are not all x and 1 to 256 hexadecimal digits';
-    ELSIF (SELECT count(DISTINCT length(t)) FROM jsonb_array_elements_text(p_tokens) t) > 1 THEN
+    ELSIF NOT v_even THEN
         RETURN 'its token signs are not all of one length';
     END IF;
     RETURN NULL;
@@ -60,15 +66,29 @@ END $$;
 -- token_similarities: how alike the tokens of a question, of which there are at most 16, and those of each of these
 -- memories are (MaxSim): the mean over the question's tokens of the greatest likeness to a token of the memory, or .9
 -- times to one of the turn before it. The likeness of two tokens is 1 - 2 h / n, with h of their n signs different.
--- Memories without signs by this embedder are left out. Flat: one pass over a memory's tokens compares all of the
--- question's.
+-- Memories without signs by this embedder are left out. Few questions have more than eight tokens, so eight are
+-- compared in one pass over a memory's tokens, and each of the others would cost as much as a token.
 CREATE OR REPLACE FUNCTION recall.token_similarities(
     p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[]
 ) RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 40
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    v_length int := length(p_tokens[1]);
+    -- Variables, because reading an element of an array costs as much as comparing two tokens.
+    q1 bit varying := p_tokens[1]; q2 bit varying := p_tokens[2];
+    q3 bit varying := p_tokens[3]; q4 bit varying := p_tokens[4];
+    q5 bit varying := p_tokens[5]; q6 bit varying := p_tokens[6];
+    q7 bit varying := p_tokens[7]; q8 bit varying := p_tokens[8];
 BEGIN
+    IF cardinality(p_tokens) > 8 THEN
+        RETURN QUERY
+        SELECT a.id, (8 * a.similarity + (cardinality(p_tokens) - 8) * b.similarity) / cardinality(p_tokens)
+        FROM recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[:8]) a
+        JOIN recall.token_similarities(p_tenant, p_ids, p_model, p_tokens[9:]) b USING (id);
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH own AS MATERIALIZED (
         SELECT u AS id, b.src AS before
@@ -82,33 +102,18 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT k.signs FROM recall.token_signs k
             WHERE k.tenant = p_tenant AND k.memory_id = r.id AND k.model = p_model
-              AND length(k.signs[1]) = length(p_tokens[1]) OFFSET 0) s
+              AND length(k.signs[1]) = v_length OFFSET 0) s
         CROSS JOIN LATERAL (
-            SELECT 1 - 2 * min(v <~> p_tokens[1]) / length(p_tokens[1]) AS m1,
-                   1 - 2 * min(v <~> p_tokens[2]) / length(p_tokens[1]) AS m2,
-                   1 - 2 * min(v <~> p_tokens[3]) / length(p_tokens[1]) AS m3,
-                   1 - 2 * min(v <~> p_tokens[4]) / length(p_tokens[1]) AS m4,
-                   1 - 2 * min(v <~> p_tokens[5]) / length(p_tokens[1]) AS m5,
-                   1 - 2 * min(v <~> p_tokens[6]) / length(p_tokens[1]) AS m6,
-                   1 - 2 * min(v <~> p_tokens[7]) / length(p_tokens[1]) AS m7,
-                   1 - 2 * min(v <~> p_tokens[8]) / length(p_tokens[1]) AS m8,
-                   1 - 2 * min(v <~> p_tokens[9]) / length(p_tokens[1]) AS m9,
-                   1 - 2 * min(v <~> p_tokens[10]) / length(p_tokens[1]) AS m10,
-                   1 - 2 * min(v <~> p_tokens[11]) / length(p_tokens[1]) AS m11,
-                   1 - 2 * min(v <~> p_tokens[12]) / length(p_tokens[1]) AS m12,
-                   1 - 2 * min(v <~> p_tokens[13]) / length(p_tokens[1]) AS m13,
-                   1 - 2 * min(v <~> p_tokens[14]) / length(p_tokens[1]) AS m14,
-                   1 - 2 * min(v <~> p_tokens[15]) / length(p_tokens[1]) AS m15,
-                   1 - 2 * min(v <~> p_tokens[16]) / length(p_tokens[1]) AS m16
-            FROM unnest(s.signs) t(v) WHERE length(v) = length(p_tokens[1])) x
+            SELECT 1 - 2 * min(t.v <~> q1) / v_length AS m1, 1 - 2 * min(t.v <~> q2) / v_length AS m2,
+                   1 - 2 * min(t.v <~> q3) / v_length AS m3, 1 - 2 * min(t.v <~> q4) / v_length AS m4,
+                   1 - 2 * min(t.v <~> q5) / v_length AS m5, 1 - 2 * min(t.v <~> q6) / v_length AS m6,
+                   1 - 2 * min(t.v <~> q7) / v_length AS m7, 1 - 2 * min(t.v <~> q8) / v_length AS m8
+            -- In the target list of a subquery, unnest needs no tuplestore.
+            FROM (SELECT unnest(s.signs) AS v OFFSET 0) t) x
     )
     SELECT o.id, (coalesce(greatest(n.m1, 0.9 * b.m1), 0) + coalesce(greatest(n.m2, 0.9 * b.m2), 0)
             + coalesce(greatest(n.m3, 0.9 * b.m3), 0) + coalesce(greatest(n.m4, 0.9 * b.m4), 0)
             + coalesce(greatest(n.m5, 0.9 * b.m5), 0) + coalesce(greatest(n.m6, 0.9 * b.m6), 0)
-            + coalesce(greatest(n.m7, 0.9 * b.m7), 0) + coalesce(greatest(n.m8, 0.9 * b.m8), 0)
-            + coalesce(greatest(n.m9, 0.9 * b.m9), 0) + coalesce(greatest(n.m10, 0.9 * b.m10), 0)
-            + coalesce(greatest(n.m11, 0.9 * b.m11), 0) + coalesce(greatest(n.m12, 0.9 * b.m12), 0)
-            + coalesce(greatest(n.m13, 0.9 * b.m13), 0) + coalesce(greatest(n.m14, 0.9 * b.m14), 0)
-            + coalesce(greatest(n.m15, 0.9 * b.m15), 0) + coalesce(greatest(n.m16, 0.9 * b.m16), 0)) / cardinality(p_tokens)
+            + coalesce(greatest(n.m7, 0.9 * b.m7), 0) + coalesce(greatest(n.m8, 0.9 * b.m8), 0)) / cardinality(p_tokens)
     FROM own o JOIN nearest n ON n.id = o.id LEFT JOIN nearest b ON b.id = o.before;
 END $$;

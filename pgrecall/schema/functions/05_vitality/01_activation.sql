@@ -147,14 +147,14 @@ RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln((1 + least(p_activation / exp(p_median_base), 63)) / 2);
 
--- zone_of: the zone of a retention in a layer, half-open: active from its first bound, archived below the last.
+-- zone_of: the zone of a retention in a layer, half-open: active from its first bound, dormant below the last.
 CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision, l recall.layer_in_force) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
     WHEN p_retention >= l.active THEN 'active'
     WHEN p_retention >= l.stale THEN 'stale'
     WHEN p_retention >= l.fading THEN 'fading'
-    ELSE 'archived'
+    ELSE 'dormant'
 END;
 
 -- retention_of: vitality with the protection floor applied; for zones and pruning, never for ranking.
@@ -174,23 +174,22 @@ CREATE OR REPLACE FUNCTION recall.vitality_terms(
 )
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    WITH sums AS MATERIALIZED (
-        SELECT h.held, recall.power_sum_scale(a, w) AS scale,
+    SELECT a.n, s.scale * s.recent,
+           CASE WHEN a.n > h.held THEN greatest(s.activation - s.scale * s.recent - s.spread - s.revival, 0) ELSE 0 END,
+           s.spread, s.revival, s.activation, ln(s.activation), v.vitality, v.retention,
+           recall.zone_of(v.retention, l)
+    FROM (SELECT num_nonnulls(a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8) AS held OFFSET 0) h
+    CROSS JOIN LATERAL (
+        SELECT recall.power_sum_scale(a, w) AS scale,
                recall.power_sum(
                    h.held, a.first_at, a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8, a.decay, recall.epoch(p_now),
                    60::double precision) AS recent,
                recall.activation_sum(a, w, recall.epoch(p_now)) AS activation,
                recall.spread_term(a, w, recall.epoch(p_now)) AS spread,
                recall.revival_term(a, w, recall.epoch(p_now)) AS revival
-        FROM (SELECT num_nonnulls(a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8) AS held) h
-    ), weighed AS MATERIALIZED (
-        SELECT s.*, s.activation / (1 + s.activation) AS vitality FROM sums s
-    )
-    SELECT a.n, x.scale * x.recent,
-           CASE WHEN a.n > x.held
-                THEN greatest(x.activation - x.scale * x.recent - x.spread - x.revival, 0) ELSE 0 END,
-           x.spread, x.revival, x.activation, ln(x.activation), x.vitality,
-           recall.retention_of(x.vitality, a.protected OR p_pinned, w),
-           recall.zone_of(recall.retention_of(x.vitality, a.protected OR p_pinned, w), l)
-    FROM weighed x;
+        OFFSET 0) s
+    CROSS JOIN LATERAL (
+        SELECT s.activation / (1 + s.activation) AS vitality,
+               recall.retention_of(s.activation / (1 + s.activation), a.protected OR p_pinned, w) AS retention
+        OFFSET 0) v;
 END;

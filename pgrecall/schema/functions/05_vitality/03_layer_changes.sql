@@ -73,14 +73,6 @@ BEGIN
     END IF;
 END $$;
 
--- lock_layers: waits for other changes of this tenant's layers and for those that hold them, and makes the next ones
--- wait until this transaction ends.
-CREATE OR REPLACE FUNCTION recall.lock_layers(p_tenant text) RETURNS void
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT AS $$
-    SELECT pg_advisory_xact_lock(recall.lock_key('layers', p_tenant))
-$$;
-
 -- store_layer: keeps a layer as the row of its tenant, once it is checked.
 CREATE OR REPLACE FUNCTION recall.store_layer(l recall.layer) RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -133,7 +125,7 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_layer recall.layer;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.lock_layers(v_tenant);
+    PERFORM recall.require_moment(p_now), recall.lock_tenant(v_tenant, 'rules');
     v_layer := recall.effective_layer(v_tenant, p_name);
     v_layer.metabolic_rate := coalesce(p_metabolic_rate, v_layer.metabolic_rate);
     v_layer.reading := coalesce(p_reading, v_layer.reading);
@@ -157,7 +149,7 @@ DECLARE
     v_general boolean;
     v_memories bigint;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.lock_layers(v_tenant);
+    PERFORM recall.require_moment(p_now), recall.lock_tenant(v_tenant, 'rules');
     v_general := EXISTS (SELECT FROM recall.layer l WHERE l.tenant = '*' AND l.name = p_name);
     DELETE FROM recall.layer l WHERE l.tenant = v_tenant AND l.name = p_name;
     IF NOT FOUND AND NOT v_general THEN
@@ -217,7 +209,7 @@ DECLARE
     v_layers text[];
     v_changed bigint;
 BEGIN
-    PERFORM recall.require_moment(p_now), recall.lock_layers(v_tenant);
+    PERFORM recall.require_moment(p_now), recall.lock_tenant(v_tenant, 'rules');
     SELECT array_agg(p.layer ORDER BY p.layer) INTO v_layers FROM recall.presets() p WHERE p.preset = p_name;
     IF v_layers IS NULL THEN
         PERFORM recall.raise_invalid(format('There is no preset %L.', left(p_name, 100)), format('There are %s.', (

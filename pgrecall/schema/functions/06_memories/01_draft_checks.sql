@@ -69,7 +69,7 @@ DECLARE
     v_fields CONSTANT text[] := ARRAY[
         'key', 'layer', 'title', 'body', 'role', 'author', 'context', 'source', 'session_id', 'tags',
         'aliases', 'metadata', 'occurred_at', 'valid_from', 'valid_until', 'expires_at', 'pinned',
-        'embedding', 'tokens', 'links'];
+        'embedding', 'tokens', 'passages', 'links'];
     v_name text;
     v_texts jsonb;
 BEGIN

@@ -82,11 +82,17 @@ BEGIN
                     'its key %L stands in this call %s times; a key names one memory', v_draft.key,
                     v_repeated ->> v_draft.key) END, CASE
                 WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END,
-                CASE WHEN v_item ? 'tokens' THEN recall.tokens_problem(v_item -> 'tokens') END);
+                CASE WHEN v_item ? 'tokens' THEN recall.tokens_problem(v_item -> 'tokens') END,
+                CASE WHEN v_item ? 'passages' THEN recall.passages_problem(
+                    v_item -> 'passages', length(v_draft.body), p_dimensions) END,
+                CASE WHEN p_embeddings[i] IS NULL AND v_item -> 'passages' NOT IN ('[]', 'null')
+                     THEN 'it has passages and no embedding' END);
         END IF;
         IF v_problem IS NULL THEN
             v_draft.id := recall.unused_id(p_blank.tenant);
             v_draft.embedded_with := CASE WHEN p_embeddings[i] IS NOT NULL THEN p_embedded_with END;
+            v_draft.passage_count := CASE WHEN p_embeddings[i] IS NOT NULL
+                                          THEN recall.passages_counted(v_item -> 'passages') END;
             drafts[i] := v_draft;
             ids[i] := v_draft.id;
             named := named OR v_draft.key IS NOT NULL OR v_draft.title <> '' OR v_draft.aliases <> '{}';

@@ -5,11 +5,13 @@
 -- draft with an existing key updates that memory, and restores it if it was archived; the links of the draft replace
 -- those of an earlier draft. Each draft without a key becomes a new memory. Without p_skip_rejected, one invalid
 -- draft rejects the whole call. Without p_revive, an archived memory that a draft does not change stays archived, so
--- that repeating an import does not undo forgetting or pruning.
+-- that repeating an import does not undo forgetting or pruning. With p_compare, for up to 100 drafts, a draft without
+-- a key that a live memory holds already is not stored again: it is unchanged, with the id and key of that memory.
+-- `similar_to` then names the memory that a stored draft nearly repeats: {id, key, similarity}.
 CREATE OR REPLACE FUNCTION recall.remember_many(
     p_items jsonb, p_embedded_with text DEFAULT NULL, p_skip_rejected boolean DEFAULT false,
-    p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true
-) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text)
+    p_now timestamptz DEFAULT now(), p_revive boolean DEFAULT true, p_compare boolean DEFAULT false
+) RETURNS TABLE (item int, id bigint, key text, outcome text, problem text, similar_to jsonb)
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
@@ -18,6 +20,9 @@ DECLARE
     v_embeddings halfvec[];
     v_read record;
     v_stored record;
+    v_found record;
+    v_held jsonb := '{}';
+    v_similar jsonb[];
 BEGIN
     IF p_embedded_with IS NULL AND jsonb_path_exists(p_items, '$[*].embedding ? (@ != null)') THEN
         PERFORM recall.raise_invalid('These drafts have embeddings, and p_embedded_with does not name their embedder.',
@@ -26,7 +31,13 @@ BEGIN
        OR jsonb_path_exists(p_items, 'strict $[*] ? (@.type() != "object")') THEN
         PERFORM recall.raise_invalid('The drafts must be a JSON array of objects.');
     END IF;
-    PERFORM recall.analyze_grown_tables(jsonb_array_length(p_items));
+    IF p_compare AND jsonb_array_length(p_items) > 100 THEN
+        PERFORM recall.raise_invalid(
+            format('%s drafts cannot be compared in one call.', jsonb_array_length(p_items)),
+            'Compare 100 at most, or store them without p_compare.');
+    END IF;
+    PERFORM recall.analyze_grown_tables(greatest(
+        jsonb_array_length(p_items), jsonb_array_length(jsonb_path_query_array(p_items, '$[*].links[*]'))));
     v_rules := recall.lock_tenant_rules(p_embedded_with, p_now);
     v_embeddings := recall.parsed_embeddings(p_items);
     v_read := recall.parse_drafts(
@@ -34,8 +45,24 @@ BEGIN
         v_rules.layers, v_rules.dimensions);
     IF v_read.rejected > 0 AND NOT p_skip_rejected THEN
         PERFORM recall.raise_invalid(format(
-            'Draft %s cannot be stored: %s.', v_read.rejected, v_read.problems[v_read.rejected]));
+            '%s cannot be stored: %s.',
+            CASE WHEN jsonb_array_length(p_items) = 1 THEN 'The draft' ELSE 'Draft ' || v_read.rejected END,
+            v_read.problems[v_read.rejected]));
     END IF;
+    FOR i IN 1 .. CASE WHEN p_compare THEN jsonb_array_length(p_items) ELSE 0 END LOOP
+        CONTINUE WHEN v_read.ids[i] IS NULL;
+        SELECT s.* INTO v_found
+        FROM recall.similar_memory(v_rules.tenant, v_read.drafts[i], v_embeddings[i], p_now) s;
+        IF v_found.held AND v_read.keys[i] IS NULL AND v_read.links[i] IS NULL THEN
+            v_held := v_held || jsonb_build_object(i, jsonb_build_object('id', v_found.id, 'key', v_found.key));
+            v_read.drafts[i] := NULL;
+            v_read.ids[i] := NULL;
+            v_embeddings[i] := NULL;
+        ELSIF v_found.id IS NOT NULL THEN
+            v_similar[i] := jsonb_build_object(
+                'id', v_found.id, 'key', v_found.key, 'similarity', v_found.similarity);
+        END IF;
+    END LOOP;
     v_stored := recall.remember_parsed_drafts(
         v_rules, v_read.drafts, v_read.ids, v_read.keys, CASE WHEN v_read.linked THEN v_read.links END, v_read.named,
         v_read.pinned, v_embeddings, p_revive, p_now);
@@ -44,9 +71,17 @@ BEGIN
             SELECT jsonb_agg(coalesce(i.value -> 'tokens', 'null') ORDER BY i.ordinality)
             FROM jsonb_array_elements(p_items) WITH ORDINALITY i), p_embedded_with);
     END IF;
+    IF jsonb_path_exists(p_items, '$[*].passages[*]') THEN
+        PERFORM recall.store_passages(v_rules.tenant, v_stored.written, (
+            SELECT jsonb_agg(coalesce(i.value -> 'passages', 'null') ORDER BY i.ordinality)
+            FROM jsonb_array_elements(p_items) WITH ORDINALITY i));
+    END IF;
     RETURN QUERY
-    SELECT u.item::int, u.id, u.key,
-           coalesce(u.outcome, CASE WHEN u.id IS NULL THEN 'rejected' ELSE 'created' END), u.problem
+    SELECT u.item::int, coalesce(u.id, (v_held -> u.item::text -> 'id')::bigint),
+           coalesce(u.key, v_held -> u.item::text ->> 'key'),
+           CASE WHEN v_held ? u.item::text THEN 'unchanged'
+                ELSE coalesce(u.outcome, CASE WHEN u.id IS NULL THEN 'rejected' ELSE 'created' END) END,
+           u.problem, CASE WHEN u.id IS NOT NULL THEN v_similar[u.item] END
     FROM unnest(v_stored.ids, v_read.keys, v_stored.outcomes, v_read.problems) WITH ORDINALITY
         u(id, key, outcome, problem, item);
 END $$;
@@ -59,41 +94,47 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.remember_parsed_drafts(
     p_rules record, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_named boolean,
     p_pinned boolean, p_embeddings halfvec[], p_revive boolean, p_now timestamptz,
-    OUT ids bigint[], OUT outcomes text[]
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[]
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_keys text[] := array_remove(p_keys, NULL);
-    v_written bigint[];
     v_rows bigint;  -- assigned, for that is one expression where PERFORM would be a query
     v_stored record;
+    v_locked bigint[];
 BEGIN
-    IF p_links IS NOT NULL OR p_named THEN
-        PERFORM recall.lock_linked_memories(p_rules.tenant, p_drafts, p_links, v_keys,
-                                   p_links IS NOT NULL OR recall.has_pending_links(p_rules.tenant));
-    END IF;
     IF v_keys <> '{}' THEN
-        v_stored := recall.store_drafts_with_retry(p_rules.tenant, p_drafts, p_ids, p_keys, p_revive, p_now);
+        v_stored := recall.store_drafts_with_retry(
+            p_rules.tenant, p_drafts, p_ids, p_keys, p_links, p_revive, p_now);
         ids := v_stored.ids;
         outcomes := v_stored.outcomes;
-        v_written := v_stored.written;
+        written := v_stored.written;
+        v_locked := v_stored.locked;
     ELSE
+        IF p_links IS NOT NULL OR p_named AND recall.has_pending_links(p_rules.tenant) THEN
+            v_locked := (recall.lock_linked_memories(p_rules.tenant, p_drafts, p_links, '{}', true)).locked;
+        END IF;
         v_rows := recall.insert_drafts(p_rules.tenant, p_drafts, p_now);
         ids := p_ids;
-        v_written := ids;
+        written := ids;
     END IF;
     IF p_embeddings IS NOT NULL THEN
-        v_rows := recall.store_vectors(p_rules.tenant, p_rules.own_table, v_written, p_embeddings);
+        IF outcomes && ARRAY['updated', 'revived'] THEN
+            PERFORM recall.lock_vectors_shared(p_rules.tenant);
+            PERFORM recall.delete_passages(p_rules.tenant, ARRAY(
+                SELECT u.id FROM unnest(written, p_embeddings) u(id, embedding) WHERE u.embedding IS NOT NULL));
+        END IF;
+        v_rows := recall.store_vectors(p_rules.tenant, p_rules.own_table, written, p_embeddings);
     END IF;
     IF outcomes && ARRAY['updated', 'revived', 'unchanged'] THEN
         PERFORM recall.apply_draft_effects(
-            p_rules.tenant, p_drafts, p_links, ids, outcomes, v_stored.rewritten, p_now);
+            p_rules.tenant, p_drafts, p_links, ids, outcomes, v_stored.rewritten, v_locked, p_now);
     ELSIF p_links IS NOT NULL OR p_named AND recall.has_pending_links(p_rules.tenant) THEN
-        PERFORM recall.link_drafts(p_rules.tenant, p_drafts, p_links, ids, outcomes, '{}', p_now);
+        PERFORM recall.link_drafts(p_rules.tenant, p_drafts, p_links, ids, outcomes, v_locked, '{}', p_now);
     END IF;
     IF p_pinned OR outcomes && ARRAY['updated', 'revived'] THEN
-        PERFORM recall.record_floor_changes(p_rules.tenant, v_written, p_now);
+        PERFORM recall.record_floor_changes(p_rules.tenant, written, p_now);
     END IF;
 END $$;
 
@@ -114,8 +155,7 @@ BEGIN
     IF p_now IS DISTINCT FROM now() THEN
         PERFORM recall.require_moment(p_now);
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(recall.salted_lock_key(w.purpose, lock_tenant_rules.tenant, s.salt))
-    FROM recall.lock_salt() s CROSS JOIN (VALUES ('layers'), ('language'), ('vectors')) w(purpose);
+    PERFORM recall.share_tenant_locks(tenant, ARRAY['rules', 'vectors']);
     SELECT ARRAY(SELECT l.name FROM recall.layer l WHERE l.tenant IN (x.tenant, '*')),
            EXISTS (SELECT FROM recall.vector_home h WHERE h.tenant = x.tenant),
            (SELECT jsonb_object_agg(s.name, s.value ORDER BY s.tenant <> '*') FROM recall.setting s
@@ -133,7 +173,7 @@ END $$;
 -- decay of layers, and accesses.
 CREATE OR REPLACE FUNCTION recall.apply_draft_effects(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_changed_text bigint[],
-    p_now timestamptz
+    p_locked bigint[], p_now timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -148,7 +188,8 @@ BEGIN
     PERFORM recall.sync_vectors(p_tenant, v_updated);
     DELETE FROM recall.token_signs s WHERE s.tenant = p_tenant AND s.memory_id = ANY (p_changed_text);
     PERFORM recall.link_drafts(
-        p_tenant, p_drafts, p_links, p_ids, p_outcomes, recall.close_archivals(p_tenant, v_updated, p_now), p_now);
+        p_tenant, p_drafts, p_links, p_ids, p_outcomes, p_locked, recall.close_archivals(p_tenant, v_updated, p_now),
+        p_now);
     PERFORM recall.retune_memories(p_tenant, v_updated);
     PERFORM recall.fold_memories(p_tenant, p_changed_text, array_fill(p_now, ARRAY[cardinality(p_changed_text)]));
 END $$;
@@ -209,6 +250,7 @@ DECLARE
     v_links jsonb := CASE WHEN p_links NOT IN ('[]', 'null') THEN p_links END;
     v_problem text;
 BEGIN
+    PERFORM recall.analyze_grown_tables(CASE WHEN jsonb_typeof(p_links) = 'array' THEN jsonb_array_length(p_links) ELSE 1 END);
     SELECT v_rules.tenant, recall.unused_id(v_rules.tenant), p_key, coalesce(p_layer, 'knowledge'),
            coalesce(p_title, ''), coalesce(p_body, ''), p_role, p_author, coalesce(p_context, ''),
            coalesce(p_tags, '{}'), coalesce(p_aliases, '{}'), CASE WHEN p_metadata <> 'null' THEN p_metadata ELSE '{}' END, p_occurred_at,
@@ -224,7 +266,7 @@ BEGIN
         CASE WHEN p_embedding IS NOT NULL THEN recall.vector_direction_problem(p_embedding, v_rules.dimensions) END,
         CASE WHEN v_links IS NOT NULL THEN recall.links_problem(v_links) END);
     IF v_problem IS NOT NULL THEN
-        PERFORM recall.raise_invalid(format('Draft 1 cannot be stored: %s.', v_problem));
+        PERFORM recall.raise_invalid(format('The draft cannot be stored: %s.', v_problem));
     END IF;
     RETURN (recall.remember_parsed_drafts(
         v_rules, ARRAY[v_draft], ARRAY[v_draft.id], ARRAY[p_key], CASE WHEN v_links IS NOT NULL THEN ARRAY[v_links] END,

@@ -23,28 +23,34 @@ BEGIN
 END $$;
 
 -- store_drafts_with_retry: store_drafts, correct even if other transactions store the same keys. The memories to be
--- changed are locked before they are read. If another transaction has just created one of them, everything starts
--- again without locks, since other transactions may hold locks that come earlier in the order. If no key exists, all
--- drafts are new and have these ids; outcomes are then NULL.
+-- changed or linked are locked before they are read (p_lock: some may be). If another transaction has just created or
+-- deleted one of them, everything starts again without locks, since other transactions may hold locks that come earlier
+-- in the order. If no key exists, all drafts are new and have these ids; outcomes are then NULL.
 CREATE OR REPLACE FUNCTION recall.store_drafts_with_retry(
-    p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_revive boolean, p_now timestamptz,
-    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[]
+    p_tenant text, p_drafts recall.memory[], p_ids bigint[], p_keys text[], p_links jsonb[], p_revive boolean,
+    p_now timestamptz,
+    OUT ids bigint[], OUT outcomes text[], OUT written bigint[], OUT rewritten bigint[], OUT locked bigint[]
 )
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
+    v_linked record;
     v_earlier jsonb;
     v_stored record;
     v_overtaken boolean;
 BEGIN
     LOOP
         BEGIN
-            SELECT jsonb_object_agg(l.key, jsonb_build_object(
-                'id', l.id, 'hash', l.content_hash, 'archived', l.archived_at IS NOT NULL)) INTO v_earlier
-            FROM (
-                SELECT m.id, m.key, m.content_hash, m.archived_at FROM recall.memory m
-                WHERE m.tenant = p_tenant AND m.key = ANY (p_keys) ORDER BY m.key, m.id FOR NO KEY UPDATE) l;
-            IF v_earlier IS NULL THEN
+            v_linked := recall.lock_linked_memories(
+                p_tenant, p_drafts, p_links, p_keys, p_links IS NOT NULL OR recall.has_pending_links(p_tenant));
+            SELECT jsonb_object_agg(k.key, jsonb_build_object(
+                       'id', k.id, 'hash', k.content_hash, 'archived', k.archived)),
+                   v_linked.overtaken OR coalesce(bool_or(k.id <> ALL (v_linked.locked)), false)
+            INTO v_earlier, v_overtaken
+            FROM recall.memories_with_keys(p_tenant, p_keys) k;
+            IF v_overtaken THEN
+                NULL;  -- starts again
+            ELSIF v_earlier IS NULL THEN
                 v_overtaken := recall.insert_drafts(p_tenant, p_drafts, p_now)
                                < cardinality(array_remove(p_ids, NULL));
             ELSE
@@ -59,6 +65,7 @@ BEGIN
             NULL;
         END;
     END LOOP;
+    locked := v_linked.locked;
     IF v_earlier IS NULL THEN
         ids := p_ids;
         written := p_ids;
@@ -132,11 +139,12 @@ BEGIN
     WITH stored AS (
         INSERT INTO recall.memory (
             tenant, id, key, layer, title, body, role, author, context, source, session_id, tags, aliases, metadata,
-            occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at, embedded_with, language)
+            occurred_at, valid_from, valid_until, expires_at, pinned, created_at, updated_at, embedded_with, language,
+            passage_count)
         OVERRIDING SYSTEM VALUE
         SELECT d.tenant, d.id, d.key, d.layer, d.title, d.body, d.role, d.author, d.context, d.source, d.session_id,
                d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until, d.expires_at, d.pinned,
-               d.created_at, d.updated_at, d.embedded_with, d.language
+               d.created_at, d.updated_at, d.embedded_with, d.language, d.passage_count
         FROM unnest(p_drafts) d WHERE d.id IS NOT NULL
         -- In the order of keys, because inserts wait for other transactions that insert the same keys.
         ORDER BY d.key, d.id
@@ -182,7 +190,9 @@ BEGIN
             -- A draft can pin but not unpin (`pin` does), or every import would unpin memories.
             expires_at = d.expires_at, pinned = m.pinned OR d.pinned, updated_at = d.updated_at, archived_at = NULL,
             embedded_with = CASE WHEN d.embedded_with IS NOT NULL THEN d.embedded_with
-                                 WHEN (d.title, d.body) = (m.title, m.body) THEN m.embedded_with END
+                                 WHEN (d.title, d.body) = (m.title, m.body) THEN m.embedded_with END,
+            passage_count = CASE WHEN d.embedded_with IS NOT NULL THEN d.passage_count
+                                 WHEN (d.title, d.body) = (m.title, m.body) THEN m.passage_count END
         FROM unnest(p_drafts) d
         WHERE m.tenant = p_tenant AND m.id = (p_earlier -> d.key -> 'id')::bigint
           AND ((m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id, m.tags, m.aliases,
@@ -215,29 +225,32 @@ BEGIN
             'INSERT INTO recall.%I AS v (tenant, memory_id, embedding) '
             'SELECT $1, u.id, u.embedding FROM unnest($2, $3) u(id, embedding) '
             'WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id '
-            'ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding',
+            'ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = false, embedding = excluded.embedding',
             recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_embeddings;
     ELSE
         INSERT INTO recall.vector_shared AS v (tenant, memory_id, embedding)
         SELECT p_tenant, u.id, u.embedding FROM unnest(p_ids, p_embeddings) u(id, embedding)
         WHERE u.id IS NOT NULL AND u.embedding IS NOT NULL ORDER BY u.id
-        ON CONFLICT (tenant, memory_id) DO UPDATE SET archived = false, embedding = excluded.embedding;
+        ON CONFLICT (tenant, memory_id, part) DO UPDATE SET archived = false, embedding = excluded.embedding;
     END IF;
     GET DIAGNOSTICS v_stored = ROW_COUNT;
     RETURN v_stored;
 END $$;
 
--- analyze_grown_tables: for a transaction that writes p_many rows, a hundred or more: analyzes each table of the
--- schema that has more than doubled, and grown by more than a thousand rows, since the planner last knew its size.
--- Autovacuum does this within a minute or two; until then each stored row could scan all earlier ones, because plans
--- were made for empty tables. A table that is being analyzed is skipped.
+-- analyze_grown_tables: for a transaction that writes p_many rows: analyzes each table of the schema that has more than
+-- doubled, and grown by more than a thousand rows, since the planner last knew its size. Autovacuum does this within a
+-- minute or two; until then each stored row could scan all earlier ones, because plans were made for empty tables. Fewer
+-- than a hundred rows at a time are looked at by memories and links alone, which takes some microseconds. A table that
+-- is being analyzed is skipped.
 CREATE OR REPLACE FUNCTION recall.analyze_grown_tables(p_many int) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_table regclass;
 BEGIN
-    IF p_many < 100 THEN
+    IF p_many < 100 AND NOT EXISTS (
+        SELECT FROM pg_class c WHERE c.oid IN ('recall.memory'::regclass, 'recall.link'::regclass)
+        AND pg_stat_get_mod_since_analyze(c.oid) > 1000 + greatest(c.reltuples, 0)) THEN
         RETURN;
     END IF;
     FOR v_table IN

@@ -33,10 +33,8 @@ DECLARE
     v_restored bigint[];
     v_cited bigint[];
 BEGIN
-    -- This lock does not conflict with accesses, which may also restore them: both would wait for each other. In the
-    -- order of keys, in which drafts are stored.
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.key, m.id FOR NO KEY UPDATE;
+    -- This lock does not conflict with new links.
+    PERFORM recall.lock_memories(p_tenant, p_changed => p_ids);
     v_cited := recall.lock_referenced_activations(p_tenant, p_ids);
     WITH restored AS (
         UPDATE recall.memory m SET archived_at = NULL
@@ -47,34 +45,6 @@ BEGIN
     PERFORM recall.close_archivals(p_tenant, v_restored, p_now), recall.sync_vectors(p_tenant, v_restored);
     PERFORM recall.recount_links(p_tenant, v_cited);
     RETURN v_restored;
-END $$;
-
--- lock_with_references: locks these memories, then their activations and those of the memories that they refer to,
--- always in the same order, so that no two calls can deadlock. Returns the memories referred to.
-CREATE OR REPLACE FUNCTION recall.lock_with_references(p_tenant text, p_ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-BEGIN
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids) ORDER BY m.id FOR UPDATE;
-    RETURN recall.lock_referenced_activations(p_tenant, p_ids);
-END $$;
-
--- lock_referenced_activations: locks the activations of these memories, of those that they refer to (which it
--- returns), and of p_others. The caller has locked the memories.
-CREATE OR REPLACE FUNCTION recall.lock_referenced_activations(p_tenant text, p_ids bigint[], p_others bigint[] DEFAULT '{}')
-RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_cited bigint[];
-BEGIN
-    v_cited := ARRAY(
-        SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (p_ids));
-    PERFORM FROM recall.activation a
-    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_cited || p_ids || p_others)
-    ORDER BY a.memory_id FOR UPDATE;
-    RETURN v_cited;
 END $$;
 
 -- close_archivals: closes the archivals of the live ones of these memories and returns the memories that they refer

@@ -12,86 +12,108 @@ DECLARE
 BEGIN
     PERFORM recall.require_memory(p_memory_id), recall.require_moment(p_now);
     IF p_hard THEN
-        RETURN recall.delete_memory(v_tenant, p_memory_id);
+        RETURN recall.delete_memories(v_tenant, ARRAY[p_memory_id]) = 1;
     END IF;
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
--- delete_memory: deletes a memory and everything that is only about it. Returns false if another transaction has just
--- deleted it.
-CREATE OR REPLACE FUNCTION recall.delete_memory(p_tenant text, p_id bigint) RETURNS boolean
+-- delete_memories: deletes memories and everything that is only about them. Returns how many there were: fewer if
+-- another transaction has just deleted some.
+CREATE OR REPLACE FUNCTION recall.delete_memories(p_tenant text, p_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_cited bigint[];
-    v_spread_to bigint[];
+    v_spread_to bigint[] := recall.lock_for_deletion(p_tenant, p_ids);
     v_words text[];
+    v_ids bigint[];
 BEGIN
-    v_spread_to := ARRAY(
-        SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
-        WHERE e.tenant = p_tenant AND e.memory_id = p_id);
-    PERFORM recall.lock_for_deletion(p_tenant, p_id, v_spread_to);
-    SELECT tsvector_to_array(m.search_text) INTO v_words
-    FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_id;
-    IF NOT FOUND THEN
-        RETURN false;
+    SELECT array_agg(DISTINCT w.word), array_agg(DISTINCT m.id) INTO v_words, v_ids
+    FROM unnest(p_ids) u(id)
+    CROSS JOIN LATERAL (
+        SELECT o.id, o.search_text FROM recall.memory o WHERE o.tenant = p_tenant AND o.id = u.id OFFSET 0) m
+    LEFT JOIN LATERAL unnest(tsvector_to_array(m.search_text)) w(word) ON true;
+    IF v_ids IS NULL THEN
+        RETURN 0;
     END IF;
-    v_spread_to := ARRAY(  -- once more: it may have been used while this call waited
-        SELECT DISTINCT t FROM recall.access e, unnest(e.spread_to) t
-        WHERE e.tenant = p_tenant AND e.memory_id = p_id);
-    v_cited := recall.lock_referenced_activations(p_tenant, ARRAY[p_id], v_spread_to);
-    PERFORM recall.remove_from_contexts(p_tenant, p_id), recall.delete_from_logs(p_tenant, ARRAY[p_id]);
-    DELETE FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_id;
-    DELETE FROM recall.floor_change f WHERE f.tenant = p_tenant AND f.memory_id = p_id;
-    DELETE FROM recall.access_key k WHERE k.tenant = p_tenant AND k.memory_id = p_id;
+    v_cited := recall.lock_referenced_activations(p_tenant, v_ids, v_spread_to);
+    PERFORM recall.remove_from_contexts(p_tenant, v_ids), recall.delete_from_logs(p_tenant, v_ids);
+    DELETE FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_ids);
+    DELETE FROM recall.floor_change f WHERE f.tenant = p_tenant AND f.memory_id = ANY (v_ids);
+    DELETE FROM recall.access_key k WHERE k.tenant = p_tenant AND k.memory_id = ANY (v_ids);
     PERFORM recall.recount_links(p_tenant, v_cited);
     IF cardinality(v_spread_to) > 0 THEN
-        -- What it spread is deleted too, because a boost is derived from the log.
+        -- What they spread is deleted too, because a boost is derived from the log.
         PERFORM recall.rebuild_spread(p_tenant, v_spread_to);
     END IF;
     PERFORM recall.drop_unused_lexemes(p_tenant, v_words);
-    RETURN true;
+    RETURN cardinality(v_ids);
 END $$;
 
--- lock_for_deletion: locks a memory, those that follow it and those that it superseded, whose rows change with it, in
--- one order. Those that it links to or spread to are locked only against deletion: their activations change twice,
--- which checks their keys, and this lock does not block updates.
-CREATE OR REPLACE FUNCTION recall.lock_for_deletion(p_tenant text, p_id bigint, p_others bigint[]) RETURNS void
+-- lock_for_deletion: locks these memories, and those that follow them or that they superseded, whose rows change with
+-- them. Those that they link to or spread to are locked only against deletion: their activations change twice, which
+-- checks their keys. Returns the memories that they spread to. If any of these came while it waited, it starts again
+-- without locks, since the new ones may come earlier in the order.
+CREATE OR REPLACE FUNCTION recall.lock_for_deletion(p_tenant text, p_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_around record;
+    v_now record;
 BEGIN
-    FOR v_around IN
-        SELECT a.id, bool_or(a.changes) AS changes
-        FROM (
-            SELECT p_id AS id, true AS changes
-            UNION ALL
-            SELECT o.id, true FROM recall.memory o WHERE o.tenant = p_tenant AND o.superseded_by = p_id
-            UNION ALL
-            SELECT l.dst, l.relation = 'next' FROM recall.link l WHERE l.tenant = p_tenant AND l.src = p_id
-            UNION ALL
-            SELECT u, false FROM unnest(p_others) u) a
-        GROUP BY a.id ORDER BY a.id
     LOOP
-        IF v_around.changes THEN
-            PERFORM FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = v_around.id FOR UPDATE;
-        ELSE
-            PERFORM FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = v_around.id FOR KEY SHARE;
-        END IF;
+        BEGIN
+            v_around := recall.around_deleted(p_tenant, p_ids);
+            PERFORM recall.lock_memories(p_tenant, v_around.kept || v_around.spread_to, v_around.changed, p_ids);
+            v_now := recall.around_deleted(p_tenant, p_ids);
+            IF NOT (v_around.changed @> v_now.changed AND v_around.kept @> v_now.kept
+                    AND v_around.spread_to @> v_now.spread_to) THEN
+                RAISE SQLSTATE 'RC001';
+            END IF;
+            RETURN v_now.spread_to;
+        EXCEPTION WHEN SQLSTATE 'RC001' THEN
+            NULL;
+        END;
     END LOOP;
 END $$;
 
--- remove_from_contexts: removes the text of a memory from the context of those that follow it, where the import of a
--- conversation put it after the speaker's name.
-CREATE OR REPLACE FUNCTION recall.remove_from_contexts(p_tenant text, p_id bigint) RETURNS void
+-- around_deleted: the memories that change when these are deleted, those that they link to, and those that they spread
+-- activation to. One index probe for each (OFFSET 0), whatever the planner knows of the tables.
+CREATE OR REPLACE FUNCTION recall.around_deleted(
+    p_tenant text, p_ids bigint[], OUT changed bigint[], OUT kept bigint[], OUT spread_to bigint[]
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    changed := ARRAY(
+        SELECT DISTINCT a.id FROM unnest(p_ids) u(id)
+        CROSS JOIN LATERAL (
+            (SELECT o.id FROM recall.memory o WHERE o.tenant = p_tenant AND o.superseded_by = u.id OFFSET 0)
+            UNION ALL
+            (SELECT l.dst FROM recall.link l
+             WHERE l.tenant = p_tenant AND l.src = u.id AND l.relation = 'next' OFFSET 0)) a);
+    kept := ARRAY(
+        SELECT DISTINCT a.dst FROM unnest(p_ids) u(id)
+        CROSS JOIN LATERAL (
+            SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id OFFSET 0) a);
+    spread_to := ARRAY(
+        SELECT DISTINCT t FROM unnest(p_ids) u(id)
+        CROSS JOIN LATERAL (
+            SELECT e.spread_to FROM recall.access e
+            WHERE e.tenant = p_tenant AND e.memory_id = u.id AND e.spread_to IS NOT NULL OFFSET 0) a
+        CROSS JOIN LATERAL unnest(a.spread_to) t);
+END $$;
+
+-- remove_from_contexts: removes the text of these memories from the context of those that follow them, where the import
+-- of a conversation put it after the speaker's name.
+CREATE OR REPLACE FUNCTION recall.remove_from_contexts(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     UPDATE recall.memory f
     SET context = rtrim(left(f.context, -length(q.quote)), E'\n')
     FROM recall.link l
-    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = p_id
+    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = l.src
     CROSS JOIN LATERAL (SELECT coalesce(m.author || ': ', '') || m.body AS quote) q
-    WHERE l.tenant = p_tenant AND l.src = p_id AND l.relation = 'next' AND f.tenant = p_tenant AND f.id = l.dst
-      AND m.body <> '' AND right(f.context, length(q.quote)) = q.quote
+    WHERE l.tenant = p_tenant AND l.src = ANY (p_ids) AND l.relation = 'next' AND f.tenant = p_tenant AND f.id = l.dst
+      AND f.id <> ALL (p_ids) AND m.body <> '' AND right(f.context, length(q.quote)) = q.quote
 $$;

@@ -10,13 +10,13 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = recall.current_tenant() AND m.key = ANY (p_keys)
 $$;
 
--- keys_of_source: the keys of live memories from a source; by key.
-CREATE OR REPLACE FUNCTION recall.keys_of_source(p_source text) RETURNS SETOF text
+-- keys_of_source: the keys of live memories from a source, or from these sessions of it; by key.
+CREATE OR REPLACE FUNCTION recall.keys_of_source(p_source text, p_sessions text[] DEFAULT NULL) RETURNS SETOF text
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.key FROM recall.memory m
     WHERE m.tenant = recall.current_tenant() AND m.source = p_source AND m.key IS NOT NULL
-      AND m.archived_at IS NULL
+      AND m.archived_at IS NULL AND (p_sessions IS NULL OR m.session_id = ANY (p_sessions))
     ORDER BY m.key
 $$;
 
@@ -95,22 +95,22 @@ SET search_path FROM CURRENT AS $$
     JOIN recall.memory o ON o.tenant = p_tenant AND o.id = l.other
 $$;
 
--- get: one memory with its vitality terms at p_now and its links; no row if there is none. It does not count as an
--- access.
+-- get: one memory with its vitality terms at p_now, its links, and how often it was stored, shown and used; no row if
+-- there is none. It does not count as an access.
 CREATE OR REPLACE FUNCTION recall.get(p_memory_id bigint, p_now timestamptz DEFAULT now())
 RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, context text,
     source text, session_id text, tags text[], aliases text[], metadata jsonb, occurred_at timestamptz,
     valid_from timestamptz, valid_until timestamptz, superseded_by bigint, expires_at timestamptz,
     pinned boolean, archived_at timestamptz, created_at timestamptz, updated_at timestamptz,
-    embedded_with text, vitality jsonb, links jsonb
+    embedded_with text, vitality jsonb, links jsonb, access_counts jsonb
 )
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.context, m.source, m.session_id,
            m.tags, m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until, m.superseded_by,
            m.expires_at, m.pinned, m.archived_at, m.created_at, m.updated_at, m.embedded_with,
-           to_jsonb(t), recall.memory_links(m.tenant, m.id)
+           to_jsonb(t), recall.memory_links(m.tenant, m.id), recall.access_counts(m.tenant, m.id)
     FROM (SELECT recall.current_tenant() AS tenant, recall.require_moment(p_now) AS moment OFFSET 0) c
     CROSS JOIN LATERAL (SELECT recall.vitality_weights(c.tenant) AS w OFFSET 0) x
     JOIN recall.memory m ON m.tenant = c.tenant AND m.id = p_memory_id

@@ -11,9 +11,9 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_new boolean;
 BEGIN
-    -- In one order, and before the link: deletion also locks the memory first and its links afterwards.
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id IN (p_src, p_dst) ORDER BY m.id FOR KEY SHARE;
+    PERFORM recall.analyze_grown_tables(1);
+    -- Before the link: deletion also locks the memory first and its links afterwards.
+    PERFORM recall.lock_memories(v_tenant, ARRAY[p_src, p_dst]);
     PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall.require_moment(p_now);
     IF p_src = p_dst THEN
         PERFORM recall.raise_invalid(format('Memory %s cannot link to itself.', p_src));
@@ -47,24 +47,25 @@ $$;
 -- recount_links: sets the in-degree (references from live memories) and the time of the newest link. The rows are
 -- locked first in one order, which prevents deadlocks, so the count includes every link made until now.
 CREATE OR REPLACE FUNCTION recall.recount_links(p_tenant text, p_ids bigint[]) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
-    SELECT FROM recall.activation a
-    WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids) ORDER BY a.memory_id FOR UPDATE;
+BEGIN
+    PERFORM recall.lock_activations(p_tenant, p_ids);
     UPDATE recall.activation a
     SET in_degree = c.in_degree, last_linked_at = c.last_linked_at
     FROM (
         SELECT t.id, count(DISTINCT l.src) AS in_degree, recall.epoch(max(l.created_at)) AS last_linked_at
         FROM (SELECT DISTINCT u.id FROM unnest(p_ids) AS u(id)) t
-        LEFT JOIN (
-            SELECT k.src, k.dst, k.created_at
+        LEFT JOIN LATERAL (
+            SELECT k.src, k.created_at
             FROM recall.link k
-            JOIN recall.memory m ON m.tenant = k.tenant AND m.id = k.src
-            WHERE k.tenant = p_tenant AND k.dst = ANY (p_ids) AND m.archived_at IS NULL
-              AND recall.is_reference(k.relation)
-        ) l ON l.dst = t.id
+            -- OFFSET 0 keeps one index probe for each link, whatever the planner knows of the tables.
+            CROSS JOIN LATERAL (
+                SELECT FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.id = k.src AND m.archived_at IS NULL OFFSET 0) live
+            WHERE k.tenant = p_tenant AND k.dst = t.id AND recall.is_reference(k.relation) OFFSET 0) l ON true
         GROUP BY t.id
     ) c
     WHERE a.tenant = p_tenant AND a.memory_id = c.id
-      AND (a.in_degree, a.last_linked_at) IS DISTINCT FROM (c.in_degree, c.last_linked_at)
-$$;
+      AND (a.in_degree, a.last_linked_at) IS DISTINCT FROM (c.in_degree, c.last_linked_at);
+END $$;

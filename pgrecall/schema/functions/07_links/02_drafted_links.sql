@@ -8,45 +8,70 @@ BEGIN
     RETURN EXISTS (SELECT FROM recall.pending_link p WHERE p.tenant = p_tenant);
 END $$;
 
--- lock_linked_memories: locks the memories with the keys of these drafts and those at the other end of their links,
--- existing or pending, in one order and before anything is stored, so that archiving or deleting several waits for
--- all. Does nothing if no key exists and no link is made or waited for (not p_linked).
+-- lock_linked_memories: locks the memories that storing these drafts changes or links, before anything is stored:
+-- against changes those with their keys and those whose links wait for them, against deletion those at the other end of
+-- their links. Returns all that it locked, and whether one of them was linked to another while this waited. Locks nothing if no key exists and no link is made or waited for (not p_linked).
 CREATE OR REPLACE FUNCTION recall.lock_linked_memories(
-    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean
-) RETURNS void
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean,
+    OUT locked bigint[], OUT overtaken boolean
+)
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_own bigint[] := '{}';
+    v_own bigint[] := ARRAY(SELECT k.id FROM recall.memories_with_keys(p_tenant, p_keys) k);
     v_ends bigint[];
+    v_waiting bigint[] := '{}';
 BEGIN
-    IF p_keys <> '{}' THEN
-        v_own := ARRAY(SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = ANY (p_keys));
-    END IF;
+    locked := '{}';
+    overtaken := false;
     IF v_own = '{}' AND NOT p_linked THEN
         RETURN;
     END IF;
-    -- Found before the lock, and each by one index probe (OFFSET 0): for a table that the planner takes for empty it
-    -- would search for all of them at each row.
+    -- Each by one index probe (OFFSET 0): for a table that the planner takes for empty it would search for all of them
+    -- at each row.
     v_ends := ARRAY(
-        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_own)
+        SELECT d.dst FROM recall.drafted_ends(p_tenant, v_own) d
         UNION ALL
-        SELECT k.id FROM recall.link_targets(p_links) t
-        CROSS JOIN LATERAL (SELECT o.id FROM recall.memory o WHERE o.tenant = p_tenant AND o.key = t OFFSET 0) k
+        SELECT k.id FROM recall.memories_with_keys(p_tenant, ARRAY(SELECT recall.link_targets(p_links))) k
         UNION ALL
         SELECT n.memory_id FROM recall.link_targets(p_links) t
         CROSS JOIN LATERAL (
             SELECT o.memory_id FROM recall.name o
-            WHERE o.tenant = p_tenant AND o.name = recall.normalized_name(t) OFFSET 0) n
-        UNION ALL
-        SELECT p.src FROM unnest(p_drafts) d
-        CROSS JOIN LATERAL unnest(ARRAY[d.key, d.title] || d.aliases) known
-        CROSS JOIN LATERAL (
-            SELECT o.src FROM recall.pending_link o
-            WHERE o.tenant = p_tenant AND lower(o.target) = lower(known) OFFSET 0) p);
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = p_tenant AND m.id = ANY (v_own || v_ends) ORDER BY m.id FOR KEY SHARE;
+            WHERE o.tenant = p_tenant AND o.name = recall.normalized_name(t) OFFSET 0) n);
+    IF p_linked THEN
+        v_waiting := ARRAY(
+            SELECT p.src FROM unnest(p_drafts) d
+            CROSS JOIN LATERAL unnest(ARRAY[d.key, d.title] || d.aliases) known
+            CROSS JOIN LATERAL (
+                SELECT o.src FROM recall.pending_link o
+                WHERE o.tenant = p_tenant AND lower(o.target) = lower(known) OFFSET 0) p);
+    END IF;
+    PERFORM recall.lock_memories(p_tenant, v_ends, v_own || v_waiting);
+    locked := v_ends || v_own || v_waiting;
+    overtaken := EXISTS (SELECT FROM recall.drafted_ends(p_tenant, v_own) d WHERE d.dst <> ALL (v_ends));
 END $$;
+
+-- drafted_ends: the memories that drafts have linked these memories to. One index probe for each.
+CREATE OR REPLACE FUNCTION recall.drafted_ends(p_tenant text, p_ids bigint[]) RETURNS TABLE (dst bigint)
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    SELECT d.dst FROM unnest(p_ids) u(id)
+    CROSS JOIN LATERAL (
+        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id AND l.drafted OFFSET 0) d;
+END;
+
+-- memories_with_keys: id, digest and state of the memories with these keys (NULLs are passed over). One index probe for
+-- each.
+CREATE OR REPLACE FUNCTION recall.memories_with_keys(p_tenant text, p_keys text[])
+RETURNS TABLE (id bigint, key text, content_hash text, archived boolean)
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    SELECT m.id, m.key, m.content_hash, m.archived_at IS NOT NULL
+    FROM (SELECT DISTINCT u.key FROM unnest(p_keys) u(key)) k
+    CROSS JOIN LATERAL (
+        SELECT o.id, o.key, o.content_hash, o.archived_at FROM recall.memory o
+        WHERE o.tenant = p_tenant AND o.key = k.key OFFSET 0) m;
+END;
 
 -- link_targets: the distinct targets of these links of drafts, as they are named.
 CREATE OR REPLACE FUNCTION recall.link_targets(p_links jsonb[]) RETURNS SETOF text
@@ -57,12 +82,12 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- link_drafts: makes the links of stored drafts equal to those that the drafts declare, keeps links without an
--- existing target as pending, and resolves pending links to newly stored memories. p_links, p_ids and p_outcomes have
--- the order of the drafts; without outcomes, all are new. Links of the memories in p_also_recount are counted again
--- too.
+-- existing target as pending, and resolves pending links to newly stored memories. Only memories in p_locked are linked:
+-- a link to one that came since stays pending, and the job resolves it. p_links, p_ids and p_outcomes have the order of
+-- the drafts; without outcomes, all are new. Links of the memories in p_also_recount are counted again too.
 CREATE OR REPLACE FUNCTION recall.link_drafts(
-    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_also_recount bigint[],
-    p_now timestamptz
+    p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_ids bigint[], p_outcomes text[], p_locked bigint[],
+    p_also_recount bigint[], p_now timestamptz
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -78,7 +103,9 @@ BEGIN
         RETURN;
     END IF;
     WITH wanted AS MATERIALIZED (
-        SELECT * FROM recall.drafted_links(p_tenant, p_drafts, p_links, p_ids, p_now)
+        SELECT d.src, d.target, k.id AS dst, d.relation, d.weight, d.created_at
+        FROM recall.drafted_links(p_tenant, p_drafts, p_links, p_ids, p_now) d
+        LEFT JOIN (SELECT DISTINCT u.id FROM unnest(p_locked || v_ids) u(id)) k ON k.id = d.dst
     ), dropped AS (
         DELETE FROM recall.link l
         WHERE l.tenant = p_tenant AND l.drafted AND l.src = ANY (v_ids)
@@ -116,7 +143,7 @@ BEGIN
     FROM (SELECT dst FROM made UNION ALL SELECT dst FROM dropped) x;
     -- The changed ones too: their activations are updated next, and all must be locked in one order.
     PERFORM recall.recount_links(
-        p_tenant, v_cited || recall.resolve_pending_links_to(p_tenant, v_changed) || v_changed || p_also_recount);
+        p_tenant, v_cited || recall.resolve_pending_links_to(p_tenant, v_changed, p_locked) || v_changed || p_also_recount);
 END $$;
 
 -- drafted_links: the links that drafts declare; `dst` is NULL if no memory has that key or name yet.
@@ -145,8 +172,10 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- resolve_pending_links_to: turns pending links into links to those of these memories that have the expected key,
--- title or alias; each to the one memory that a new draft would be linked to. Returns the memories linked to.
-CREATE OR REPLACE FUNCTION recall.resolve_pending_links_to(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+-- title or alias; each to the one memory that a new draft would be linked to. Takes pending links of the memories in
+-- p_sources alone, which the caller has locked against changes. Returns the memories linked to.
+CREATE OR REPLACE FUNCTION recall.resolve_pending_links_to(p_tenant text, p_ids bigint[], p_sources bigint[])
+RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -155,12 +184,17 @@ BEGIN
     WITH answered AS MATERIALIZED (
         SELECT DISTINCT ON (p.src, p.target, p.relation)
                p.src, p.target, p.relation, p.weight, p.created_at, m.id AS dst
-        FROM recall.memory m
+        FROM (SELECT DISTINCT u.id FROM unnest(p_ids) u(id)) i
+        -- OFFSET 0: as in lock_linked_memories.
+        CROSS JOIN LATERAL (
+            SELECT o.id, o.key, o.title, o.aliases FROM recall.memory o
+            WHERE o.tenant = p_tenant AND o.id = i.id OFFSET 0) m
         CROSS JOIN LATERAL unnest(ARRAY[m.key, nullif(m.title, '')] || m.aliases) known
-        JOIN recall.pending_link p
-            ON p.tenant = p_tenant AND lower(p.target) = lower(known)
-               AND (p.target = known OR known IS DISTINCT FROM m.key)
-        WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)
+        CROSS JOIN LATERAL (
+            SELECT * FROM recall.pending_link w
+            WHERE w.tenant = p_tenant AND lower(w.target) = lower(known)
+              AND (w.target = known OR known IS DISTINCT FROM m.key) OFFSET 0) p
+        JOIN (SELECT DISTINCT u.id FROM unnest(p_sources) u(id)) s ON s.id = p.src
         ORDER BY p.src, p.target, p.relation, m.key IS DISTINCT FROM p.target, m.id
     ), made AS (
         INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, drafted)
@@ -171,7 +205,7 @@ BEGIN
         RETURNING dst
     ), settled AS (
         DELETE FROM recall.pending_link p USING answered a
-        WHERE p.tenant = p_tenant AND (p.src, p.target, p.relation) = (a.src, a.target, a.relation)
+        WHERE p.tenant = p_tenant AND p.src = a.src AND p.target = a.target AND p.relation = a.relation
     )
     SELECT array_agg(DISTINCT made.dst) INTO v_linked FROM made;
     RETURN v_linked;
@@ -185,23 +219,23 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
-    v_ends bigint[];
+    v_waiting bigint[];
+    v_targets bigint[];
     v_linked bigint[];
 BEGIN
-    v_ends := ARRAY(
-        SELECT u.id FROM recall.pending_link p
-        CROSS JOIN LATERAL (
-            SELECT k.id FROM recall.memory k WHERE k.tenant = v_tenant AND k.key = p.target
-            UNION ALL
-            SELECT n.memory_id FROM recall.name n
-            WHERE n.tenant = v_tenant AND n.name = recall.normalized_name(p.target)) t
-        CROSS JOIN LATERAL (VALUES (p.src), (t.id)) u(id)
-        WHERE p.tenant = v_tenant);
-    IF v_ends = '{}' THEN
+    SELECT array_agg(DISTINCT p.src), array_agg(DISTINCT t.id) INTO v_waiting, v_targets
+    FROM recall.pending_link p
+    CROSS JOIN LATERAL (
+        SELECT k.id FROM recall.memory k WHERE k.tenant = v_tenant AND k.key = p.target
+        UNION ALL
+        SELECT n.memory_id FROM recall.name n
+        WHERE n.tenant = v_tenant AND n.name = recall.normalized_name(p.target) OFFSET 0) t
+    WHERE p.tenant = v_tenant;
+    IF v_targets IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_ends) ORDER BY m.id FOR KEY SHARE;
-    v_linked := recall.resolve_pending_links_to(v_tenant, v_ends);
+    PERFORM recall.lock_memories(v_tenant, v_targets, v_waiting);
+    v_linked := recall.resolve_pending_links_to(v_tenant, v_targets, v_waiting);
     PERFORM recall.recount_links(v_tenant, v_linked);
     RETURN coalesce(cardinality(v_linked), 0);
 END $$;

@@ -16,17 +16,14 @@ BEGIN
         PERFORM recall.raise_invalid(format('Memory %s cannot supersede itself.', p_old));
     END IF;
     -- One supersession of a tenant at a time: two concurrent ones could close a circle that neither sees.
-    PERFORM pg_advisory_xact_lock(recall.lock_key('supersede', v_tenant));
+    PERFORM recall.lock_tenant(v_tenant, 'supersede');
     IF recall.is_successor(v_tenant, p_new, p_old) THEN
         PERFORM recall.raise_invalid(
             format('Memory %s cannot supersede %s, which supersedes it already.', p_new, p_old),
             'Supersede both with a third memory, or swap them.');
     END IF;
-    -- Locks both first, in the order of archiving; then what is changed, in the order of drafts.
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id IN (p_old, p_new) ORDER BY m.id FOR KEY SHARE;
+    PERFORM recall.lock_memories(v_tenant, p_kept => ARRAY[p_new], p_changed => ARRAY[p_old]);
     PERFORM recall.require_memory(p_old), recall.require_memory(p_new);
-    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_old FOR NO KEY UPDATE;
     SELECT m.superseded_by INTO v_known FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_old;
     UPDATE recall.memory m SET superseded_by = p_new, updated_at = p_now
     WHERE m.tenant = v_tenant AND m.id = p_old AND m.superseded_by IS DISTINCT FROM p_new;

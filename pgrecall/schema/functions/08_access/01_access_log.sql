@@ -7,12 +7,6 @@ SET search_path FROM CURRENT
 RETURN CASE WHEN p_kind IN ('write', 'read', 'reference', 'used', 'retrieval')
     THEN recall.setting_number(p_tenant, 'access.weight_' || p_kind) END;
 
--- is_active_access: whether an access of this kind is a use, which spreads, associates and brings back, rather than
--- the mere making or showing of a memory.
-CREATE OR REPLACE FUNCTION recall.is_active_access(p_kind text) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN p_kind IN ('read', 'reference', 'used');
-
 -- require_session_id: the session id itself; an error for one that is too long to be found again.
 CREATE OR REPLACE FUNCTION recall.require_session_id(p_session_id text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE

@@ -16,7 +16,7 @@ DECLARE
     v_made int := 0;
 BEGIN
     PERFORM recall.require_any_tenant('make partitions'), recall.require_between(p_ahead, 0, 120, 'p_ahead');
-    PERFORM pg_advisory_xact_lock(recall.lock_key('partitions', '*'));
+    PERFORM recall.lock_tenant('*', 'partitions');
     FOR v_month IN
         SELECT date_trunc('month', recall.require_moment(p_now)) + make_interval(months => n)
         FROM generate_series(0, p_ahead) n

@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION recall.summarize_accesses(
     memory_id bigint, units bigint, first_at double precision, newest double precision[],
     credit double precision, reached timestamptz
 )
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql STABLE ROWS 20
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_burst interval := recall.burst_window(p_tenant);
@@ -235,7 +235,7 @@ BEGIN
 END $$;
 
 -- rebuild: recomputes the summaries of these memories (NULL: of all) from the log: accesses, spreading and links;
--- returns how many differed from the log. 0 for a database in order.
+-- returns how many differed from the log. 0 for a database in order in which no access waits to be folded.
 CREATE OR REPLACE FUNCTION recall.rebuild(p_memory_ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -19,19 +19,16 @@ BEGIN
     IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
         v_partners := recall.session_partners(v_tenant, p_items, p_now);
     END IF;
-    -- Memories, then idempotency keys, then activations, then links of co-access, each in one order: no two calls can
-    -- deadlock. Partners in the session are locked here because a link will refer to them; what an archived memory
-    -- refers to, because its activation will be changed twice if that comes back, and the second time its key is checked.
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids || v_partners || ARRAY(
-        SELECT l.dst FROM recall.memory o JOIN recall.link l ON l.tenant = v_tenant AND l.src = o.id
-        WHERE o.tenant = v_tenant AND o.id = ANY (v_ids) AND o.archived_at IS NOT NULL))
-    ORDER BY m.id FOR KEY SHARE;
-    -- What a use may bring back is changed, and so locked as such before any activation is, in the order in which
-    -- drafts are stored. None can be archived now.
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) AND m.archived_at IS NOT NULL
-    ORDER BY m.key, m.id FOR NO KEY UPDATE;
+    -- Against changes, since a use may bring an archived memory back: until this call has its locks, any of them can be
+    -- archived. Partners in the session are locked because a link will refer to them; what an archived memory refers to,
+    -- because its activation will be changed twice if that comes back, and the second time its key is checked.
+    PERFORM recall.lock_memories(v_tenant, v_partners || ARRAY(
+        SELECT l.dst FROM unnest(v_ids) u(id)
+        CROSS JOIN LATERAL (
+            SELECT FROM recall.memory m
+            WHERE m.tenant = v_tenant AND m.id = u.id AND m.archived_at IS NOT NULL OFFSET 0) archived
+        CROSS JOIN LATERAL (
+            SELECT k.dst FROM recall.link k WHERE k.tenant = v_tenant AND k.src = u.id OFFSET 0) l), v_ids);
     -- Only now: while this call waited for a lock, a memory may have been forgotten.
     PERFORM recall.check_accesses(v_tenant, p_items, p_now);
     v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
@@ -112,10 +109,7 @@ BEGIN
         SELECT v.memory_id FROM recall.archival v
         WHERE v.tenant = p_tenant AND v.memory_id = ANY (v_returning) AND v.restored_at IS NULL
           AND v.reason = 'pruned');
-    PERFORM FROM recall.activation a
-    WHERE a.tenant = p_tenant AND a.memory_id = ANY (v_ids || v_spread_to || ARRAY(
-        SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (v_returning)))
-    ORDER BY a.memory_id FOR UPDATE;
+    PERFORM recall.lock_referenced_activations(p_tenant, v_returning, v_ids || v_spread_to);
     WITH logged AS (
         INSERT INTO recall.access (
             tenant, memory_id, kind, weight, at, session_id, recorded_at, spread_to, spread_by)

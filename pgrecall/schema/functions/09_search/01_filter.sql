@@ -36,7 +36,8 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN concat(
     CASE WHEN f.sources IS NOT NULL THEN ' AND m.source = ANY (($3).sources)' END,
     CASE WHEN f.metadata <> '{}'
-         THEN ' AND ARRAY[m.tenant] @> ARRAY[$2] AND m.metadata <> ''{}'' AND m.metadata @> ($3).metadata' END);
+         THEN ' AND m.metadata <> ''{}'' AND jsonb_set(''{}'', ARRAY[m.tenant], m.metadata) '
+              '@> jsonb_set(''{}'', ARRAY[$2], ($3).metadata)' END);
 
 -- checked_filter: a filter as it is applied at p_now: refused where a value cannot be used; with the words of its
 -- hints, and for a past moment with the end of its window there. What is archived or superseded now was not so then:

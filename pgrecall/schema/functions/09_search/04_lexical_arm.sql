@@ -14,7 +14,8 @@ RETURN ARRAY[
 -- lexical_strength: the weight of the query's words in one memory with these field_weights: the BM25 sum over up to 16
 -- words of idf (k + 1) x / (x + k), k = 1.2. x is 1 for one occurrence in a body of mean length, and at most 1.64 for
 -- many (ts_rank, times four pi squared / 6), so that a word counts 1 to 1.27 times its idf there, and at most 1.86
--- times in a short body. Flat, to be inlined: p_weights has to be a column.
+-- times in a short body. Flat, to be inlined: p_weights has to be a column. Nested, because few questions have many
+-- words.
 CREATE OR REPLACE FUNCTION recall.lexical_strength(
     p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
 ) RETURNS double precision
@@ -24,18 +25,21 @@ RETURN 2.2 * (
     + coalesce(p_idfs[2] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[2]))), 0)
     + coalesce(p_idfs[3] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[3]))), 0)
     + coalesce(p_idfs[4] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[4]))), 0)
-    + coalesce(p_idfs[5] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[5]))), 0)
+    + CASE WHEN p_words[5] IS NULL THEN 0 ELSE
+    coalesce(p_idfs[5] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[5]))), 0)
     + coalesce(p_idfs[6] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[6]))), 0)
     + coalesce(p_idfs[7] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[7]))), 0)
     + coalesce(p_idfs[8] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[8]))), 0)
-    + coalesce(p_idfs[9] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[9]))), 0)
+    + CASE WHEN p_words[9] IS NULL THEN 0 ELSE
+    coalesce(p_idfs[9] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[9]))), 0)
     + coalesce(p_idfs[10] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[10]))), 0)
     + coalesce(p_idfs[11] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[11]))), 0)
     + coalesce(p_idfs[12] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[12]))), 0)
-    + coalesce(p_idfs[13] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[13]))), 0)
+    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
+    coalesce(p_idfs[13] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[13]))), 0)
     + coalesce(p_idfs[14] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[14]))), 0)
     + coalesce(p_idfs[15] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[15]))), 0)
-    + coalesce(p_idfs[16] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[16]))), 0));
+    + coalesce(p_idfs[16] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[16]))), 0) END END END);
 
 -- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of
 -- the rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all
@@ -80,7 +84,7 @@ BEGIN
     RETURN QUERY
     SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
-        SELECT m.id, m.search_text, recall.field_weights(
+        SELECT m.id, recall.read_once(m.search_text) AS search_text, recall.field_weights(
                    recall.indexed_length(m.body, 100000), recall.indexed_length(m.context, 10000), p_mean) AS weights
         FROM recall.memory m
         WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
@@ -104,7 +108,7 @@ BEGIN
     RETURN QUERY
     SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
-        SELECT n.id, n.search_text, recall.field_weights(
+        SELECT n.id, recall.read_once(n.search_text) AS search_text, recall.field_weights(
                    recall.indexed_length(n.body, 100000), recall.indexed_length(n.context, 10000), p_mean) AS weights
         FROM (
             SELECT m.* FROM recall.memory m

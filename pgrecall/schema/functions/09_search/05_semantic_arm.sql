@@ -1,4 +1,6 @@
--- The semantic arm: who is nearest in meaning. Each statement is made for the table that the tenant's vectors are in.
+-- The semantic arm: what is nearest in meaning. Each statement is made for the table that the tenant's vectors are in.
+-- A memory with passages has several vectors there, and counts as in similarities_to_vector. The arm looks at as many
+-- vectors as it wants memories, and at more if too few memories are among them.
 
 -- hnsw_ef_search: how many neighbours a look into the vector index of so many memories keeps in sight: the more there
 -- are, the more it takes to find the same share of the nearest.
@@ -7,31 +9,35 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
 -- hnsw_statement: the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or the
--- others; of those memories alone that pass the filters, where p_filtered. The limit is a literal: the planner must
--- know that it is small, or it scans and sorts instead. Inlined, and stable because format is.
+-- others; of those memories alone that pass the filters, where p_filtered. It returns the memories, how far each is, and
+-- the number of vectors. The limit is a literal: the planner must know that it is small, or it scans and sorts instead.
+-- Inlined, and stable because format is.
 CREATE OR REPLACE FUNCTION recall.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
 RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format(
-    'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM ('
+    'SELECT array_agg(g.memory_id), array_agg(g.distance), coalesce(sum(g.vectors), 0)::int FROM ('
+    'SELECT n.memory_id, min(n.distance) AS distance, count(*) AS vectors FROM ('
     'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v%s WHERE %s v.archived '
-    'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
+    'ORDER BY v.embedding <=> $1 LIMIT %s) n GROUP BY n.memory_id) g', p_table,
     CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
         'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
         'AND recall.passes_filter(m, $3) OFFSET 0) m' END,
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
--- nearest_by_scan: the p_limit vectors of a tenant nearest to this one, archived ones too where p_archived. All are
--- read.
+-- nearest_by_scan: the memories of the p_limit vectors of a tenant nearest to this one, archived ones too where
+-- p_archived, how far each is, and how many of these vectors it has. All vectors are read.
 CREATE OR REPLACE FUNCTION recall.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
-) RETURNS TABLE (id bigint, distance double precision)
+) RETURNS TABLE (id bigint, distance double precision, vectors bigint)
 LANGUAGE plpgsql STABLE ROWS 60
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE v.tenant = $2 AND v.archived = ANY ($3) '
-        'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s', p_table, p_limit)
+        'SELECT n.memory_id, min(n.distance), count(*) FROM ('
+        'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v '
+        'WHERE v.tenant = $2 AND v.archived = ANY ($3) '
+        'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s) n GROUP BY n.memory_id', p_table, p_limit)
     USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
@@ -44,18 +50,18 @@ SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT m.id, v.embedding <=> $1 FROM recall.memory m '
+        'SELECT m.id, min(v.embedding <=> $1) FROM recall.memory m '
         'JOIN recall.%I v ON v.tenant = $2 AND v.memory_id = m.id AND v.archived = ANY ($4) '
         'WHERE m.tenant = $2 AND m.happened_at >= coalesce(($3).since, ''-infinity'') '
         'AND m.happened_at <= coalesce(($3).until, ''infinity'') '
         'AND recall.passes_filter(m, $3)%s '
-        'ORDER BY (v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, recall.index_conditions(p_filter), p_limit)
+        'GROUP BY m.id ORDER BY min(v.embedding <=> $1) + 0, m.id LIMIT %s', p_table, recall.index_conditions(p_filter), p_limit)
     USING p_embedding, p_tenant, p_filter,
           CASE WHEN p_filter.include_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
 -- semantic_arm: the memories nearest in meaning, nearest first. A tenant without a table of its own, one of up to
--- 4,000 memories, and any filter that leaves the index short, is searched exactly.
+-- 4,000 vectors, and any filter that leaves the index short, is searched exactly.
 CREATE OR REPLACE FUNCTION recall.semantic_arm(
     p_tenant text, p_embedding halfvec, p_pool int,
     p_filter recall.search_filter
@@ -67,40 +73,57 @@ SET hnsw.iterative_scan = relaxed_order
 SET hnsw.ef_search = 100 AS $$
 DECLARE
     v_table text := recall.vector_table(p_tenant);
-    v_total bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
+    -- Memories or vectors: the planner's count of an own table does not know yet what has been written since.
+    v_memories bigint := (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = '');
+    v_total bigint := greatest(v_memories, (
+        SELECT nullif(c.reltuples, -1) FROM pg_class c
+        WHERE v_table <> 'vector_shared' AND c.oid = to_regclass('recall.' || quote_ident(v_table)))::bigint);
     v_indexed boolean := v_table <> 'vector_shared' AND coalesce(v_total > 4000, true);
     v_filtered boolean := recall.narrows(p_filter) OR p_filter.until IS NOT NULL;
     -- Without a filter few are hidden: a fifth more than are wanted make up for them.
     v_limit int := CASE WHEN v_filtered THEN p_pool ELSE p_pool * 6 / 5 END;
+    -- As many vectors a memory as there are on average, at most 4; rounded, as both counts are some time old.
+    v_vectors int := v_limit * CASE
+        WHEN v_indexed AND v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
     v_ef int := coalesce(recall.hnsw_ef_search(v_total), 100);
     v_ids bigint[] := '{}';
     v_distances double precision[] := '{}';
     v_found bigint[];
     v_found_at double precision[];
+    v_seen int;
     v_looked int;
     v_hidden bigint[] := '{}';
+    v_long bigint[];
 BEGIN
-    IF v_indexed THEN
-        IF v_ef > 100 THEN
-            PERFORM set_config('hnsw.ef_search', v_ef::text, true);
-        END IF;
-        IF v_limit <= v_ef AND NOT v_filtered THEN
-            -- To be able to go on costs the first look a tenth more, and only filters and long lists need it.
-            PERFORM set_config('hnsw.iterative_scan', 'off', true);
-        END IF;
-        FOR v_archived_ones IN 0 .. p_filter.include_archived::int LOOP
-            EXECUTE recall.hnsw_statement(v_table, v_limit, v_archived_ones = 1, v_filtered)
-            INTO v_found, v_found_at
-            USING p_embedding, p_tenant, p_filter;
-            v_ids := v_ids || v_found;
-            v_distances := v_distances || v_found_at;
-        END LOOP;
-    ELSIF NOT v_filtered THEN
-        SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
-        FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_limit, p_filter.include_archived) n;
+    IF v_indexed AND v_ef > 100 THEN
+        PERFORM set_config('hnsw.ef_search', v_ef::text, true);
     END IF;
-    v_looked := cardinality(v_ids);
-    IF NOT v_filtered AND v_looked > 0 THEN
+    LOOP
+        v_ids := '{}';
+        v_distances := '{}';
+        v_looked := 0;
+        IF v_indexed THEN
+            -- To be able to go on costs the first look a tenth more, and only filters and long lists need it.
+            PERFORM set_config('hnsw.iterative_scan', CASE
+                WHEN v_vectors <= v_ef AND NOT v_filtered THEN 'off' ELSE 'relaxed_order' END, true);
+            FOR v_archived_ones IN 0 .. p_filter.include_archived::int LOOP
+                EXECUTE recall.hnsw_statement(v_table, v_vectors, v_archived_ones = 1, v_filtered)
+                INTO v_found, v_found_at, v_seen
+                USING p_embedding, p_tenant, p_filter;
+                v_ids := v_ids || v_found;
+                v_distances := v_distances || v_found_at;
+                v_looked := greatest(v_looked, v_seen);
+            END LOOP;
+        ELSIF NOT v_filtered THEN
+            SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance), coalesce(sum(n.vectors), 0)
+            INTO v_ids, v_distances, v_looked
+            FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_vectors, p_filter.include_archived) n;
+        END IF;
+        -- Enough memories, or no more vectors, or 64 passages of each.
+        EXIT WHEN cardinality(v_ids) >= v_limit OR v_looked < v_vectors OR v_vectors >= 64 * v_limit;
+        v_vectors := v_vectors * 4;
+    END LOOP;
+    IF NOT v_filtered AND v_ids <> '{}' THEN
         v_hidden := ARRAY(
             SELECT m.id FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
@@ -108,13 +131,22 @@ BEGIN
                    OR m.expires_at IS NOT NULL)
               AND NOT recall.passes_filter(m, p_filter));
     END IF;
-    IF v_looked - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_looked = v_limit) THEN
+    IF cardinality(v_ids) - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_looked = v_vectors) THEN
         SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
         FROM recall.nearest_filtered(
             p_tenant, v_table, p_embedding, p_pool, p_filter) n;
     END IF;
+    v_long := ARRAY(
+        SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_ids) AND m.passage_count > 0);
+    IF v_long <> '{}' THEN
+        v_distances := ARRAY(
+            SELECT coalesce(1 - s.similarity, u.distance)
+            FROM unnest(v_ids, v_distances) WITH ORDINALITY u(id, distance, place)
+            LEFT JOIN recall.similarities_to_vector(p_tenant, v_long, p_embedding) s ON s.id = u.id ORDER BY u.place);
+    END IF;
     RETURN QUERY
-    SELECT u.id, 1 - u.distance FROM unnest(v_ids, v_distances) u(id, distance)
+    SELECT u.id, 1 - u.distance
+    FROM unnest(v_ids, v_distances) u(id, distance)
     WHERE v_hidden = '{}' OR u.id <> ALL (v_hidden)
     ORDER BY u.distance, u.id LIMIT p_pool;
 END $$;

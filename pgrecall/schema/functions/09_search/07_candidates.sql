@@ -1,28 +1,35 @@
 -- Candidates: what every arm finds for one question, and how likely each of it is to answer.
 
--- words_held: which of up to 16 words a text holds, as bits. Flat, to be inlined.
+-- words_held: which of up to 16 words a text holds, as bits. Flat, to be inlined. Nested, because few questions have many
+-- words.
 CREATE OR REPLACE FUNCTION recall.words_held(p_text tsvector, p_words tsquery[]) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2])::int * 2, 0)
     + coalesce((p_text @@ p_words[3])::int * 4, 0) + coalesce((p_text @@ p_words[4])::int * 8, 0)
-    + coalesce((p_text @@ p_words[5])::int * 16, 0) + coalesce((p_text @@ p_words[6])::int * 32, 0)
+    + CASE WHEN p_words[5] IS NULL THEN 0 ELSE
+    coalesce((p_text @@ p_words[5])::int * 16, 0) + coalesce((p_text @@ p_words[6])::int * 32, 0)
     + coalesce((p_text @@ p_words[7])::int * 64, 0) + coalesce((p_text @@ p_words[8])::int * 128, 0)
-    + coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
+    + CASE WHEN p_words[9] IS NULL THEN 0 ELSE
+    coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
     + coalesce((p_text @@ p_words[11])::int * 1024, 0) + coalesce((p_text @@ p_words[12])::int * 2048, 0)
-    + coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
-    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0);
+    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
+    coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
+    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0) END END END;
 
--- weight_held: the sum of the weights of these words (see words_held). Flat, to be inlined.
-CREATE OR REPLACE FUNCTION recall.weight_held(p_held int, p_idfs double precision[]) RETURNS double precision
+-- weight_of_held: the sum of the weights of the words that these bits stand for (see words_held). Flat, to be inlined.
+CREATE OR REPLACE FUNCTION recall.weight_of_held(p_held int, p_idfs double precision[]) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held >> 1 & 1), 0)
     + coalesce(p_idfs[3] * (p_held >> 2 & 1), 0) + coalesce(p_idfs[4] * (p_held >> 3 & 1), 0)
-    + coalesce(p_idfs[5] * (p_held >> 4 & 1), 0) + coalesce(p_idfs[6] * (p_held >> 5 & 1), 0)
+    + CASE WHEN p_held < 16 THEN 0 ELSE
+    coalesce(p_idfs[5] * (p_held >> 4 & 1), 0) + coalesce(p_idfs[6] * (p_held >> 5 & 1), 0)
     + coalesce(p_idfs[7] * (p_held >> 6 & 1), 0) + coalesce(p_idfs[8] * (p_held >> 7 & 1), 0)
-    + coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
+    + CASE WHEN p_held < 256 THEN 0 ELSE
+    coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
     + coalesce(p_idfs[11] * (p_held >> 10 & 1), 0) + coalesce(p_idfs[12] * (p_held >> 11 & 1), 0)
-    + coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
-    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0);
+    + CASE WHEN p_held < 4096 THEN 0 ELSE
+    coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
+    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0) END END END;
 
 -- relevance_logit: the log-odds that a candidate answers, from its features: a logistic model, or one of the two fixed
 -- blends of other systems (reciprocal ranks; a weighted sum). p_arms weighs the arms: semantic, lexical, name, author,
@@ -56,8 +63,8 @@ RETURN CASE w.form
 -- whether the question names it exactly. `activation` is S as vitality has it; in `use` every access is at least an hour
 -- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
 -- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
--- it names. p_tokens are the token signs of the question: the 40 most relevant candidates are compared with it by their
--- tokens, and each of the others counts as the least alike of these.
+-- it names. p_tokens are the token signs of the question: the most relevant candidates (v_compared) are compared with it
+-- by their tokens, and each of the others counts as the least alike of these.
 CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
@@ -76,6 +83,12 @@ DECLARE
     v_embedder text := p_settings ->> 'embedding.model';
     v_graph double precision := w.graph * p_arms[6];
     v_queries tsquery[] := CASE WHEN p_arms[2] > 0 THEN q.queries END;
+    -- Variables, because reading a field of q for each candidate copies it.
+    v_idfs double precision[] := q.idfs;
+    v_idf_sum double precision := q.idf_sum;
+    v_phrase tsquery := q.phrase;
+    v_mean double precision := q.body_length;
+    v_authors text[] := q.authors;
     v_near bigint[] := '{}';
     v_similarities double precision[];
     v_held bigint[] := '{}';
@@ -88,6 +101,7 @@ DECLARE
     v_far bigint[] := '{}';
     v_far_similarities double precision[];
     v_past recall.activation[];
+    v_compared constant int := 40;  -- are compared by their tokens
 BEGIN
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
         SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.similarity) INTO v_near, v_similarities
@@ -154,32 +168,32 @@ BEGIN
             UNION ALL SELECT l, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             FROM unnest(v_linked || v_more) l) c
         GROUP BY c.id
-    ), featured AS (
+    ), featured AS MATERIALIZED (
         -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
                m.period,
                m.strength AS weight, CASE WHEN m.comparable THEN c.similarity END AS likeness_of_meaning,
-               least(m.strength / nullif(q.idf_sum, 0), 1) AS coverage, m.session_id,
-               CASE WHEN m.strength > 0 THEN recall.words_held(m.search_text, v_queries) ELSE 0 END AS held,
-               CASE WHEN m.strength > 0 THEN (m.search_text @@ q.phrase)::int END AS phrase
+               least(m.strength / nullif(v_idf_sum, 0), 1) AS coverage, m.session_id,
+               CASE WHEN m.strength > 0 THEN recall.words_held(m.words, v_queries) ELSE 0 END AS held,
+               CASE WHEN m.strength > 0 THEN (m.words @@ v_phrase)::int END AS phrase
         FROM candidate c
         CROSS JOIN LATERAL (
-            SELECT k.layer, k.superseded_by, k.search_text, k.session_id,
+            SELECT k.layer, k.superseded_by, f.words, k.session_id,
                    CASE WHEN p_period IS NULL THEN 0 ELSE recall.period_match(p_period, k.happened_at) END AS period,
                    k.pinned AND p_filter.as_of IS NULL AS pinned,
                    -- The vector of another model, not replaced yet, says nothing.
                    coalesce(k.embedded_with = v_embedder, true) AS comparable,
-                   CASE WHEN v_queries IS NULL THEN 0 ELSE coalesce(
-                       c.strength, recall.lexical_strength(k.search_text, f.weights, v_queries, q.idfs), 0) END AS strength,
-                   CASE WHEN q.authors IS NULL OR k.author IS NULL THEN 0
-                        ELSE (recall.plain(lower(k.author)) = ANY (q.authors)
-                              OR split_part(recall.plain(lower(k.author)), ' ', 1) = ANY (q.authors))::int
+                   CASE WHEN v_queries IS NULL THEN 0 ELSE
+    coalesce(
+                       c.strength, recall.lexical_strength(f.words, f.weights, v_queries, v_idfs), 0) END AS strength,
+                   CASE WHEN f.author IS NULL THEN 0
+                        ELSE (f.author = ANY (v_authors) OR split_part(f.author, ' ', 1) = ANY (v_authors))::int
                    END AS authored
             FROM recall.memory k
             CROSS JOIN LATERAL (
-                SELECT recall.field_weights(
+                SELECT recall.read_once(k.search_text) AS words, recall.field_weights(
                     recall.indexed_length(k.body, 100000), recall.indexed_length(k.context, 10000),
-                    q.body_length) AS weights
+                    v_mean) AS weights, CASE WHEN v_authors IS NOT NULL THEN recall.plain(lower(k.author)) END AS author
                 OFFSET 0) f
             WHERE k.tenant = p_tenant AND k.id = c.id AND recall.passes_filter(k, p_filter)
               AND (p_filter.as_of IS NULL
@@ -197,35 +211,38 @@ BEGIN
                 SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation,
                        CASE WHEN c.id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
             OFFSET 0) a
-    ), sessioned AS (
+    ), sessioned AS MATERIALIZED (
         -- A memory without a session is a session of its own.
-        SELECT f.*, coalesce(recall.weight_held(bit_or(f.held) OVER (
-                   PARTITION BY f.session_id, CASE WHEN f.session_id IS NULL THEN f.id END), q.idfs)
-               / q.idf_sum, 0) AS session_coverage
+        SELECT f.*, bit_or(f.held) OVER (
+            PARTITION BY f.session_id, CASE WHEN f.session_id IS NULL THEN f.id END) AS held_by_session
         FROM featured f
     ), judged AS MATERIALIZED (
         -- A window alone is answered by all that is in it.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by, f.period, f.session_coverage,
+               f.authored, f.cue, f.cued_by, f.period, s.session_coverage,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
                    w, p_arms, p_author_weight, f.likeness_of_meaning, f.coverage, f.weight, f.phrase, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
-                   f.session_coverage) END AS logit
+                   s.session_coverage) END AS logit
         FROM sessioned f
-    ), compared AS MATERIALIZED (
+        CROSS JOIN LATERAL (
+            SELECT coalesce(recall.weight_of_held(f.held_by_session, v_idfs) / v_idf_sum, 0) AS session_coverage
+            OFFSET 0) s
+    ), placed AS MATERIALIZED (
+        SELECT j.*, row_number() OVER (ORDER BY j.logit DESC, j.id) <= v_compared AS compared FROM judged j
+    ), alike AS MATERIALIZED (
         SELECT t.id, t.similarity
-        FROM (SELECT array_agg(r.id) AS ids FROM (
-            SELECT j.id FROM judged j ORDER BY j.logit DESC, j.id LIMIT 40) r) best
-        CROSS JOIN LATERAL recall.token_similarities(p_tenant, best.ids, v_embedder, p_tokens) t
+        FROM recall.token_similarities(
+            p_tenant, ARRAY(SELECT j.id FROM placed j WHERE j.compared), v_embedder, p_tokens) t
         WHERE p_tokens <> '{}' AND p_arms[1] > 0
     ), weighed AS MATERIALIZED (
         SELECT f.*, f.logit + CASE WHEN p_window OR w.form <> 'logistic' THEN 0
                    ELSE coalesce(w.token_similarity * p_arms[1] * f.token_similarity, w.no_token_similarity) END AS log_odds
         FROM (
-            SELECT j.*, CASE WHEN row_number() OVER (ORDER BY j.logit DESC, j.id) <= 40 THEN c.similarity
-                             ELSE (SELECT min(m.similarity) FROM compared m) END AS token_similarity
-            FROM judged j LEFT JOIN compared c ON c.id = j.id) f
+            SELECT j.*, CASE WHEN j.compared THEN a.similarity
+                             ELSE (SELECT min(m.similarity) FROM alike m) END AS token_similarity
+            FROM placed j LEFT JOIN alike a ON a.id = j.id) f
     ), lent AS (
         SELECT DISTINCT ON (l.id) l.id, l.seed, l.share, 1 - (1 - recall.logistic(j.log_odds))
                    * (1 - least(v_graph * l.share * recall.logistic(s.log_odds), 1)) AS probability

@@ -1,32 +1,5 @@
 -- The explanation of a hit.
 
--- matched_words: the words of the query that a memory holds, each with its weight (idf).
-CREATE OR REPLACE FUNCTION recall.matched_words(
-    p_text tsvector, p_words text[], p_queries tsquery[], p_idfs double precision[]
-) RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-    SELECT coalesce(jsonb_object_agg(w.word, round(w.idf::numeric, 3)), '{}')
-    FROM unnest(p_words, p_queries, p_idfs) w(word, query, idf)
-    WHERE p_text @@ w.query
-$$;
-
--- relaxation_step: how far the words of the query were relaxed to find this memory: phrase, all words, some words,
--- prefix (words with the same beginning as a word that no memory holds) or similar (words with a similar spelling).
-CREATE OR REPLACE FUNCTION recall.relaxation_step(
-    p_text tsvector, p_words text[], p_steps text[], p_queries tsquery[], p_phrase int
-) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN p_phrase = 1 THEN 'phrase'
-                WHEN bool_and(w.held AND w.step = 'word') THEN 'all words'
-                WHEN bool_or(w.held AND w.step = 'word') THEN 'some words'
-                WHEN bool_or(w.held AND w.step = 'prefix') THEN 'prefix'
-                WHEN bool_or(w.held AND w.step = 'similar') THEN 'similar' ELSE 'some words' END
-    FROM (SELECT x.step, p_text @@ x.query AS held
-          FROM unnest(p_steps, p_queries) x(step, query)) w
-$$;
-
 -- explained_vitality_terms: the terms of the vitality of these memories, now or as of then, as JSON.
 CREATE OR REPLACE FUNCTION recall.explained_vitality_terms(
     p_tenant text, p_ids bigint[], p_layers recall.layer_in_force[], w recall.weights, p_now timestamptz,
@@ -61,7 +34,9 @@ RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('per
     'until', to_char((p).until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'words', (p).words)) END;
 
 -- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance and their
--- features, its vitality, and how relevance and vitality give its score.
+-- features, its vitality, and how relevance and vitality give its score. The step of the lexical arm is how far the
+-- words were relaxed to find the memory: phrase, all words, some words, prefix (words with the same beginning as a word
+-- that no memory holds) or similar (words with a similar spelling).
 CREATE OR REPLACE FUNCTION recall.hit_explanation(
     p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
     p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
@@ -72,7 +47,20 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
+    v_words jsonb;
+    v_step text;
 BEGIN
+    IF e.strength > 0 THEN
+        SELECT coalesce(jsonb_object_agg(x.word, round(x.idf::numeric, 3)) FILTER (WHERE x.held), '{}'),
+               CASE WHEN e.phrase = 1 THEN 'phrase'
+                    WHEN bool_and(x.held AND x.step = 'word') THEN 'all words'
+                    WHEN bool_or(x.held AND x.step = 'word') THEN 'some words'
+                    WHEN bool_or(x.held AND x.step = 'prefix') THEN 'prefix'
+                    WHEN bool_or(x.held AND x.step = 'similar') THEN 'similar' ELSE 'some words' END
+        INTO v_words, v_step
+        FROM (SELECT u.word, u.step, u.idf, p_text @@ u.query AS held
+              FROM unnest(q.words, q.steps, q.queries, q.idfs) u(word, step, query, idf) OFFSET 0) x;
+    END IF;
     RETURN jsonb_build_object(
         'query', p_query, 'profile', w.profile,
         'arms', jsonb_strip_nulls(jsonb_build_object(
@@ -80,8 +68,7 @@ BEGIN
                 jsonb_build_object('similarity', e.similarity, 'rank', e.semantic_rank) END,
             'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
                 'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
-                'step', recall.relaxation_step(p_text, q.words, q.steps, q.queries, e.phrase),
-                'words', recall.matched_words(p_text, q.words, q.queries, q.idfs)) END,
+                'step', v_step, 'words', v_words) END,
             'name', CASE WHEN e.likeness > 0 THEN
                 jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
             'cue', CASE WHEN e.cue > 0 THEN jsonb_build_object('strength', e.cue, 'cue', e.cued_by) END,

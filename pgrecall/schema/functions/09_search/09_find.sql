@@ -5,7 +5,8 @@
 -- each unit of weight), whether the memory is `exempt` from vitality, and in the first row the `summary` (what each arm
 -- found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
 -- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
--- reranker p_reranker, whose blend is in the summary. p_tokens are the token signs of each question, the query first:
+-- reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that is nearest in meaning
+-- to the query, as {start, end, text}. p_tokens are the token signs of each question, the query first:
 -- an array of arrays (null: none).
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
@@ -16,7 +17,7 @@ CREATE OR REPLACE FUNCTION recall.find(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb, logit double precision, use_term double precision,
-    exempt boolean, summary jsonb
+    exempt boolean, summary jsonb, passage jsonb
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
@@ -156,12 +157,20 @@ BEGIN
     ), hit AS (
         SELECT r.* FROM ranked r
         WHERE r.rank <= v_request.k OR r.id IN (SELECT p.id FROM ranked p ORDER BY p.logit DESC, p.id LIMIT p_pool)
+    ), quoted AS MATERIALIZED (
+        SELECT b.id, b.passage
+        FROM (SELECT j.place, array_agg(h.id) AS ids FROM hit h JOIN judged j ON j.id = h.id GROUP BY j.place) x
+        CROSS JOIN LATERAL recall.best_passages(
+            v_tenant, x.ids, v_embeddings[x.place], v_settings ->> 'embedding.model') b
     ), lively AS MATERIALIZED (
         SELECT e.* FROM (SELECT array_agg(h.id) AS ids FROM hit h) x
         CROSS JOIN LATERAL recall.explained_vitality_terms(v_tenant, x.ids, v_layers, v_weights, v_moment, v_filter.as_of) e
         WHERE v_request.explain
     )
-    SELECT t.*, CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
+    SELECT t.id, t.key, t.layer, t.title, t.body, t.role, t.author, t.tags, t.happened_at, t.score, t.relevance,
+           t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
+           t.expires_at, t.archived_at, t.explanation, t.logit, t.use_term, t.named,
+           CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
@@ -182,27 +191,33 @@ BEGIN
                 (CASE WHEN p_tokens <> 'null' AND EXISTS (
                      SELECT FROM hit h JOIN recall.token_signs k ON k.tenant = v_tenant AND k.memory_id = h.id
                      WHERE k.model <> v_settings ->> 'embedding.model') THEN
-                     'tokens: those that another embedder made of some hits are ignored' END)) s(reason)
-            WHERE s.reason IS NOT NULL)) END
+                     'tokens: those that another embedder made of some hits are ignored' END),
+                (CASE WHEN v_embeddings IS NOT NULL AND EXISTS (
+                     SELECT FROM hit h JOIN recall.memory m ON m.tenant = v_tenant AND m.id = h.id
+                     WHERE m.passage_count > 0 AND m.embedded_with <> v_settings ->> 'embedding.model') THEN
+                     'passages: those that another embedder made of some hits are ignored' END)) s(reason)
+            WHERE s.reason IS NOT NULL)) END,
+           t.passage
     FROM (VALUES (1)) one
     LEFT JOIN (
         SELECT h.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.tags, m.happened_at,
-               recall.logistic(h.placed), recall.logistic(h.logit), h.vital,
-               recall.zone_of(recall.retention_of(h.vital, j.floored, v_weights), l), h.rank, m.superseded_by,
+               recall.logistic(h.placed) AS score, recall.logistic(h.logit) AS relevance, h.vital,
+               recall.zone_of(recall.retention_of(h.vital, j.floored, v_weights), l) AS zone, h.rank, m.superseded_by,
                ARRAY(SELECT o.id FROM recall.memory o
-                     WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100),
-               ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x),
+                     WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
+               ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x) AS contradicts,
                m.valid_from, m.valid_until, m.expires_at, m.archived_at,
                CASE WHEN v_request.explain THEN recall.hit_explanation(
                    v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
-                   v_arms, v_author, m.search_text, v_analyzed[j.place], e.terms,
-                   v_periods[j.place]) END,
-               h.logit, h.use_term, j.named
+                   v_arms, v_author, recall.read_once(m.search_text), v_analyzed[j.place], e.terms,
+                   v_periods[j.place]) END AS explanation,
+               h.logit, h.use_term, j.named, p.passage
         FROM hit h
         JOIN judged j ON j.id = h.id
         CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
         JOIN unnest(v_layers) l ON l.name = m.layer
         LEFT JOIN lively e ON e.id = h.id
+        LEFT JOIN quoted p ON p.id = h.id
     ) t ON true
     ORDER BY t.rank;
 END $$;

@@ -23,10 +23,14 @@ BEGIN
         INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES (p_tenant, p_shown, p_now);
     END IF;
     IF (p_query IS NOT NULL OR p_queries IS NOT NULL) AND recall.setting_number(p_tenant, 'search.log_days') > 0 THEN
-        INSERT INTO recall.search_log (tenant, at, session_id, query, queries, profile, shown)
-        VALUES (p_tenant, p_now, v_session_id, coalesce(p_query, ''), p_queries, coalesce(p_profile, 'balanced'),
-                coalesce(p_shown, '{}'))
-        RETURNING id INTO v_search_id;
+        LOOP  -- an imported search can have an id that the sequence has yet to reach
+            v_search_id := nextval('recall.search_log_id_seq');
+            EXIT WHEN NOT EXISTS (SELECT FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = v_search_id);
+        END LOOP;
+        INSERT INTO recall.search_log (tenant, id, at, session_id, query, queries, profile, shown)
+        OVERRIDING SYSTEM VALUE
+        VALUES (p_tenant, v_search_id, p_now, v_session_id, coalesce(p_query, ''), p_queries,
+                coalesce(p_profile, 'balanced'), coalesce(p_shown, '{}'));
     END IF;
     RETURN v_search_id;
 END $$;

@@ -6,7 +6,8 @@
 -- answered by words, names, cues and links alone. Sub-queries (p_queries, with p_embeddings) are searched together,
 -- and a memory counts by the one it answers best. Without a query, a window of time (p_since, p_until) returns all
 -- that happened in it, ordered by vitality. p_metadata keeps the memories whose metadata contain this JSON object,
--- and p_sources those from one of these sources.
+-- and p_sources those from one of these sources. `passage` is the part of a long memory that is nearest to the query in
+-- meaning: {start, end, text}, in characters of the body from 0.
 CREATE OR REPLACE FUNCTION recall.search(
     p_query text DEFAULT NULL, p_embedding halfvec DEFAULT NULL, p_k int DEFAULT 10, p_layers text[] DEFAULT NULL,
     p_roles text[] DEFAULT NULL, p_authors text[] DEFAULT NULL, p_tags text[] DEFAULT NULL,
@@ -23,7 +24,7 @@ CREATE OR REPLACE FUNCTION recall.search(
     happened_at timestamptz, score double precision, relevance double precision,
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
-    archived_at timestamptz, explanation jsonb
+    archived_at timestamptz, explanation jsonb, passage jsonb
 )
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT AS $$
@@ -31,7 +32,7 @@ BEGIN
     RETURN QUERY
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation
+           f.expires_at, f.archived_at, f.explanation, f.passage
     FROM recall.find(jsonb_build_object(
         'query', p_query, 'queries', p_queries, 'k', p_k, 'layers', p_layers, 'roles', p_roles, 'authors', p_authors,
         'tags', p_tags, 'sources', p_sources, 'metadata', p_metadata, 'hints', p_hints, 'since', p_since,
@@ -55,7 +56,7 @@ CREATE OR REPLACE FUNCTION recall.search_and_log(
     vitality double precision, zone text, rank int, superseded_by bigint, supersedes bigint[],
     contradicts bigint[], valid_from timestamptz, valid_until timestamptz, expires_at timestamptz,
     archived_at timestamptz, explanation jsonb,
-    summary jsonb, search_id bigint
+    summary jsonb, search_id bigint, passage jsonb
 )
 LANGUAGE plpgsql VOLATILE ROWS 10
 SET search_path FROM CURRENT AS $$
@@ -75,7 +76,7 @@ BEGIN
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,
-           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id
+           f.expires_at, f.archived_at, f.explanation, f.summary, l.search_id, f.passage
     FROM hit f CROSS JOIN logged l ORDER BY f.rank;
 END $$;
 

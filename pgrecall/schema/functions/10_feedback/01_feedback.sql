@@ -82,8 +82,8 @@ DECLARE
 BEGIN
     PERFORM recall.require_search(v_tenant, p_search_id, p_memory_ids, p_now);
     -- Otherwise a memory could be deleted while its verdict is stored.
-    PERFORM FROM recall.memory m
-    WHERE m.tenant = v_tenant AND m.id = ANY (p_memory_ids) ORDER BY m.id FOR KEY SHARE;
+    PERFORM recall.lock_memories(v_tenant, p_memory_ids);
+    PERFORM recall.require_memory(u.id) FROM unnest(p_memory_ids) u(id);
     RETURN recall.store_verdicts(v_tenant, p_search_id, p_memory_ids, 'rejected', p_now);
 END $$;
 

@@ -4,12 +4,12 @@
 
 -- live_memories: the live memories of a tenant at p_now, optionally only those of one layer or with these ids.
 -- `leaving` is the activation S below which a memory leaves its zone, NULL if there is no lower zone or the protection
--- floor keeps it. `unused` is true without a whole access after the first, at `born` (epoch seconds).
+-- floor keeps it. `born` is when it was stored (epoch seconds).
 CREATE OR REPLACE FUNCTION recall.live_memories(
     p_tenant text, p_now timestamptz, p_layer text DEFAULT NULL, p_ids bigint[] DEFAULT NULL
 ) RETURNS TABLE (
     memory_id bigint, layer text, activation double precision, vitality double precision, zone text,
-    leaving double precision, unused boolean, born double precision
+    leaving double precision, born double precision
 )
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
@@ -23,7 +23,7 @@ BEGIN
     SELECT m.id, m.layer, s.activation, v.vitality, recall.zone_of(r.retention, l),
            CASE WHEN b.bound > 0 AND NOT (s.floored AND v_weights.protection_floor >= b.bound)
                 THEN b.bound / (1 - b.bound) END,
-           a.t1 <= a.first_at, a.first_at
+           a.first_at
     FROM recall.memory m
     JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
     JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
@@ -68,7 +68,7 @@ BEGIN
         'layers', p_layers);
 END $$;
 
--- prune_candidates: live memories in the archived zone of their layer at p_now, lowest vitality first. They are neither
+-- prune_candidates: live memories in the dormant zone of their layer at p_now, lowest vitality first. They are neither
 -- pinned nor protected, got no link within prune.revival_days, and were stored and last accessed before the grace
 -- period (NULL means the setting). Links are not checked: archiving them may disconnect others.
 CREATE OR REPLACE FUNCTION recall.prune_candidates(
@@ -90,7 +90,7 @@ BEGIN
     FROM recall.live_memories(v_tenant, p_now) v
     JOIN recall.memory m ON m.tenant = v_tenant AND m.id = v.memory_id
     JOIN recall.activation a ON a.tenant = v_tenant AND a.memory_id = v.memory_id
-    WHERE v.zone = 'archived' AND NOT m.pinned AND NOT a.protected
+    WHERE v.zone = 'dormant' AND NOT m.pinned AND NOT a.protected
       AND recall.epoch(m.created_at) < v_quiet AND a.t1 < v_quiet
       AND coalesce(a.last_linked_at < v_unlinked, true)
       AND (p_layers IS NULL OR v.layer = ANY (p_layers))
@@ -128,7 +128,7 @@ BEGIN
         ORDER BY u.going);
     -- Waits for transactions that archive or delete one of them, in the order of their locks. Memories that were
     -- deleted meanwhile are not planned.
-    PERFORM FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = ANY (v_planned) ORDER BY m.id FOR KEY SHARE;
+    PERFORM recall.lock_memories(v_tenant, v_planned);
     v_planned := ARRAY(
         SELECT u.id FROM unnest(v_planned) WITH ORDINALITY u(id, place)
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = u.id ORDER BY u.place);

@@ -8,7 +8,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    PERFORM pg_advisory_xact_lock(recall.lock_key('prune', v_tenant));
+    PERFORM recall.lock_tenant(v_tenant, 'prune');
     PERFORM FROM recall.prune_plan p WHERE p.tenant = v_tenant AND p.id = p_plan_id FOR UPDATE;
     RETURN recall.require_plan(p_plan_id);
 END $$;
@@ -57,7 +57,7 @@ BEGIN
             WHEN NOT e.used THEN 'shown in results since'
             WHEN a.last_linked_at >= recall.epoch(p_plan.created_at)
                  OR (f.impact ->> 'links_in')::int > (i.impact ->> 'links_in')::int THEN 'linked since'
-            WHEN v.zone <> 'archived' THEN format('in the zone %s now', v.zone) END AS note
+            WHEN v.zone <> 'dormant' THEN format('in the zone %s now', v.zone) END AS note
         FROM recall.prune_item i
         JOIN recall.memory m ON m.tenant = p_plan.tenant AND m.id = i.memory_id
         JOIN recall.activation a ON a.tenant = p_plan.tenant AND a.memory_id = i.memory_id

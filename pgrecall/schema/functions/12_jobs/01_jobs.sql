@@ -1,6 +1,6 @@
 -- Jobs: which process runs which job, and the outcome of each run. Runs of a job of the whole database have the
 -- tenant '*'. A run holds a session-level advisory lock from begin_job to end_job, so it ends with its connection at
--- the latest.
+-- the latest. The lock shows that the session is alive and keeps nobody out: its key is random and new for every run.
 
 -- job_tenant: the tenant of the runs of a job: '*' for a job of the whole database, else the tenant of this
 -- transaction.
@@ -21,22 +21,32 @@ BEGIN
     RETURN recall.job_tenant(p_whole_database);
 END $$;
 
--- job_key: the key of the advisory lock of a job and a tenant.
-CREATE OR REPLACE FUNCTION recall.job_key(p_job text, p_tenant text) RETURNS bigint
-LANGUAGE sql STABLE
-SET search_path FROM CURRENT
-RETURN recall.lock_key('job ' || p_job, p_tenant);
-
--- is_job_running: whether a session of this database holds the lock of the job.
-CREATE OR REPLACE FUNCTION recall.is_job_running(p_job text, p_tenant text) RETURNS boolean
+-- is_session_alive: whether the session that began this run still holds the lock of the run. Process, login role and
+-- key must all be those recorded: anybody may take an advisory lock, but not as another role.
+CREATE OR REPLACE FUNCTION recall.is_session_alive(p_run recall.job_run) RETURNS boolean
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT
 RETURN EXISTS (
-    SELECT FROM (SELECT recall.job_key(p_job, p_tenant) AS key OFFSET 0) k CROSS JOIN pg_locks l
-    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+    SELECT FROM pg_stat_get_activity(p_run.holder_pid) a JOIN pg_locks l ON l.pid = a.pid
+    WHERE a.usesysid = p_run.holder_role AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-      AND l.classid = ((k.key >> 32) & 4294967295)::oid AND l.objid = (k.key & 4294967295)::oid
+      AND l.classid = ((p_run.holder_key >> 32) & 4294967295)::oid
+      AND l.objid = (p_run.holder_key & 4294967295)::oid
 );
+
+-- lock_run: takes the session-level lock of a run, and returns its random key.
+CREATE OR REPLACE FUNCTION recall.lock_run() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_key bigint;
+BEGIN
+    LOOP
+        v_key := hashtextextended(gen_random_uuid()::text, 0);
+        EXIT WHEN pg_try_advisory_lock(v_key);
+    END LOOP;
+    RETURN v_key;
+END $$;
 
 -- begin_job: starts a run of a job and returns its id, or NULL if another session is running it. Earlier runs that
 -- never ended are marked abandoned, since their session no longer holds the lock.
@@ -48,19 +58,27 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.job_tenant_for_writing(p_whole_database);
     v_id bigint;
+    v_last recall.job_run;
 BEGIN
     PERFORM recall.require_moment(p_now), recall.require_between(p_attempt, 1, 1000000, 'p_attempt');
     IF coalesce(length(p_job), 0) NOT BETWEEN 1 AND 100 THEN
         PERFORM recall.raise_invalid(format('The name of a job has 1 to 100 characters, not %s.',
             coalesce(length(p_job), 0)));
     END IF;
-    IF NOT pg_try_advisory_lock(recall.job_key(p_job, v_tenant)) THEN
+    IF NOT recall.try_lock_tenant(v_tenant, 'job ' || p_job) THEN
+        RETURN NULL;
+    END IF;
+    v_last := recall.last_run(v_tenant, p_job);
+    IF v_last.holder_pid = pg_backend_pid() AND v_last.state = 'running' THEN
+        PERFORM pg_advisory_unlock(v_last.holder_key);
+    ELSIF recall.current_run_state(v_last) = 'running' THEN
         RETURN NULL;
     END IF;
     UPDATE recall.job_run r SET state = 'abandoned', finished_at = p_now
     WHERE r.tenant = v_tenant AND r.job = p_job AND r.state = 'running';
-    INSERT INTO recall.job_run (tenant, job, started_at, attempt)
-    VALUES (v_tenant, p_job, p_now, p_attempt)
+    INSERT INTO recall.job_run (tenant, job, started_at, attempt, holder_pid, holder_role, holder_key)
+    SELECT v_tenant, p_job, p_now, p_attempt, pg_backend_pid(), r.oid, recall.lock_run()
+    FROM pg_roles r WHERE r.rolname = session_user
     RETURNING id INTO v_id;
     RETURN v_id;
 END $$;
@@ -90,6 +108,8 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.job_tenant_for_writing(p_whole_database);
     v_job text;
+    v_pid int;
+    v_key bigint;
 BEGIN
     PERFORM recall.require_moment(p_now);
     IF coalesce(p_state NOT IN ('done', 'failed', 'stopped'), true) THEN
@@ -101,13 +121,15 @@ BEGIN
         done = coalesce(p_done, r.done), counts = coalesce(p_counts, r.counts),
         error = CASE p_state WHEN 'failed' THEN coalesce(p_error, 'It did not say why.') END
     WHERE r.tenant = v_tenant AND r.id = p_run_id AND r.state = 'running'
-    RETURNING r.job INTO v_job;
+    RETURNING r.job, r.holder_pid, r.holder_key INTO v_job, v_pid, v_key;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     PERFORM recall.delete_old_runs(v_tenant, v_job, 1000);
     -- Another session may begin before this commits; it waits for this row and then finds the run ended.
-    PERFORM pg_advisory_unlock(recall.job_key(v_job, v_tenant));
+    IF v_pid = pg_backend_pid() THEN
+        PERFORM pg_advisory_unlock(v_key);
+    END IF;
     RETURN true;
 END $$;
 
@@ -125,12 +147,20 @@ SET search_path FROM CURRENT AS $$
     SELECT count(*) FROM gone
 $$;
 
--- current_run_state: the current state of a run: one that is recorded as running but holds no lock was abandoned.
+-- current_run_state: the current state of a run: one that is recorded as running and has lost its session was abandoned.
 CREATE OR REPLACE FUNCTION recall.current_run_state(p_run recall.job_run) RETURNS text
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT
-RETURN CASE WHEN p_run.state = 'running' AND NOT recall.is_job_running(p_run.job, p_run.tenant) THEN 'abandoned'
+RETURN CASE WHEN p_run.state = 'running' AND NOT recall.is_session_alive(p_run) THEN 'abandoned'
             ELSE p_run.state END;
+
+-- is_job_running: whether a session of this database is running the job.
+CREATE OR REPLACE FUNCTION recall.is_job_running(p_job text, p_tenant text) RETURNS boolean
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT
+RETURN coalesce((
+    SELECT recall.current_run_state(r) = 'running' FROM recall.job_run r
+    WHERE r.tenant = p_tenant AND r.job = p_job ORDER BY r.id DESC LIMIT 1), false);
 
 -- job_runs: the newest runs of one job, or of all, for this tenant and for the whole database, newest first.
 CREATE OR REPLACE FUNCTION recall.job_runs(p_job text DEFAULT NULL, p_limit int DEFAULT 20)
@@ -188,7 +218,8 @@ LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
     SELECT j.name, m.minutes,
            CASE WHEN m.minutes > 0 AND r.id IS NOT NULL THEN recall.next_due_at(r, m.minutes, p_now) END,
-           CASE WHEN r.id IS NOT NULL THEN to_jsonb(r) || jsonb_build_object('state', recall.current_run_state(r)) END,
+           CASE WHEN r.id IS NOT NULL THEN to_jsonb(r) - '{holder_pid,holder_role,holder_key}'::text[]
+               || jsonb_build_object('state', recall.current_run_state(r)) END,
            p_now
     FROM unnest(p_jobs) WITH ORDINALITY j(name, place)
     CROSS JOIN LATERAL (SELECT recall.job_tenant(j.name = ANY (p_whole_database)) AS tenant) w
@@ -200,30 +231,39 @@ $$;
 -- tenants: all tenants with memories, logged searches or accesses that wait to be folded, by name. A role bound to a
 -- tenant sees only that tenant.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-    -- Steps from tenant to tenant by index, without reading the rows in between.
-    WITH RECURSIVE owner(tenant) AS (
-        SELECT min(m.tenant) FROM recall.memory m
-        UNION ALL
-        SELECT (SELECT min(m.tenant) FROM recall.memory m WHERE m.tenant > o.tenant)
-        FROM owner o WHERE o.tenant IS NOT NULL
-    ), searcher(tenant) AS (
-        SELECT min(l.tenant) FROM recall.search_log l
-        UNION ALL
-        SELECT (SELECT min(l.tenant) FROM recall.search_log l WHERE l.tenant > s.tenant)
-        FROM searcher s WHERE s.tenant IS NOT NULL
-    ), waiting(tenant) AS (
-        SELECT min(q.tenant) FROM recall.access_queue q
-        UNION ALL
-        SELECT (SELECT min(q.tenant) FROM recall.access_queue q WHERE q.tenant > w.tenant)
-        FROM waiting w WHERE w.tenant IS NOT NULL
-    ), known(tenant) AS (
-        SELECT o.tenant FROM owner o UNION SELECT s.tenant FROM searcher s UNION SELECT w.tenant FROM waiting w
-    )
-    SELECT k.tenant FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b JOIN known k ON b.tenant IN (k.tenant, '*')
-    WHERE k.tenant IS NOT NULL ORDER BY 1
-$$;
+DECLARE
+    v_bound text := recall.bound_tenant();
+BEGIN
+    IF v_bound <> '*' THEN
+        RETURN QUERY SELECT v_bound WHERE EXISTS (SELECT FROM recall.memory m WHERE m.tenant = v_bound)
+            OR EXISTS (SELECT FROM recall.search_log l WHERE l.tenant = v_bound)
+            OR EXISTS (SELECT FROM recall.access_queue q WHERE q.tenant = v_bound);
+    ELSIF v_bound = '*' THEN
+        RETURN QUERY
+        -- Steps from tenant to tenant by index, without reading the rows in between.
+        WITH RECURSIVE owner(tenant) AS (
+            SELECT min(m.tenant) FROM recall.memory m
+            UNION ALL
+            SELECT (SELECT min(m.tenant) FROM recall.memory m WHERE m.tenant > o.tenant)
+            FROM owner o WHERE o.tenant IS NOT NULL
+        ), searcher(tenant) AS (
+            SELECT min(l.tenant) FROM recall.search_log l
+            UNION ALL
+            SELECT (SELECT min(l.tenant) FROM recall.search_log l WHERE l.tenant > s.tenant)
+            FROM searcher s WHERE s.tenant IS NOT NULL
+        ), waiting(tenant) AS (
+            SELECT min(q.tenant) FROM recall.access_queue q
+            UNION ALL
+            SELECT (SELECT min(q.tenant) FROM recall.access_queue q WHERE q.tenant > w.tenant)
+            FROM waiting w WHERE w.tenant IS NOT NULL
+        ), known(tenant) AS (
+            SELECT o.tenant FROM owner o UNION SELECT s.tenant FROM searcher s UNION SELECT w.tenant FROM waiting w
+        )
+        SELECT k.tenant FROM known k WHERE k.tenant IS NOT NULL ORDER BY 1;
+    END IF;
+END $$;
 
 -- due_tenants: the tenants for which a job is due, longest waiting first; '*' for a job of the whole database. A
 -- fifth of the interval, at most a minute, is allowed for differences between the clocks of workers.
@@ -252,8 +292,12 @@ SET search_path FROM CURRENT AS $$
     SELECT min(v.minutes) FROM (
         SELECT recall.job_minutes('*', p_job) AS minutes
         UNION ALL
-        SELECT CASE WHEN recall.is_number(s.value) THEN s.value::double precision END FROM recall.setting s
-        CROSS JOIN (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
-        WHERE s.name = 'job.' || p_job || '.minutes' AND b.tenant IN (s.tenant, '*')) v
+        SELECT CASE WHEN recall.is_number(s.value) THEN s.value::double precision END
+        FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+        CROSS JOIN LATERAL (  -- two parts, so that a role bound to a tenant reads no setting of another
+            SELECT o.value FROM recall.setting o WHERE b.tenant = '*' AND o.name = 'job.' || p_job || '.minutes'
+            UNION ALL
+            SELECT o.value FROM recall.setting o
+            WHERE o.tenant = b.tenant AND b.tenant <> '*' AND o.name = 'job.' || p_job || '.minutes') s) v
     WHERE v.minutes > 0
 $$;

@@ -41,12 +41,46 @@ SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = $1) m '
-        'FULL JOIN (SELECT * FROM recall.%I WHERE tenant = $1) v ON v.memory_id = m.id '
+        'FULL JOIN (SELECT * FROM recall.%I WHERE tenant = $1 AND part = 0) v ON v.memory_id = m.id '
         'WHERE m.id IS NULL OR (m.embedded_with IS NULL) <> (v.memory_id IS NULL) '
         'OR v.archived <> (m.archived_at IS NOT NULL) '
         'OR v.memory_id IS NOT NULL AND NOT (l2_norm(v.embedding) > 0 AND l2_norm(v.embedding) < ''Infinity'')',
         recall.vector_table(p_tenant)) USING p_tenant;
 END $$;
+
+-- wrong_passages: memories whose passages are not as many as were stored, do not lie within their body, or have a vector
+-- without a direction or the wrong archived flag; and passages without a memory.
+CREATE OR REPLACE FUNCTION recall.wrong_passages(p_tenant text) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT coalesce(m.id, v.memory_id) FROM (SELECT * FROM recall.memory WHERE tenant = $1) m '
+        'FULL JOIN (SELECT memory_id, count(*) AS passages, max(part) AS last, min(passage_start) AS first, '
+        'max(passage_end) AS until, bool_or(archived) AS any_archived, bool_and(archived) AS all_archived, '
+        'bool_and(coalesce(passage_start < passage_end, false)) AS ordered, '
+        'bool_and(l2_norm(embedding) > 0 AND l2_norm(embedding) < ''Infinity'') AS directed '
+        'FROM recall.%I WHERE tenant = $1 AND part <> 0 GROUP BY memory_id) v ON v.memory_id = m.id '
+        'WHERE m.id IS NULL OR coalesce(m.passage_count, 0) <> coalesce(v.passages, 0) '
+        'OR m.embedded_with IS NULL AND m.passage_count IS NOT NULL '
+        'OR v.memory_id IS NOT NULL AND NOT (v.last = v.passages AND v.first >= 0 AND v.until <= length(m.body) '
+        'AND v.ordered AND v.directed AND v.any_archived = v.all_archived '
+        'AND v.any_archived = (m.archived_at IS NOT NULL))',
+        recall.vector_table(p_tenant)) USING p_tenant;
+END $$;
+
+-- wrong_token_signs: memories with token signs that have no vector, so that the signs are of an earlier text, or whose
+-- signs are not at most 32 bit strings of one length. Signs by another embedder are in order; a search ignores them.
+CREATE OR REPLACE FUNCTION recall.wrong_token_signs(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT s.memory_id
+    FROM recall.token_signs s LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.id = s.memory_id
+    WHERE s.tenant = p_tenant AND (
+        m.embedded_with IS NULL OR cardinality(s.signs) > 32
+        OR (SELECT count(DISTINCT length(t)) > 1 OR count(t) < count(*) OR min(length(t)) < 1 OR max(length(t)) > 1024
+            FROM unnest(s.signs) t))
+$$;
 
 -- queued_ids: the memories with accesses that wait to be folded, so that their summaries may be behind the log.
 CREATE OR REPLACE FUNCTION recall.queued_ids(p_tenant text) RETURNS SETOF bigint
@@ -261,7 +295,9 @@ SET search_path FROM CURRENT AS $$
     ('names', 'The names that links and questions go by are titles and aliases.'),
     ('waiting links', 'Links wait for keys that no memory has; importing the memory again mends them.'),
     ('successions', 'No memory replaces itself at any remove.'),
-    ('vectors', 'Embedded memories, and no others, have a vector with a direction; embedding the text again mends them.')
+    ('vectors', 'Embedded memories, and no others, have a vector with a direction; embedding the text again mends them.'),
+    ('passages', 'Passages lie within the text of their memory and are all there; embedding the text again mends them.'),
+    ('token signs', 'Token signs are of memories with a vector, and of one length; embedding the text again mends them.')
 $$;
 
 -- verification_findings: all violations of a check for this tenant. `subject` is the id of a memory, or the subject
@@ -284,6 +320,8 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'waiting links', w FROM recall.answered_links(p_tenant) w
     UNION ALL SELECT 'successions', w::text FROM recall.circular_successors(p_tenant) w
     UNION ALL SELECT 'vectors', w::text FROM recall.wrong_vectors(p_tenant) w
+    UNION ALL SELECT 'passages', w::text FROM recall.wrong_passages(p_tenant) w
+    UNION ALL SELECT 'token signs', w::text FROM recall.wrong_token_signs(p_tenant) w
 $$;
 
 -- verify: checks this tenant's data and returns one JSON document: the number of problems, and for each check the

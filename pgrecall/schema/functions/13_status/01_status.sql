@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     RETURN (
         SELECT to_jsonb(h) - 'reported_at' || jsonb_build_object(
-            'accesses', (SELECT count(*) FROM recall.access a WHERE a.tenant = v_tenant),
+            'access_counts', recall.access_counts(v_tenant),
             'links', (SELECT count(*) FROM recall.link l WHERE l.tenant = v_tenant AND l.relation <> 'co_access'),
             'links_pending', recall.count_pending_links(),
             'embedder', recall.setting_value('*', 'embedding.model'),
@@ -49,9 +49,11 @@ SET search_path FROM CURRENT AS $$
                count(*) FILTER (WHERE recall.current_run_state(r) = 'running') AS running,
                count(*) FILTER (WHERE r.state = 'failed') AS failed,
                recall.epoch(max(r.finished_at) FILTER (WHERE r.state = 'done')) AS done_at
-        FROM (SELECT DISTINCT o.tenant, o.job
-              FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
-              JOIN recall.job_run o ON b.tenant IN (o.tenant, '*') OR o.tenant = '*') j
+        -- Two parts, so that a role bound to a tenant reads no run of another.
+        FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
+        CROSS JOIN LATERAL (
+            SELECT o.tenant, o.job FROM recall.job_run o WHERE b.tenant = '*'
+            UNION SELECT o.tenant, o.job FROM recall.job_run o WHERE o.tenant IN (b.tenant, '*')) j
         CROSS JOIN LATERAL recall.last_run(j.tenant, j.job) r
         GROUP BY r.job) c
 $$;
@@ -63,19 +65,21 @@ $$;
 CREATE OR REPLACE FUNCTION recall.census() RETURNS jsonb
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
-    WITH seen AS MATERIALIZED (SELECT recall.bound_tenant() AS tenant), ruled AS MATERIALIZED (
+    WITH seen AS MATERIALIZED (SELECT k.tenant FROM recall.tenants() k(tenant)), ruled AS MATERIALIZED (
         SELECT t.tenant, t.weights, l.name, l::recall.layer_in_force AS layer
-        FROM (SELECT k.tenant, recall.vitality_weights(k.tenant) AS weights FROM recall.tenants() k(tenant) OFFSET 0) t
+        FROM (SELECT s.tenant, recall.vitality_weights(s.tenant) AS weights FROM seen s OFFSET 0) t
         CROSS JOIN LATERAL recall.effective_layers(t.tenant) l
     ), counted AS MATERIALIZED (
-        SELECT m.layer, CASE WHEN num_nulls(a.vitality, r.name) = 0 THEN recall.zone_of(
-                   recall.retention_of(a.vitality, a.protected OR m.pinned, r.weights), r.layer) END AS zone,
-               m.archived_at IS NULL AS live, m.embedded_with IS NULL AS bare, count(*) AS memories
-        FROM seen s
-        JOIN recall.memory m ON s.tenant IN (m.tenant, '*')
-        JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
-        LEFT JOIN ruled r ON r.tenant = m.tenant AND r.name = m.layer
-        GROUP BY 1, 2, 3, 4
+        -- By tenant, so that a role bound to one reads no row of another.
+        SELECT c.* FROM seen s CROSS JOIN LATERAL (
+            SELECT m.layer, CASE WHEN num_nulls(a.vitality, r.name) = 0 THEN recall.zone_of(
+                       recall.retention_of(a.vitality, a.protected OR m.pinned, r.weights), r.layer) END AS zone,
+                   m.archived_at IS NULL AS live, m.embedded_with IS NULL AS bare, count(*) AS memories
+            FROM recall.memory m
+            JOIN recall.activation a ON a.tenant = s.tenant AND a.memory_id = m.id
+            LEFT JOIN ruled r ON r.tenant = s.tenant AND r.name = m.layer
+            WHERE m.tenant = s.tenant
+            GROUP BY 1, 2, 3, 4 OFFSET 0) c
     ), zoned AS (
         SELECT coalesce(l.name, 'other') AS layer, c.zone, sum(c.memories)::bigint AS memories
         FROM counted c LEFT JOIN recall.layer l ON l.tenant = '*' AND l.name = c.layer
@@ -86,6 +90,7 @@ SET search_path FROM CURRENT AS $$
         'archived', (SELECT coalesce(sum(c.memories), 0) FROM counted c WHERE NOT c.live),
         'awaiting_embedding', (SELECT coalesce(sum(c.memories), 0) FROM counted c WHERE c.bare),
         'accesses_waiting', (SELECT coalesce(sum(cardinality(q.memory_ids)), 0)
-                             FROM seen s JOIN recall.access_queue q ON s.tenant IN (q.tenant, '*')),
+                             FROM seen s CROSS JOIN LATERAL (
+                                 SELECT q.memory_ids FROM recall.access_queue q WHERE q.tenant = s.tenant OFFSET 0) q),
         'jobs', recall.job_census())
 $$;

@@ -2,8 +2,8 @@
 -- exactly, in one pass over the activations: about four microseconds a memory with all counts, or a second for
 -- 200,000. A cached column would save little and would be out of date.
 
--- health_figures: counts from one pass over this tenant's memories at p_now. `never_used` counts live memories without
--- a whole access since they were stored; `grown` those at least a day old, whose vitality has had time to differ;
+-- health_figures: counts from one pass over this tenant's memories at p_now. `never_used` counts live memories that
+-- were at most stored and shown; `grown` those at least a day old, whose vitality has had time to differ;
 -- `low` and `high` are the activations S at the 5th and 95th percentile of the live memories.
 CREATE OR REPLACE FUNCTION recall.health_figures(
     p_tenant text, p_now timestamptz,
@@ -20,7 +20,7 @@ DECLARE
     v_bounds double precision[];
 BEGIN
     WITH known AS MATERIALIZED (
-        SELECT m.layer, s.activation, m.archived_at IS NULL AS live, a.t1 <= a.first_at AS unused,
+        SELECT m.layer, s.activation, m.archived_at IS NULL AS live, u.memory_id IS NULL AS unused,
                a.first_at <= v_now - 86400 AS grown,
                -- Retrievals also move folded_until, even before they add up to a whole access.
                CASE WHEN recall.epoch(a.folded_until) > a.first_at THEN a.folded_until END AS accessed_at,
@@ -29,6 +29,7 @@ BEGIN
         FROM recall.memory m
         JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
         JOIN recall.effective_layers(p_tenant) l ON l.name = m.layer
+        LEFT JOIN recall.used_memories(p_tenant) u ON u.memory_id = m.id
         CROSS JOIN LATERAL (
             SELECT CASE WHEN m.archived_at IS NULL
                    THEN recall.activation_sum(a, v_weights, v_now) END AS activation OFFSET 0) s

@@ -77,8 +77,9 @@ BEGIN
             recall.require_moment(p_now);
     RETURN (
         WITH known AS MATERIALIZED (
-            SELECT v.*, least(floor(v.vitality * p_bins)::int, p_bins - 1) AS bin
+            SELECT v.*, u.used_at, u.memory_id IS NULL AS unused, least(floor(v.vitality * p_bins)::int, p_bins - 1) AS bin
             FROM recall.live_memories(v_tenant, p_now, p_layer) v
+            LEFT JOIN recall.used_memories(v_tenant) u ON u.memory_id = v.memory_id
         ), grouped AS MATERIALIZED (
             SELECT k.layer, k.zone, k.bin, count(*) AS memories, count(*) FILTER (WHERE k.unused) AS unused,
                    count(k.leaving) AS leaving
@@ -98,7 +99,7 @@ BEGIN
                                                  ELSE g.leaving END), 0) FROM grouped g),
                 'items', (
                     SELECT coalesce(jsonb_agg(recall.overview_item(v_tenant, v_weights, p_now, o.memory_id, o.activation,
-                                                                    o.zone, o.leaving) ORDER BY o.place, o.memory_id), '[]')
+                                                                    o.zone, o.leaving, o.used_at) ORDER BY o.place, o.memory_id), '[]')
                     FROM (SELECT k.*, p.place FROM known k
                           CROSS JOIN LATERAL (SELECT recall.overview_place(
                               n.list, k.activation, k.leaving, k.unused, k.born) AS place) p
@@ -115,7 +116,7 @@ END $$;
 -- shown.
 CREATE OR REPLACE FUNCTION recall.overview_item(
     p_tenant text, w recall.weights, p_now timestamptz, p_memory_id bigint, p_activation double precision,
-    p_zone text, p_leaving double precision
+    p_zone text, p_leaving double precision, p_used_at timestamptz
 ) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -123,7 +124,7 @@ SET search_path FROM CURRENT AS $$
         'id', m.id, 'key', m.key, 'layer', m.layer, 'zone', p_zone,
         'title', CASE WHEN m.title <> '' THEN m.title ELSE left(m.body, 200) END,
         'vitality', p_activation / (1 + p_activation), 'accesses', a.n, 'born_at', to_timestamp(a.first_at),
-        'used_at', CASE WHEN a.t1 > a.first_at THEN to_timestamp(a.t1) END,
+        'used_at', p_used_at,
         'kept', a.protected OR m.pinned,
         'leaves_at', CASE WHEN p_leaving IS NOT NULL THEN recall.leaves_zone_at(a, w, p_leaving, p_now) END)
     FROM recall.memory m

@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION recall.export_kinds() RETURNS TABLE (kind text, numbe
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES ('setting', false), ('layer', false), ('layer_median', false), ('relevance_model', false),
-           ('rerank_model', false), ('lexeme', false), ('memory', true), ('vector', false), ('token_signs', false),
+           ('rerank_model', false), ('lexeme', false), ('memory', true), ('vector', false), ('passage', false),
+           ('token_signs', false),
            ('supersession', false),
            ('activation', false), ('link', false), ('pending_link', false), ('link_history', false),
            ('access', false), ('access_key', false), ('access_queue', false), ('prune_plan', true),
@@ -54,6 +55,7 @@ BEGIN
             WHEN 'layer' THEN 'SELECT count(*) FROM recall.exported_layers($1)'
             WHEN 'vector' THEN
                 'SELECT count(*) FROM recall.stored_vectors($1, NULL) WHERE $2'
+            WHEN 'passage' THEN 'SELECT count(*) FROM recall.stored_passages($1, NULL) WHERE $2'
             WHEN 'token_signs' THEN 'SELECT count(*) FROM recall.token_signs s WHERE s.tenant = $1 AND $2'
             WHEN 'supersession' THEN
                 'SELECT count(*) FROM recall.memory m WHERE m.tenant = $1 AND m.superseded_by IS NOT NULL'
@@ -111,11 +113,13 @@ SET jit = off AS $$
         FROM recall.lexeme w WHERE w.tenant = (SELECT recall.current_tenant()) ORDER BY w.word)
     UNION ALL (SELECT recall.export_line('memory', jsonb_strip_nulls(
             to_jsonb(m) - '{metadata, search_text, content_hash, happened_at, superseded_by}'::text[]
-            - CASE WHEN p_embeddings THEN '{}' ELSE '{embedded_with}'::text[] END)
+            - CASE WHEN p_embeddings THEN '{}' ELSE '{embedded_with, passage_count}'::text[] END)
             || jsonb_build_object('metadata', m.metadata))
         FROM recall.memory m WHERE m.tenant = (SELECT recall.current_tenant()) ORDER BY m.id)
     UNION ALL (SELECT recall.export_line('vector', jsonb_build_object('memory_id', v.id, 'embedding', v.embedding))
         FROM recall.stored_vectors((SELECT recall.current_tenant()), NULL) v WHERE p_embeddings)
+    UNION ALL (SELECT recall.export_line('passage', to_jsonb(p))
+        FROM recall.stored_passages((SELECT recall.current_tenant()), NULL) p WHERE p_embeddings)
     UNION ALL (SELECT recall.export_line('token_signs', to_jsonb(s))
         FROM recall.token_signs s
         WHERE s.tenant = (SELECT recall.current_tenant()) AND p_embeddings ORDER BY s.memory_id)

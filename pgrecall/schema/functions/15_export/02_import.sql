@@ -60,7 +60,7 @@ BEGIN
         PERFORM recall.raise_invalid(v_problem, 'Give what export_lines, Memory.export_to or `pgrecall export` has written, '
             'with a pgrecall that is no older than the one that wrote it.');
     END IF;
-    PERFORM recall.lock_layers(v_tenant), pg_advisory_xact_lock(recall.lock_key('language', v_tenant));
+    PERFORM recall.lock_tenant(v_tenant, 'rules');
     v_holdings := recall.tenant_holdings(v_tenant);
     IF v_holdings IS NOT NULL THEN
         PERFORM recall.raise_invalid(
@@ -103,7 +103,9 @@ CREATE OR REPLACE FUNCTION recall.importable_columns(p_kind text) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN k.kind = 'supersession' THEN '{id, superseded_by}'::text[]
-                WHEN k.kind = 'vector' THEN '{memory_id, embedding}'::text[] ELSE ARRAY(
+                WHEN k.kind = 'vector' THEN '{memory_id, embedding}'::text[]
+                WHEN k.kind = 'passage'
+                    THEN '{memory_id, part, passage_start, passage_end, embedding}'::text[] ELSE ARRAY(
         SELECT a.attname::text FROM pg_attribute a
         WHERE a.attrelid = to_regclass('recall.' || quote_ident(k.kind)) AND a.attnum > 0 AND NOT a.attisdropped
           AND a.attgenerated = '' AND a.attname <> 'tenant' AND (k.numbered OR a.attname <> 'id')
@@ -138,6 +140,8 @@ BEGIN
     ELSIF p_kind = 'vector' THEN
         PERFORM recall.import_vectors(p_tenant, array_agg(v.memory_id), array_agg(v.embedding))
         FROM jsonb_populate_recordset(NULL::recall.vector_shared, p_rows) v;
+    ELSIF p_kind = 'passage' THEN
+        PERFORM recall.import_passages(p_tenant, p_rows);
     ELSE
         v_list := (SELECT string_agg(quote_ident(g), ', ') FROM unnest(v_given) g);
         EXECUTE format(
@@ -162,6 +166,34 @@ BEGIN
     PERFORM recall.replace_vectors(p_tenant, p_ids, p_embeddings);
 END $$;
 
+-- import_passages: stores passages of memories that have a vector.
+CREATE OR REPLACE FUNCTION recall.import_passages(p_tenant text, p_rows jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_stored bigint;
+BEGIN
+    IF EXISTS (
+        SELECT FROM jsonb_populate_recordset(NULL::recall.vector_shared, p_rows) v
+        LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.id = v.memory_id
+        WHERE NOT coalesce(v.part BETWEEN 1 AND 64 AND v.passage_start >= 0 AND v.passage_start < v.passage_end
+                           AND v.passage_end <= length(m.body) AND l2_norm(v.embedding) > 0, false)) THEN
+        PERFORM recall.raise_invalid('a passage has no embedding, or does not lie within the body of a memory');
+    END IF;
+    PERFORM recall.lock_vectors_shared(p_tenant);
+    EXECUTE format(
+        'INSERT INTO recall.%I (tenant, memory_id, archived, embedding, part, passage_start, passage_end) '
+        'SELECT $1, m.id, m.archived_at IS NOT NULL, v.embedding, v.part, v.passage_start, v.passage_end '
+        'FROM jsonb_populate_recordset(NULL::recall.vector_shared, $2) v '
+        'JOIN recall.memory m ON m.tenant = $1 AND m.id = v.memory_id '
+        'WHERE m.embedded_with IS NOT NULL ORDER BY m.id, v.part', recall.vector_table(p_tenant))
+    USING p_tenant, p_rows;
+    GET DIAGNOSTICS v_stored = ROW_COUNT;
+    IF v_stored < jsonb_array_length(p_rows) THEN
+        PERFORM recall.raise_invalid('a passage is of a memory without a vector');
+    END IF;
+END $$;
+
 -- import_part: stores these lines and returns how many there were of each kind. Raises an error for a line that
 -- cannot be stored.
 CREATE OR REPLACE FUNCTION recall.import_part(p_tenant text, p_lines text[], p_embeddings boolean) RETURNS jsonb
@@ -173,7 +205,7 @@ DECLARE
 BEGIN
     FOR v_part IN
         SELECT o.key AS kind, count(*) AS many, jsonb_agg(CASE
-                   WHEN o.key = 'memory' AND NOT p_embeddings THEN o.value - 'embedded_with'
+                   WHEN o.key = 'memory' AND NOT p_embeddings THEN o.value - '{embedded_with, passage_count}'::text[]
                    ELSE o.value END ORDER BY l.place) AS rows,
                bool_and(jsonb_typeof(o.value) = 'object') AS whole
         FROM unnest(p_lines) WITH ORDINALITY l(line, place) CROSS JOIN LATERAL jsonb_each(l.line::jsonb) o
@@ -182,7 +214,7 @@ BEGIN
         IF NOT v_part.whole THEN
             PERFORM recall.raise_invalid(format('its %s is no JSON object', left(v_part.kind, 100)));
         END IF;
-        IF p_embeddings OR v_part.kind NOT IN ('vector', 'token_signs') THEN
+        IF p_embeddings OR v_part.kind NOT IN ('vector', 'passage', 'token_signs') THEN
             PERFORM recall.import_rows(p_tenant, v_part.kind, v_part.rows);
         END IF;
         v_counts := v_counts || jsonb_build_object(v_part.kind, v_part.many);

@@ -1,0 +1,123 @@
+"""``memory.erasure``: deletes all memories of a subject for good, by a plan, with a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.errors import InvalidInput
+from pgrecall.models.erasure import Subject
+from pgrecall.operations import erasure as operations
+
+if TYPE_CHECKING:
+    from pgrecall.models.erasure import Erasure, ErasureSummary
+
+
+class AsyncErasureGroup(AsyncGroup):
+    """Deletes all memories of a subject for good: of an author, a session, a tag, a source, or keys.
+
+    >>> plan = await memory.erasure.plan(author="Ann", asked_by="Ann")       # doctest: +SKIP
+    >>> print(plan.planned, plan.counts)                                     # doctest: +SKIP
+    >>> done = await memory.erasure.apply(plan.id, signed_by="Data officer") # doctest: +SKIP
+    >>> print(done.report.remains, done.digest)                              # doctest: +SKIP
+    """
+
+    async def plan(
+        self,
+        *,
+        author: str | None = None,
+        session: str | None = None,
+        tag: str | None = None,
+        source: str | None = None,
+        key: str | None = None,
+        asked_by: str,
+        sample: int = 10,
+        now: datetime | None = None,
+    ) -> Erasure:
+        """Plans which memories to delete: those to which all given fields apply. Deletes nothing.
+
+        Args:
+            author: the author, without regard to case.
+            session: the session id.
+            tag: a tag, without regard to case.
+            source: the source.
+            key: the key; ``*`` stands for any characters.
+            asked_by: the person who asked for the erasure.
+            sample: memories to return with the plan, 0 to 1,000.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: no field is given, or a text is empty or too long.
+        """
+        subject = Subject(author, session, tag, source, key)
+        planned = await self._connection.execute(operations.plan_erasure(subject, asked_by, now))
+        return await self.get(planned, sample=sample)
+
+    async def get(self, erasure: int, *, sample: int = 10) -> Erasure:
+        """Reads an erasure: its plan, its progress, or its report.
+
+        Args:
+            erasure: the id of the erasure.
+            sample: remaining memories to return with it, 0 to 1,000.
+
+        Raises:
+            InvalidInput: this tenant has no such erasure, or the sample is out of its bounds.
+        """
+        return await self._connection.execute(operations.get_erasure(erasure, sample))
+
+    async def list(self, *, limit: int = 20) -> tuple[ErasureSummary, ...]:
+        """Lists the newest erasures, newest first.
+
+        Args:
+            limit: erasures at most, 1 to 10,000.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(operations.erasures(limit))
+
+    async def apply(
+        self,
+        erasure: int,
+        *,
+        signed_by: str,
+        limit: int | None = None,
+        progress: Callable[[int], object] | None = None,
+        now: datetime | None = None,
+    ) -> Erasure:
+        """Deletes the memories of an erasure with everything about them, and reports what was done.
+
+        Works in batches, each in its own transaction; after a break, call it again. Of an erasure that is
+        done it returns the report. Memories that no longer belong to the subject are left out.
+
+        Args:
+            erasure: the id of the erasure.
+            signed_by: the person who answers for the erasure.
+            limit: delete this many memories at most; None for all.
+            progress: called with the number of remaining memories after each batch.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: there is no such erasure, or an argument is out of its bounds.
+        """
+        if limit is not None and limit < 1:
+            raise InvalidInput(f"The limit is {limit}; it must be at least 1.")
+        left = limit
+        while True:
+            batch = operations.BATCH if left is None else min(left, operations.BATCH)
+            reached = await self._connection.execute(operations.apply_erasure(erasure, signed_by, batch, now))
+            if progress is not None:
+                progress(reached.remaining)
+            left = None if left is None else left - batch
+            if reached.state == "done" or left == 0:
+                return reached
+
+    async def drop(self, erasure: int) -> bool:
+        """Removes the plan of an erasure that was not begun.
+
+        Raises:
+            InvalidInput: there is no such erasure, or it was begun.
+        """
+        return await self._connection.execute(operations.drop_erasure(erasure))

@@ -1,0 +1,173 @@
+"""The commands connect and capture: pgrecall in editors, and the hooks that capture their sessions."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.console import notes, output
+from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.editors import capture as hooks
+from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
+from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
+from pgrecall.settings import environment_variables
+
+_HOOKS_FILE = ".claude/settings.json"
+_LOG = "capture.log"
+
+
+@click.command("connect")
+@click.argument(
+    "editor", type=click.Choice(get_args(EditorName)), metavar="EDITOR", help="Editor to connect."
+)
+@click.option("--project", is_flag=True, help="Change the settings of the project in this folder, not yours.")
+@click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME",
+    help="Write this environment variable for the server.",
+)
+@click.option("--capture", is_flag=True, help="With claude: also import sessions and offer memories.")
+@click.option("--undo", is_flag=True, help="Remove what connect has written.")
+@click.option("--print", "only_print", is_flag=True, help="Print the entry; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before a file is changed.")
+@pass_globals
+def connect(
+    given: GlobalOptions,
+    editor: EditorName,
+    project: bool,
+    variables: tuple[str, ...],
+    capture: bool,
+    undo: bool,
+    only_print: bool,
+    yes: bool,
+) -> None:
+    """Connect an editor to this memory: claude, claude-desktop, codex, cursor, vscode or gemini.
+
+    Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
+    is kept. --capture adds hooks to Claude Code: a session that ends is imported with the source claude-code,
+    and one that begins is offered the memories that are most alive.
+    """
+    if only_print and undo:
+        raise InvalidInput("--print and --undo exclude each other.", hint="Leave out one of them.")
+    if capture and editor != "claude":
+        raise InvalidInput(
+            f"--capture does not go with {editor}.", hint="Only Claude Code has the hooks it needs."
+        )
+    chosen, folder = EDITORS[editor], Path.cwd() if project else None
+    entry = None if undo else server_entry(chosen, *_server(given, variables))
+    servers = SettingsFile.read(chosen.file(Path.home(), folder))
+    if only_print and entry is not None:
+        click.echo(_entry_text(servers, chosen.table, entry))
+        return
+    changes = [servers.with_entry(chosen.table, SERVER, entry)]
+    if editor == "claude" and (capture or undo):
+        settings = SettingsFile.read((folder or Path.home()) / _HOOKS_FILE)
+        command = None if undo else (_program(), *_options(given, for_hooks=True))
+        changes.append(settings.with_document(hooks.with_hooks(settings.document(), command)))
+    changes = [change for change in changes if change.text != (change.before or "")]
+    if not changes:
+        output().print(f"{chosen.title} is {'not connected' if undo else 'connected already'}.")
+        return
+    _show(changes)
+    if not yes and not (sys.stderr.isatty() and click.confirm("Write this?", err=True)):
+        raise InvalidInput("Nothing was changed.", hint="--yes writes without a question.")
+    for change in changes:
+        copy = change.write()
+        output().print(
+            f"Changed {change.path}" + (f"; the copy from before is {copy.name}." if copy else ".")
+        )
+    output().print(chosen.restart)
+
+
+@click.group("capture", cls=CommandGroup, hidden=True)
+def capture() -> None:
+    """Capture sessions of an editor. The hooks of `pgrecall connect claude --capture` run this."""
+
+
+@capture.command("start")
+@pass_globals
+def start(given: GlobalOptions) -> None:
+    """Print the memories that are most alive, as a hook at the start of a session answers."""
+    hooks.read_event(sys.stdin)
+    with given.opened() as memory:
+        alive = memory.list(order="vitality", limit=hooks.MEMORIES_OFFERED)
+    click.echo(hooks.start_answer([(one.title, one.body) for one in alive]))
+
+
+@capture.command("end")
+@pass_globals
+def end(given: GlobalOptions) -> None:
+    """Import the session that ended, in another process; capture.log in the data directory has its output."""
+    event = hooks.read_event(sys.stdin)
+    log = given.settings().data_dir.expanduser() / _LOG
+    hooks.import_later(event, (_program(), *_options(given, for_hooks=False)), log)
+
+
+def _server(given: GlobalOptions, variables: tuple[str, ...]) -> tuple[str, tuple[str, ...], dict[str, str]]:
+    here = environment_variables()
+    for name in variables:
+        if name not in here:
+            raise InvalidInput(
+                f"The environment variable {name} is not set.", hint="Set it, or leave out --env."
+            )
+    environment = {name: here[name] for name in variables}
+    if given.database_url is not None:
+        environment["PGRECALL_DATABASE_URL"] = given.database_url
+    left_out = sorted(name for name in here if name.startswith("PGRECALL_") and name not in environment)
+    if left_out:
+        notes().print(
+            f"Not written: {', '.join(left_out)}. The editor may not have them; --env NAME writes one."
+        )
+    return _program(), _options(given, for_hooks=False, with_url=False), environment
+
+
+def _options(given: GlobalOptions, *, for_hooks: bool, with_url: bool = True) -> tuple[str, ...]:
+    """The global options again, with an absolute data directory. Hooks get no URL: it may hold a password."""
+    options: list[str] = []
+    if given.database_url is not None and with_url:
+        if for_hooks:
+            raise InvalidInput(
+                "--capture does not write --database-url, because it may hold a password.",
+                hint="Set PGRECALL_DATABASE_URL where Claude Code starts.",
+            )
+        options += ["--database-url", given.database_url]
+    if given.tenant is not None:
+        options += ["--tenant", given.tenant]
+    if given.data_dir is not None:
+        options += ["--data-dir", str(given.data_dir.expanduser().resolve())]
+    return tuple(options)
+
+
+def _program() -> str:
+    """The absolute path of this program, because editors have another PATH than shells."""
+    beside = Path(sys.executable).with_name("pgrecall.exe" if sys.platform == "win32" else "pgrecall")
+    if not beside.is_file():
+        raise InvalidInput(
+            f"The program {beside} does not exist.", hint="Install pgrecall in this environment."
+        )
+    return str(beside)
+
+
+def _entry_text(file: SettingsFile, table: str, entry: dict[str, object]) -> str:
+    if file.is_toml:
+        return toml_entry(table, SERVER, entry).rstrip()
+    return SettingsFile(file.path, "", None).with_entry(table, SERVER, entry).text.rstrip()
+
+
+def _show(changes: list[SettingsFile]) -> None:
+    for change in changes:
+        lines = difflib.unified_diff(
+            (change.before or "").splitlines(),
+            change.text.splitlines(),
+            str(change.path),
+            str(change.path),
+            lineterm="",
+        )
+        notes().print("\n".join(lines))

@@ -1,0 +1,178 @@
+"""Changing one entry in an editor's settings file, in JSON or TOML, and nothing else in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pgrecall.errors import InvalidInput
+
+Document = dict[str, Any]
+_MAX_BYTES = 50_000_000
+_INDENT = re.compile(r"^\{\s*\n([ \t]+)\"")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A settings file, as it was read (``before``, None if there was none) and as it shall be (``text``)."""
+
+    path: Path
+    text: str
+    before: str | None
+
+    @classmethod
+    def read(cls, path: Path) -> SettingsFile:
+        """Reads a file; links are followed, so that the file they point to is changed.
+
+        Raises:
+            InvalidInput: it cannot be read, or is not UTF-8.
+        """
+        try:
+            real = path.resolve()
+            if real.is_file() and real.stat().st_size > _MAX_BYTES:
+                raise InvalidInput(f"{path} has more than {_MAX_BYTES:,} bytes.", hint="Change it by hand.")
+            before = real.read_bytes().decode("utf-8-sig") if real.exists() else None
+            return cls(real, before or "", before)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise InvalidInput(f"{path} cannot be read: {reason}.") from error
+
+    @property
+    def is_toml(self) -> bool:
+        """Whether it is TOML and not JSON."""
+        return self.path.suffix == ".toml"
+
+    def document(self) -> Document:
+        """Its content.
+
+        Raises:
+            InvalidInput: it is not valid, has comments where JSON has none, or is not an object.
+        """
+        try:
+            found = tomllib.loads(self.text) if self.is_toml else json.loads(self.text or "{}")
+        except (ValueError, RecursionError) as error:
+            kind = "TOML" if self.is_toml else "JSON without comments"
+            raise InvalidInput(
+                f"{self.path} is not {kind}: {str(error).rstrip('.')}.",
+                hint="Correct it, or add the entry by hand; --print shows it.",
+            ) from error
+        if not isinstance(found, dict):
+            raise InvalidInput(f"{self.path} holds no JSON object.", hint="Correct it.")
+        return found
+
+    def with_entry(self, table: str, name: str, entry: Mapping[str, Any] | None) -> SettingsFile:
+        """The file with ``table.name`` set to this entry, or without it if that is None.
+
+        Raises:
+            InvalidInput: the file is not valid, its table is not an object, or it is TOML in a form that
+                cannot be changed without touching the rest.
+        """
+        before = self.document()
+        servers = before.get(table, {})
+        if not isinstance(servers, dict):
+            raise InvalidInput(f"{table} in {self.path} is not an object.", hint="Correct it.")
+        if entry is None and name not in servers:
+            return self
+        # An entry that is there keeps its place.
+        after = servers | {name: dict(entry)} if entry is not None else without(servers, name)
+        changed = before | {table: after} if after else without(before, table)
+        return self._with_toml(table, name, entry, changed) if self.is_toml else self.with_document(changed)
+
+    def with_document(self, document: Document) -> SettingsFile:
+        """The JSON file with another content, indented as it was."""
+        if document == self.document():
+            return self
+        found = _INDENT.match(self.text)
+        indent: int | str = found[1] if found else 2
+        return replace(self, text=json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
+
+    def _with_toml(
+        self, table: str, name: str, entry: Mapping[str, Any] | None, after: Document
+    ) -> SettingsFile:
+        """Rewrites the lines of this entry's tables; comments elsewhere stay."""
+        own = re.compile(rf"^\[\s*{re.escape(table)}\s*\.\s*\"?{re.escape(name)}\"?\s*(\.[^\]]*)?\]")
+        kept, inside = [], False
+        for line in self.text.splitlines():
+            if line.lstrip().startswith("["):
+                inside = own.match(line.strip()) is not None
+            if not inside:
+                kept.append(line)
+        text = "\n".join(kept).rstrip()
+        if entry is not None:
+            text = f"{text}\n\n{toml_entry(table, name, entry)}".lstrip()
+        changed = replace(self, text=text.rstrip() + "\n")
+        if not changed._holds(after):
+            raise InvalidInput(
+                f"{table}.{name} in {self.path} is written in a form that cannot be changed safely.",
+                hint="Change it by hand; --print shows the entry.",
+            )
+        return changed
+
+    def _holds(self, document: Document) -> bool:
+        try:
+            return self.document() == document
+        except InvalidInput:
+            return False
+
+    def write(self) -> Path | None:
+        """Writes the file whole or not at all; returns the copy of what was there before, if anything was.
+
+        Raises:
+            InvalidInput: it cannot be written.
+        """
+        copy = self.path.with_name(f"{self.path.name}.before-pgrecall")
+        now = SettingsFile.read(self.path).before
+        if now != self.before:
+            raise InvalidInput(f"{self.path} has just been changed by another program.", hint="Try again.")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if now is not None:
+                _write(copy, now, like=self.path)
+            _write(self.path, self.text, like=self.path if now is not None else None)
+        except OSError as error:
+            raise InvalidInput(f"{self.path} cannot be written: {error.strerror}.") from error
+        return copy if now is not None else None
+
+
+def without(values: Mapping[str, Any], name: str) -> Document:
+    """A copy without this name."""
+    return {key: value for key, value in values.items() if key != name}
+
+
+def toml_entry(table: str, name: str, entry: Mapping[str, Any]) -> str:
+    """An entry as TOML tables; strings of JSON are strings of TOML."""
+    lines = [f"[{table}.{name}]"]
+    lines += [f"{key} = {_toml(value)}" for key, value in entry.items() if not isinstance(value, Mapping)]
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            lines += [
+                "",
+                f"[{table}.{name}.{key}]",
+                *(f"{one} = {_toml(each)}" for one, each in value.items()),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _write(path: Path, text: str, *, like: Path | None) -> None:
+    """Writes a file beside the target and renames it. A new one is private, because it may hold secrets."""
+    mode = like.stat().st_mode & 0o777 if like is not None else 0o600
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

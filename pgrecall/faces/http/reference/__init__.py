@@ -1,0 +1,1 @@
+"""The reference of the HTTP API: one text, as docs/reference/http.md and as the page `/docs`."""

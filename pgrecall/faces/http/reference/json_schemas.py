@@ -1,0 +1,96 @@
+"""JSON Schemas in words and tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pgrecall.faces.http.reference.markdown import anchor, code, table
+from pgrecall.faces.http.schemas import MAX_TEXT_LENGTH
+
+Schema = dict[str, Any]
+
+_BOUNDS = {
+    "minimum": "at least {}", "exclusiveMinimum": "above {}", "maximum": "at most {}",
+    "exclusiveMaximum": "below {}", "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {}", "maxItems": "at most {}",
+}  # fmt: skip
+_MANY = {"text": "texts", "whole number": "whole numbers", "number": "numbers", "object": "objects"}
+_NAMES = {
+    "string": "text",
+    "object": "object",
+    "integer": "whole number",
+    "boolean": "yes or no",
+    "null": "null",
+}
+
+
+def kind(schema: Schema) -> str:
+    """What a value may be: its type, its bounds, its default's absence."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{anchor(name)})"
+    for union in ("anyOf", "oneOf", "allOf"):
+        if union in schema:
+            return " or ".join(dict.fromkeys(kind(one) for one in schema[union]))
+    if "const" in schema:
+        return code(json.dumps(schema["const"]))
+    if "enum" in schema:
+        return ", ".join(code(json.dumps(value)) for value in schema["enum"])
+    return _typed(schema)
+
+
+def _typed(schema: Schema) -> str:
+    name = schema.get("type", "any value")
+    if isinstance(name, list):
+        return " or ".join(kind({**schema, "type": one}) for one in name)
+    told = _NAMES.get(name, name)
+    if schema.get("format") == "date-time":
+        told = "time (ISO 8601)"
+    if name == "array":
+        inner = kind(schema.get("items", {}))
+        told = f"list of {_MANY.get(inner, inner)}"
+    if name == "object" and isinstance(schema.get("additionalProperties"), dict):
+        told = f"object of {kind(schema['additionalProperties'])}"
+    bounds = [
+        words.format(_number(schema[bound])) for bound, words in _BOUNDS.items() if _tells(schema, bound)
+    ]
+    if schema.get("minLength") == 1:
+        bounds = ["not empty" if bound == "at least 1 characters" else bound for bound in bounds]
+    return f"{told} ({', '.join(bounds)})" if bounds else str(told)
+
+
+def _tells(schema: Schema, bound: str) -> bool:
+    return bound in schema and (bound, schema[bound]) != ("maxLength", MAX_TEXT_LENGTH)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.10g}"
+
+
+def fields(schema: Schema, prefix: str = "", *, asked: bool = True) -> list[tuple[str, str, str]]:
+    """Each field with what it may be and what it means; those of objects within are given by their path."""
+    required = set(schema.get("required", ()))
+    rows = []
+    for name, field in schema.get("properties", {}).items():
+        notes = [field.get("description", "")]
+        if asked and name in required and not prefix and "default" not in field:
+            notes.append("Required.")
+        elif field.get("default") not in (None, "", [], {}):
+            notes.append(f"Default {code(json.dumps(field['default']))}.")
+        rows.append((code(prefix + name), kind(field), " ".join(filter(None, map(_sentence, notes)))))
+        inner = field.get("items", field)
+        if isinstance(inner, dict) and "properties" in inner:
+            step = "[]." if inner is not field else "."
+            rows += fields(inner, f"{prefix}{name}{step}")
+    return rows
+
+
+def _sentence(text: str) -> str:
+    return text if not text or text.endswith((".", "`", ")")) else f"{text}."
+
+
+def field_table(schema: Schema, *, asked: bool = True) -> str:
+    """The fields; of an answer none is called required, for all are there."""
+    return table(("field", "is", "meaning"), fields(schema, asked=asked))

@@ -1,0 +1,147 @@
+"""Conversations of a Claude export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from pgrecall.importers.chat.turns import (
+    ATTACHMENTS,
+    BRANCHES,
+    EMPTY,
+    IMAGES,
+    THINKING,
+    TOOLS,
+    Conversation,
+    Tally,
+    Turn,
+    dated,
+    kind_of,
+    role_of_sender,
+)
+
+_KNOWN = frozenset({
+    "uuid", "text", "content", "sender", "created_at", "updated_at", "attachments", "files", "files_v2",
+    "parent_message_uuid", "index", "truncated", "stop_reason", "feedback", "chat_feedback", "sync_sources",
+    "input_mode", "model",
+})  # fmt: skip
+
+
+def is_claude(value: object) -> bool:
+    """Whether a JSON value looks like a conversation of Claude."""
+    return isinstance(value, dict) and isinstance(value.get("chat_messages"), list)
+
+
+def read_claude(value: Any, place: str, tally: Tally, *, tools: bool) -> Conversation:
+    """A conversation with its messages in order.
+
+    Of a tree, these are the messages of the branch that ends with the current or newest message.
+
+    Raises:
+        ValueError: the value is no conversation.
+    """
+    if not is_claude(value):
+        raise ValueError("it has no chat_messages")
+    name = value.get("uuid")
+    if not isinstance(name, str) or not name:
+        raise ValueError("it has no uuid")
+    title = value.get("name")
+    messages = [message for message in value["chat_messages"] if isinstance(message, dict)]
+    tally.add("messages that are no objects", len(value["chat_messages"]) - len(messages))
+    shown = _branch(messages, value.get("current_leaf_message_uuid"))
+    tally.add(BRANCHES, len(messages) - len(shown))
+    return Conversation(
+        session=f"claude/{name}",
+        title=title.strip() if isinstance(title, str) else "",
+        turns=dated(_turns(shown, name, place, tally, tools), tally.time(value.get("created_at")), tally),
+    )
+
+
+def _branch(messages: list[dict[str, Any]], leaf: object) -> list[dict[str, Any]]:
+    """The messages of one branch; all of them if they name no parents."""
+    by_name = {name: message for message in messages if isinstance(name := message.get("uuid"), str)}
+    parents = {
+        parent for message in messages if isinstance(parent := message.get("parent_message_uuid"), str)
+    }
+    if not parents & by_name.keys() or len(by_name) < len(messages):
+        return messages
+    leaves = [name for name in by_name if name not in parents]
+    newest = max(leaves, key=lambda name: str(by_name[name].get("created_at")), default=None)
+    node: Any = leaf if isinstance(leaf, str) and leaf in by_name else newest
+    found: dict[str, dict[str, Any]] = {}
+    while isinstance(node, str) and node in by_name and node not in found:
+        found[node] = by_name[node]
+        node = by_name[node].get("parent_message_uuid")
+    return list(found.values())[::-1]
+
+
+def _turns(
+    messages: list[dict[str, Any]], conversation: str, place: str, tally: Tally, tools: bool
+) -> Iterator[Turn]:
+    for message in messages:
+        tally.fields(message, _KNOWN, "message")
+        name, role = message.get("uuid"), role_of_sender(message.get("sender"))
+        if not isinstance(name, str) or role is None:
+            tally.add("messages without sender or uuid")
+            continue
+        text = _text(message, tally, tools).strip()
+        if not text:
+            tally.add(EMPTY)
+            continue
+        yield Turn(
+            key=f"claude/{conversation}/{name}",
+            author=role,
+            text=text,
+            place=f"{place}, message {name[:60]}",
+            role=role,
+            at=tally.time(message.get("created_at")),
+        )
+
+
+def _text(message: dict[str, Any], tally: Tally, tools: bool) -> str:
+    """The text blocks of a message; a long text that was pasted is an attachment without a name."""
+    content, text = message.get("content"), message.get("text")
+    blocks = content if isinstance(content, list) else []
+    texts = list(_blocks(blocks, tally, tools))
+    if not texts and not blocks and isinstance(text, str):
+        texts = [text]
+    attachments = message.get("attachments")
+    for attachment in attachments if isinstance(attachments, list) else ():
+        pasted = attachment.get("extracted_content") if isinstance(attachment, dict) else None
+        if isinstance(pasted, str) and pasted.strip() and not attachment.get("file_name"):
+            texts.append(pasted)
+        else:
+            tally.add(ATTACHMENTS)
+    files = (message.get(field) for field in ("files", "files_v2"))  # files_v2 lists the same ones again
+    tally.add(ATTACHMENTS, max(len(listed) if isinstance(listed, list) else 0 for listed in files))
+    return "\n\n".join(texts)
+
+
+def _blocks(blocks: list[Any], tally: Tally, tools: bool) -> Iterator[str]:
+    for block in blocks:
+        kind = kind_of(block)
+        if kind == "text" and isinstance(block.get("text"), str):
+            if block["text"].strip():
+                yield block["text"]
+        elif kind in ("tool_use", "tool_result"):
+            if tools:
+                yield tool_text(block)
+            else:
+                tally.add(TOOLS)
+        elif kind in ("thinking", "redacted_thinking"):
+            tally.add(THINKING)
+        elif kind == "image":
+            tally.add(IMAGES)
+        else:
+            tally.add(f"content of type {kind[:40]!r}")
+
+
+def tool_text(block: dict[str, Any]) -> str:
+    """A tool call or its result in Anthropic's blocks, as text."""
+    if block.get("type") == "tool_use":
+        return f"[{block.get('name')}] {json.dumps(block.get('input'), ensure_ascii=False)}"
+    content = block.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,95 @@
+"""Conversations into drafts: one for each turn, linked ``next`` to the following turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgrecall.importers.chat.turns import REPEATED, Conversation, Tally, Turn
+from pgrecall.importers.dates import in_words
+from pgrecall.importers.draft_checks import LONGEST_TARGET, checked
+from pgrecall.importers.files import show
+from pgrecall.models.import_export import Problem
+from pgrecall.models.memories import Draft, DraftLink
+
+_LONGEST_CONTEXT = 10_000
+"""Characters of a turn that the context of the next one repeats: as many as the index of words reads.
+
+A longer one is left out whole, because forgetting it removes it from there only as a whole.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What all drafts of an import have in common: source, prefix of the keys, and layer."""
+
+    source: str
+    prefix: str
+    layer: str
+
+
+def conversation_drafts(
+    conversation: Conversation, path: Path, target: Target, seen: set[str], tally: Tally
+) -> Iterator[Draft | Problem]:
+    """The drafts of a conversation. A turn whose key is in ``seen`` is counted and left out.
+
+    The context of a turn is its date in words, the title of the conversation, and the turn before: lexical
+    search covers it, but it is neither embedded nor shown.
+    """
+    before: Turn | None = None
+    for turn, after in _pairs(conversation, seen, tally):
+        yield checked(_draft(conversation, turn, before, after, target), show(path), turn.place)
+        before = turn
+
+
+def _pairs(conversation: Conversation, seen: set[str], tally: Tally) -> Iterator[tuple[Turn, Turn | None]]:
+    """Each new turn with the one after it."""
+    held: Turn | None = None
+    for turn in conversation.turns:
+        if turn.key in seen:
+            tally.add(REPEATED)
+            continue
+        seen.add(turn.key)
+        if held is not None:
+            yield held, turn
+        held = turn
+    if held is not None:
+        yield held, None
+
+
+def _draft(
+    conversation: Conversation, turn: Turn, before: Turn | None, after: Turn | None, target: Target
+) -> Draft:
+    links: Sequence[DraftLink] = ()
+    if after is not None and len(target.prefix + after.key) <= LONGEST_TARGET:
+        links = (DraftLink(target.prefix + after.key, "next"),)
+    return Draft(
+        body=turn.text,
+        key=target.prefix + turn.key,
+        layer=target.layer,
+        role=turn.role,
+        author=turn.author,
+        context=_context(conversation, turn, before),
+        source=target.source,
+        session_id=conversation.session,
+        metadata=_metadata(conversation, turn),
+        occurred_at=turn.at,
+        links=tuple(links),
+    )
+
+
+def _context(conversation: Conversation, turn: Turn, before: Turn | None) -> str:
+    day = conversation.day or turn.at
+    lines = [in_words(day)] if day else []
+    if conversation.title:
+        lines.append(conversation.title)
+    if before is not None and len(before.text) <= _LONGEST_CONTEXT:
+        lines.append(f"{before.author}: {before.text}")
+    return "\n".join(lines)
+
+
+def _metadata(conversation: Conversation, turn: Turn) -> dict[str, Any]:
+    title = {"conversation": conversation.title} if conversation.title else {}
+    return title | dict(turn.metadata)

@@ -1,0 +1,166 @@
+"""The files of an export or a history: in a folder, in a ZIP archive, or one file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.files import (
+    LARGEST_BYTES,
+    READ_FAULTS,
+    decode,
+    open_bytes,
+    reason,
+    require_file,
+    show,
+)
+from pgrecall.importers.json_records import parsed
+from pgrecall.importers.json_stream import JsonStream
+from pgrecall.models.import_export import Problem
+
+_CONVERSATIONS = re.compile(r"conversations(-[0-9]{1,6})?\.json", re.IGNORECASE)
+_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_FAULTS = (*READ_FAULTS, BadZipFile, RuntimeError, NotImplementedError)
+_REPACK = "Export it again, or unpack it and import the folder."
+_BOMB_BYTES, _BOMB_RATIO = 200_000_000, 200
+"""An entry that is larger, and packed better than text ever is, is refused; JSON packs to a tenth."""
+
+_LONGEST_LINE = 64 * LARGEST_BYTES // 10
+"""Bytes of one line: a session can contain pictures."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFile:
+    """One file; ``entry`` is its name in the archive at ``path``, if it is in one."""
+
+    path: Path
+    entry: str | None = None
+
+    @property
+    def stem(self) -> str:
+        """The name without folder and endings."""
+        name = Path(self.entry or self.path.name).name.removesuffix(".gz")
+        return show(Path(name.rpartition(".")[0] or name))
+
+    @property
+    def shown(self) -> str:
+        return show(self.path) + (f": {self.entry}" if self.entry else "")
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether it has JSON Lines, by its name."""
+        return (self.entry or self.path.name).lower().endswith(_LINES)
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The file, open for reading bytes. Raises InvalidInput if it cannot be read."""
+        try:
+            if self.entry is None:
+                with open_bytes(self.path) as file:
+                    yield file
+            else:
+                with ZipFile(self.path) as archive, archive.open(self.entry) as entry:
+                    yield cast(BinaryIO, entry)
+        except _FAULTS as error:
+            raise InvalidInput(f"{self.shown} cannot be read: {reason(error)}.", hint=_REPACK) from error
+
+
+def chat_files(path: Path) -> Sequence[ChatFile]:
+    """The files with conversations at a path, in the order of their names.
+
+    Raises:
+        InvalidInput: the path does not exist, or is an archive that cannot or must not be read.
+    """
+    if path.is_dir():
+        return _in_folder(path)
+    require_file(path)
+    return _in_archive(path) if path.suffix.lower() == ".zip" else [ChatFile(path)]
+
+
+def _in_folder(folder: Path) -> list[ChatFile]:
+    exports: list[ChatFile] = []
+    lines: list[ChatFile] = []
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if _CONVERSATIONS.fullmatch(name):
+                exports.append(ChatFile(Path(place, name)))
+            elif name.lower().endswith(_LINES):
+                lines.append(ChatFile(Path(place, name)))
+    return exports or lines
+
+
+def _in_archive(path: Path) -> list[ChatFile]:
+    try:
+        with ZipFile(path) as archive:
+            entries = archive.infolist()
+    except _FAULTS as error:
+        raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_REPACK) from error
+    for entry in entries:
+        if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
+            raise InvalidInput(
+                f"{show(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+                hint=_REPACK,
+            )
+    wanted = sorted(filter(_is_wanted, entries), key=lambda entry: entry.filename)
+    for entry in wanted:
+        _require_readable(path, entry)
+    return [ChatFile(path, entry.filename) for entry in wanted]
+
+
+def _is_wanted(entry: ZipInfo) -> bool:
+    folder, _, name = entry.filename.rpartition("/")
+    return _CONVERSATIONS.fullmatch(name) is not None and not folder.startswith("__MACOSX")
+
+
+def _require_readable(path: Path, entry: ZipInfo) -> None:
+    if entry.flag_bits & 1:
+        raise InvalidInput(f"{show(path)} is encrypted.", hint="Unpack it and import the folder.")
+    if entry.file_size > _BOMB_BYTES and entry.file_size > _BOMB_RATIO * max(entry.compress_size, 1):
+        raise InvalidInput(
+            f"{show(path)}: {entry.filename} would unpack to {entry.file_size:,} bytes from "
+            f"{entry.compress_size:,}, which is no text.",
+            hint="If you trust it, unpack it and import the folder.",
+        )
+
+
+def json_values(file: ChatFile) -> Iterator[Any]:
+    """The elements of a JSON file's array, or its one value. Raises InvalidInput where it is not JSON."""
+    with file.opened() as data:
+        try:
+            yield from JsonStream(data)
+        except ValueError as error:
+            raise InvalidInput(
+                f"{file.shown} is not JSON: {error}.", hint="What came before it may be stored already."
+            ) from error
+
+
+def json_lines(file: ChatFile) -> Iterator[tuple[str, Any] | Problem]:
+    """The value of each line that is not blank, with its place; a Problem for a line that is not JSON."""
+    with file.opened() as data:
+        number = 0
+        while line := data.readline(_LONGEST_LINE + 1):
+            number += 1
+            place = f"line {number}"
+            if len(line) > _LONGEST_LINE:
+                while line and not line.endswith(b"\n"):
+                    line = data.readline(_LONGEST_LINE)
+                yield Problem(file.shown, f"{place}: longer than {_LONGEST_LINE // 1_000_000} MB.")
+            elif line.strip():
+                try:
+                    yield place, parsed(decode(line))
+                except RecursionError:
+                    yield Problem(file.shown, f"{place}: its JSON is nested too deep.")
+                except ValueError as error:
+                    yield Problem(file.shown, f"{place}: is not JSON: {_words(error)}.")
+
+
+def _words(error: ValueError) -> str:
+    return str(error).replace("line 1 ", "")

@@ -1,0 +1,160 @@
+"""Lists of ``{role, content}``, with or without times, and OpenAI's ``{"messages": [...]}``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pgrecall.importers.chat.turns import (
+    ATTACHMENTS,
+    IMAGES,
+    SOUNDS,
+    TOOLS,
+    Conversation,
+    Tally,
+    Turn,
+    dated,
+    kind_of,
+    role_of_sender,
+)
+from pgrecall.importers.draft_checks import required_text
+from pgrecall.models.import_export import Problem
+
+_TIMES = ("timestamp", "created_at", "create_time", "createdAt", "time", "date")
+_KNOWN = frozenset({
+    "id", "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "type",
+    *_TIMES,
+})  # fmt: skip
+_CONVERSATION = frozenset({
+    "messages", "id", "title", "name", "model", "tools", "functions", "metadata", *_TIMES,
+})  # fmt: skip
+_TEXTS = ("text", "input_text", "output_text", "refusal")
+
+
+def is_message(value: object) -> bool:
+    """Whether a JSON value looks like a message."""
+    return isinstance(value, dict) and "role" in value and ("content" in value or "tool_calls" in value)
+
+
+def is_messages(value: object) -> bool:
+    """Whether a JSON value looks like an object with a list of messages."""
+    messages = value.get("messages") if isinstance(value, dict) else None
+    return isinstance(messages, list) and any(
+        isinstance(message, dict) and "role" in message for message in messages
+    )
+
+
+def read_messages(
+    values: Iterable[tuple[str, Any]], name: str, tally: Tally, problems: list[Problem], *, tools: bool
+) -> Iterator[Conversation]:
+    """The conversations in a file called ``name``: its messages as one, or one for each list of messages.
+
+    Args:
+        values: messages or objects with ``messages``, each with its place, such as ``message 1``.
+        problems: where messages that cannot be used are added, with the place as ``where``.
+    """
+    held: list[tuple[str, Any]] = []
+    rest = iter(values)
+    for number, (place, value) in enumerate(rest, start=1):
+        if not is_messages(value):
+            held.append((place, value))
+            break
+        yield _conversation(value, name, number, place, tally, problems, tools)
+    if held:
+        turns = _turns(_chained(held, rest), name, tally, problems, tools)
+        yield Conversation(name, dated(turns, None, tally))
+
+
+def _chained(held: list[tuple[str, Any]], rest: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    yield from held
+    yield from rest
+
+
+def _conversation(
+    value: dict[str, Any],
+    name: str,
+    number: int,
+    place: str,
+    tally: Tally,
+    problems: list[Problem],
+    tools: bool,
+) -> Conversation:
+    tally.fields(value, _CONVERSATION, "conversation")
+    own, title = value.get("id"), value.get("title") or value.get("name")
+    session = f"{name}/{own}" if isinstance(own, str) and own else name if number == 1 else f"{name}#{number}"
+    before = "" if place == "message 1" else f"{place}, "
+    messages = ((f"{before}message {index}", one) for index, one in enumerate(value["messages"], start=1))
+    began_at = tally.time(next((value[field] for field in _TIMES if field in value), None))
+    turns = _turns(messages, session, tally, problems, tools)
+    return Conversation(
+        session, dated(turns, began_at, tally), title=title.strip() if isinstance(title, str) else ""
+    )
+
+
+def _turns(
+    values: Iterable[tuple[str, Any]], session: str, tally: Tally, problems: list[Problem], tools: bool
+) -> Iterator[Turn]:
+    for index, (place, value) in enumerate(values, start=1):
+        try:
+            turn = _turn(value, session, index, place, tally, tools)
+        except ValueError as error:
+            problems.append(Problem(place, str(error)))
+        else:
+            if turn is not None:
+                yield turn
+
+
+def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools: bool) -> Turn | None:
+    """The turn of a message; None if it is left out. Raises ValueError if it cannot be used."""
+    if not isinstance(value, dict):
+        raise ValueError("must be an object")
+    speaker = required_text(value.get("role"), "role")
+    role = role_of_sender(speaker)
+    tally.fields(value, _KNOWN, "message")
+    calls = value.get("tool_calls") or value.get("function_call")
+    content = value.get("content")
+    texts = (
+        [] if calls and content in (None, "", []) else [required_text(_content(content, tally), "content")]
+    )
+    if calls or role == "tool":
+        if not tools:
+            tally.add(TOOLS)
+            if role == "tool" or not texts:
+                return None
+        elif calls:
+            texts.append(json.dumps(calls, ensure_ascii=False))
+    own, name = value.get("id"), value.get("name")
+    return Turn(
+        key=f"{session}/{own if isinstance(own, str) and own else index}",
+        author=name if isinstance(name, str) and name.strip() else speaker,
+        text="\n".join(texts),
+        place=place,
+        role=role,
+        at=tally.time(next((value[field] for field in _TIMES if field in value), None)),
+    )
+
+
+def _content(content: object, tally: Tally) -> object:
+    """The content if it is a text, or the texts of its parts."""
+    if not isinstance(content, list):
+        return content
+    texts = []
+    for part in content:
+        kind = kind_of(part) if isinstance(part, dict) else ""
+        text = (
+            next((part.get(field) for field in ("text", "refusal") if part.get(field)), None)
+            if kind
+            else part
+        )
+        if (kind in _TEXTS or not kind) and isinstance(text, str):
+            texts.append(text)
+        elif "image" in kind:
+            tally.add(IMAGES)
+        elif "audio" in kind or "video" in kind:
+            tally.add(SOUNDS)
+        elif "file" in kind or kind == "document":
+            tally.add(ATTACHMENTS)
+        else:
+            tally.add(f"parts of type {kind[:40]!r}")
+    return "\n".join(texts)

@@ -1,0 +1,190 @@
+"""Chats of every format into drafts: one for each turn, and a count of what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.chat.chatgpt import is_chatgpt, read_chatgpt
+from pgrecall.importers.chat.claude import is_claude, read_claude
+from pgrecall.importers.chat.claude_code import is_claude_code, read_claude_code, session_title
+from pgrecall.importers.chat.codex import is_codex, read_codex
+from pgrecall.importers.chat.drafts import Target, conversation_drafts
+from pgrecall.importers.chat.files import ChatFile, chat_files, json_lines, json_values
+from pgrecall.importers.chat.locomo import read_locomo
+from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
+from pgrecall.importers.chat.turns import Conversation, Tally
+from pgrecall.importers.files import require_file, show
+from pgrecall.importers.json_records import load_json
+from pgrecall.models.import_export import Problem, Skipped
+from pgrecall.models.memories import Draft
+
+ChatKind = Literal["chat", "chatgpt", "claude", "claude-code", "codex"]
+Item = Draft | Problem | Skipped
+
+_SNIFFED = 20
+"""Values at the beginning of a file by which its format is detected."""
+
+_SNIFFED_FILES = 5
+_LOCOMO_HINT = "A transcript is one JSON value. For one record per line, name the file .jsonl."
+_EXPORTS = {"chatgpt": read_chatgpt, "claude": read_claude}
+_DETECTORS: Sequence[tuple[ChatKind, Callable[[object], bool]]] = (
+    ("chatgpt", is_chatgpt),
+    ("claude", is_claude),
+    ("claude-code", is_claude_code),
+    ("codex", is_codex),
+    ("chat", is_messages),
+    ("chat", is_message),
+)
+
+
+def chat_kind(path: Path) -> ChatKind | None:
+    """The format of the chats at a path, by the content of the first files; None if there are none.
+
+    Raises:
+        InvalidInput: the path does not exist or cannot be read.
+    """
+    for value in first_values(path):
+        for kind, matches in _DETECTORS:
+            if matches(value):
+                return kind
+    return None
+
+
+def first_values(path: Path) -> Iterator[Any]:
+    """The first values of the first files at a path, as far as they are JSON."""
+    for file in chat_files(path)[:_SNIFFED_FILES]:
+        yield from _first_of(file)
+
+
+def _first_of(file: ChatFile) -> Iterator[Any]:
+    """The first values of a file."""
+    try:
+        if file.has_lines:
+            lines = (line for line in json_lines(file) if not isinstance(line, Problem))
+            for (_, value), _ in zip(lines, range(_SNIFFED), strict=False):
+                yield value
+        else:
+            for value, _ in zip(json_values(file), range(_SNIFFED), strict=False):
+                yield value
+    except InvalidInput:
+        return
+
+
+def read_chats(
+    path: Path, kind: ChatKind, *, source: str, prefix: str = "", layer: str = "episodic", tools: bool = False
+) -> Iterator[Item]:
+    """Reads each turn at a path as a draft, then what was left out, with counts.
+
+    Args:
+        path: a file, possibly ``.gz``, a ZIP archive, or a folder of them.
+        kind: the format.
+        source: the source of all drafts.
+        prefix: put before every key.
+        layer: the layer of all drafts.
+        tools: keep tool calls, their results, and the turns of sub-agents.
+
+    Raises:
+        InvalidInput: the path cannot be read, is not JSON, or contains no conversation.
+    """
+    if kind == "chat" and not path.is_dir():
+        require_file(path)
+        if path.suffix.lower() != ".zip" and chat_kind(path) != "chat" and not ChatFile(path).has_lines:
+            value = load_json(path, "a transcript", _LOCOMO_HINT)
+            return _drafts(read_locomo(value, path), path, Target(source, prefix, layer), Tally())
+    files = chat_files(path)
+    if not files:
+        raise InvalidInput(
+            f"{show(path)} contains no conversations.",
+            hint="An export has a conversations.json; sessions are .jsonl files.",
+        )
+    return _read(files, kind, Target(source, prefix, layer), tools)
+
+
+def read_transcript(
+    path: Path, *, source: str, prefix: str = "", layer: str = "episodic"
+) -> Iterator[Draft | Problem]:
+    """Reads LoCoMo's samples or a list of ``{role, content}``, without a count of what was left out.
+
+    Raises:
+        InvalidInput: the file is not JSON or has neither format.
+    """
+    items = read_chats(path, "chat", source=source, prefix=prefix, layer=layer)
+    return (item for item in items if not isinstance(item, Skipped))
+
+
+def _read(files: Sequence[ChatFile], kind: ChatKind, target: Target, tools: bool) -> Iterator[Item]:
+    tally = Tally()
+    seen: set[str] = set()
+    for file in files:
+        problems: list[Problem] = []
+        for conversation in _conversations(file, kind, tally, problems, tools):
+            if isinstance(conversation, Problem):
+                yield conversation
+            else:
+                yield from conversation_drafts(conversation, Path(file.shown), target, seen, tally)
+            yield from _reported(problems, file)
+        yield from _reported(problems, file)
+    yield from tally.skipped()
+
+
+def _reported(problems: list[Problem], file: ChatFile) -> Iterator[Problem]:
+    for problem in problems:
+        if problem.reason.endswith("."):
+            yield problem
+        else:
+            yield Problem(file.shown, f"{problem.where}: {problem.reason}.")
+    problems.clear()
+
+
+def _conversations(
+    file: ChatFile, kind: ChatKind, tally: Tally, problems: list[Problem], tools: bool
+) -> Iterator[Conversation | Problem]:
+    if kind in _EXPORTS:
+        return _exported(file, kind, tally, tools)
+    if kind == "chat":
+        return read_messages(_placed(file, problems), file.stem, tally, problems, tools=tools)
+    if kind == "codex":
+        return read_codex(_placed(file, problems), file.stem, tally, tools=tools)
+    title = session_title(value for _, value in _placed(file, []))
+    return read_claude_code(_placed(file, problems), file.stem, title, tally, tools=tools)
+
+
+def _exported(file: ChatFile, kind: ChatKind, tally: Tally, tools: bool) -> Iterator[Conversation | Problem]:
+    empty = True
+    for number, value in enumerate(json_values(file), start=1):
+        empty = False
+        place = f"conversation {number}"
+        try:
+            yield _EXPORTS[kind](value, place, tally, tools=tools)
+        except ValueError as error:
+            yield Problem(file.shown, f"{place}: {error}.")
+    if empty:
+        tally.add("files without a conversation")
+
+
+def _placed(file: ChatFile, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
+    """The values of a file with their places; lines that are not JSON become problems."""
+    if not file.has_lines:
+        for number, value in enumerate(json_values(file), start=1):
+            yield f"message {number}", value
+        return
+    for line in json_lines(file):
+        if isinstance(line, Problem):
+            problems.append(line)
+        else:
+            yield line
+
+
+def _drafts(
+    found: Iterable[Conversation | Problem], path: Path, target: Target, tally: Tally
+) -> Iterator[Item]:
+    seen: set[str] = set()
+    for conversation in found:
+        if isinstance(conversation, Problem):
+            yield conversation
+        else:
+            yield from conversation_drafts(conversation, path, target, seen, tally)
+    yield from tally.skipped()

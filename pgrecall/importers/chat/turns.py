@@ -1,0 +1,155 @@
+"""What every chat format is read into: conversations of turns, and a tally of what is left out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast, get_args
+
+from pgrecall.importers.dates import parse_with_zone
+from pgrecall.models.import_export import Skipped
+from pgrecall.models.memories import Role
+
+TOOLS = "tool calls and results, which the option tools keeps"
+THINKING = "thoughts of the model"
+HIDDEN = "hidden messages"
+SYSTEM = "system messages"
+BRANCHES = "turns of other branches"
+EMPTY = "turns without text"
+IMAGES = "images"
+SOUNDS = "sounds and videos"
+ATTACHMENTS = "attached files"
+REPEATED = "turns that occur twice"
+BOOKKEEPING = "lines of bookkeeping"
+SUBAGENTS = "turns of sub-agents, which the option tools keeps"
+
+_MOST_REASONS = 60
+_ROLES: Mapping[str, Role] = {
+    "human": "user",
+    "developer": "system",
+    "function": "tool",
+    "model": "assistant",
+}
+_TICK = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn.
+
+    Attributes:
+        key: its key within the source, before the prefix.
+        author: name of the speaker, or the role.
+        place: its location in the file, for a Problem.
+    """
+
+    key: str
+    author: str
+    text: str
+    place: str
+    role: Role | None = None
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Turns in their order; read once.
+
+    Attributes:
+        session: id of the session of all its turns.
+        day: a date for the context of every turn; None takes that of the turn.
+    """
+
+    session: str
+    turns: Iterable[Turn]
+    title: str = ""
+    day: datetime | None = None
+
+
+class Tally:
+    """Counts what an import leaves out or assumes."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, what: str, count: int = 1) -> None:
+        """Counts ``what``, a plural noun."""
+        if count > 0:
+            known = what in self._counts or len(self._counts) < _MOST_REASONS
+            self._counts[what if known else "other things"] += count
+
+    def fields(self, found: Iterable[str], known: frozenset[str], thing: str) -> None:
+        """Counts the fields of a ``thing`` that are not ``known``."""
+        for name in found:
+            if name not in known:
+                self.add(f"fields {name[:40]!r} of a {thing}")
+
+    def skipped(self) -> Iterator[Skipped]:
+        """The counts, highest first."""
+        for what, count in self._counts.most_common():
+            yield Skipped(what, count)
+
+    def time(self, value: object) -> datetime | None:
+        """A time as seconds, milliseconds or microseconds since 1970, or in ISO 8601; None for no time."""
+        if value is None or value == "":
+            return None
+        try:
+            if isinstance(value, str) and not _is_number(value):
+                moment, zoned = parse_with_zone(value)
+                if not zoned:
+                    self.add("times without a zone, read as UTC")
+                return moment
+            return _since_epoch(value)
+        except (ValueError, OverflowError, TypeError):
+            self.add("times that are not understood")
+            return None
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isascii() and text.replace(".", "", 1).isdigit() and len(text) > 8
+
+
+def _since_epoch(value: object) -> datetime:
+    if isinstance(value, bool):
+        raise TypeError("not a number")
+    seconds = float(cast(Any, value))
+    if not math.isfinite(seconds) or seconds <= 0:
+        raise ValueError("not a time")
+    for _ in range(2):  # milliseconds, then microseconds: in seconds they are after the year 5138
+        if seconds >= 1e11:
+            seconds /= 1000
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def kind_of(value: object, field: str = "type") -> str:
+    """The text in a field of an object; the value as text if it is anything else."""
+    found = value.get(field) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else str(found)[:40]
+
+
+def dated(turns: Iterable[Turn], began_at: datetime | None, tally: Tally) -> Iterator[Turn]:
+    """The turns, those without a time dated a millisecond after the turn before or at the beginning."""
+    last = began_at
+    for turn in turns:
+        if turn.at is None and last is not None:
+            tally.add("turns without a time, dated by the turn before")
+            turn = replace(turn, at=last + _TICK if last < datetime.max.replace(tzinfo=UTC) - _TICK else last)
+        elif turn.at is None:
+            tally.add("turns without a time, dated by the import")
+        last = turn.at
+        yield turn
+
+
+def role_of(speaker: str) -> Role | None:
+    """The role if the speaker's name is one, such as ``assistant`` or ``User``; None for a person's name."""
+    name = speaker.strip().casefold()
+    return cast(Role, name) if name in get_args(Role) else None
+
+
+def role_of_sender(sender: object) -> Role | None:
+    """The role that a program names the sender of a message with, such as ``human`` or ``developer``."""
+    return (role_of(sender) or _ROLES.get(sender.strip().casefold())) if isinstance(sender, str) else None

@@ -1,0 +1,129 @@
+"""Reads a JSON file value by value, so that a large array is never in memory as a whole.
+
+The decoder is that of Python's ``json``, which reports the line of an error; an export of 500 MB is read
+within the memory of its largest element.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+_CHUNK = 1 << 20
+LARGEST_ELEMENT = 128_000_000
+"""Characters of one element; the longest conversations have a few million."""
+
+_LONGEST_TOKEN = 12
+"""Characters of a literal or escape that the end of the buffer can cut: ``\\ud83d\\ude00``."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class JsonStream:
+    """The elements of the array in a file, or the one value if it is no array.
+
+    Attributes:
+        is_array: whether the file contains an array.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Reads the beginning of the file. Raises ValueError with the position of what is not JSON."""
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._json = json.JSONDecoder()
+        self._text = ""
+        self._at = 0
+        self._bytes = 0
+        self._lines = 0
+        self._columns = 0
+        self._ended = False
+        self.is_array = self._next_character() == "["
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.is_array:
+            yield self._value()
+        else:
+            self._at += 1
+            if self._next_character() == "]":
+                self._at += 1
+            else:
+                yield from self._elements()
+        if self._next_character():
+            raise self._fault("unexpected text after the end", self._at)
+
+    def _elements(self) -> Iterator[Any]:
+        while True:
+            self._next_character()
+            yield self._value()
+            end = self._next_character()
+            if end not in (",", "]"):
+                raise self._fault("expected , or ] after an element", self._at)
+            self._at += 1
+            if end == "]":
+                return
+
+    def _value(self) -> Any:
+        while True:
+            try:
+                value, end = self._json.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if self._ended or not self._is_cut(error):
+                    raise self._fault(error.msg, error.pos) from error
+                self._read_on()
+                continue
+            except RecursionError as error:
+                raise ValueError("its JSON is nested too deep") from error
+            if end == len(self._text) and not self._ended:  # a number may go on
+                self._read_on()
+                continue
+            self._at = end
+            return value
+
+    def _is_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the end of what was read, and not the file, may cause this error."""
+        return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _LONGEST_TOKEN
+
+    def _next_character(self) -> str:
+        """The next character that is not white space; empty at the end of the file."""
+        while True:
+            found = _SPACE.match(self._text, self._at)
+            assert found is not None
+            self._at = found.end()
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if self._ended:
+                return ""
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Drops what was decoded, and reads at least as much again as is left, so that work stays linear."""
+        self._lines += self._text.count("\n", 0, self._at)
+        line_end = self._text.rfind("\n", 0, self._at)
+        self._columns = self._at - line_end - 1 if line_end >= 0 else self._columns + self._at
+        self._text = self._text[self._at :]
+        self._at = 0
+        if len(self._text) > LARGEST_ELEMENT:
+            raise ValueError(
+                f"the value that begins in line {self._lines + 1} does not end within "
+                f"{LARGEST_ELEMENT // 1_000_000} million characters"
+            )
+        data = self._file.read(max(_CHUNK, len(self._text)))
+        try:
+            self._text += self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            pending = len(error.object) - len(data)
+            place = self._bytes - pending + error.start
+            raise ValueError(
+                f"byte {place} (0x{error.object[error.start]:02x}) is not UTF-8; convert the file to UTF-8"
+            ) from error
+        self._bytes += len(data)
+        self._ended = not data
+
+    def _fault(self, words: str, at: int) -> ValueError:
+        line = self._lines + self._text.count("\n", 0, at) + 1
+        line_end = self._text.rfind("\n", 0, at)
+        column = at - line_end if line_end >= 0 else self._columns + at + 1
+        return ValueError(f"line {line}, column {column}: {words}")

@@ -1,0 +1,29 @@
+-- What counts as a use of a memory, and how often each was used.
+
+-- is_active_access: whether an access of this kind is a use, which spreads, associates and brings back, rather than
+-- the mere making or showing of a memory.
+CREATE OR REPLACE FUNCTION recall.is_active_access(p_kind text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_kind IN ('read', 'reference', 'used');
+
+-- access_counts: how often these memories (NULL means all of the tenant) were stored, shown as a hit, and used; from
+-- the log.
+CREATE OR REPLACE FUNCTION recall.access_counts(p_tenant text, p_memory_id bigint DEFAULT NULL) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_build_object(
+        'stored', count(*) FILTER (WHERE a.kind = 'write'),
+        'shown', count(*) FILTER (WHERE a.kind = 'retrieval'),
+        'used', count(*) FILTER (WHERE recall.is_active_access(a.kind)))
+    FROM recall.access a
+    WHERE a.tenant = p_tenant AND (p_memory_id IS NULL OR a.memory_id = p_memory_id)
+$$;
+
+-- used_memories: the memories of a tenant that were used; being stored or shown does not count.
+CREATE OR REPLACE FUNCTION recall.used_memories(p_tenant text) RETURNS TABLE (memory_id bigint, used_at timestamptz)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT a.memory_id, max(a.at) FROM recall.access a
+    WHERE a.tenant = p_tenant AND recall.is_active_access(a.kind)
+    GROUP BY a.memory_id
+$$;

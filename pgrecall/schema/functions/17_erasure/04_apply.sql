@@ -1,0 +1,165 @@
+-- Erasure: deletes the memories of a plan in batches, each in its own transaction, and reports what was done.
+
+-- apply_erasure: deletes up to p_limit memories of an erasure with everything about them, and the logged searches that
+-- showed one; after the last one also finishes it. Returns the document of get_erasure. Call it until `state` is done;
+-- after a break it goes on where it was, and of an erasure that is done it returns the report. Memories that no longer
+-- belong to the subject are left out. p_signed_by names the person who answers for it.
+CREATE OR REPLACE FUNCTION recall.apply_erasure(
+    p_id bigint, p_signed_by text, p_limit int DEFAULT 500, p_now timestamptz DEFAULT now()
+) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_person text := recall.require_person(p_signed_by, 'signs');
+    v_erasure recall.erasure;
+    v_batch bigint[];
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.require_between(p_limit, 1, 10000, 'p_limit');
+    PERFORM FROM recall.erasure e WHERE e.tenant = v_tenant AND e.id = p_id FOR UPDATE;
+    v_erasure := recall.require_erasure(v_tenant, p_id);
+    IF v_erasure.state <> 'done' THEN
+        v_batch := ARRAY(
+            SELECT i.memory_id FROM recall.erasure_item i
+            WHERE i.tenant = v_tenant AND i.erasure_id = p_id ORDER BY i.memory_id LIMIT p_limit);
+        UPDATE recall.erasure e
+        SET state = 'begun', counts = recall.added_counts(e.counts, recall.erase_batch(v_erasure, v_batch))
+        WHERE e.tenant = v_tenant AND e.id = p_id;
+        IF NOT EXISTS (SELECT FROM recall.erasure_item i WHERE i.tenant = v_tenant AND i.erasure_id = p_id) THEN
+            PERFORM recall.finish_erasure(v_tenant, p_id, v_person, p_now);
+        END IF;
+    END IF;
+    RETURN recall.get_erasure(p_id, 0);
+END $$;
+
+-- erase_batch: deletes these memories of an erasure and returns the number of deleted rows by table. Raises if a row
+-- about one of them is left.
+CREATE OR REPLACE FUNCTION recall.erase_batch(p_erasure recall.erasure, p_batch bigint[]) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := p_erasure.tenant;
+    v_ids bigint[];
+    v_counts jsonb;
+    v_left jsonb;
+    v_searches bigint[];
+BEGIN
+    PERFORM recall.lock_for_deletion(v_tenant, p_batch);  -- now none of them changes
+    v_ids := ARRAY(SELECT recall.memories_of_subject(v_tenant, p_erasure.subject, p_batch));
+    DELETE FROM recall.erasure_item i
+    WHERE i.tenant = v_tenant AND i.erasure_id = p_erasure.id AND i.memory_id = ANY (p_batch) AND i.memory_id <> ALL (v_ids);
+    v_counts := recall.count_rows_about(v_tenant, v_ids);
+    v_searches := recall.searches_that_showed(v_tenant, v_ids);
+    PERFORM recall.delete_memories(v_tenant, v_ids);
+    v_left := recall.count_rows_about(v_tenant, v_ids);
+    IF v_left <> '{}' THEN
+        RAISE EXCEPTION 'Rows about deleted memories are left in %; nothing of this batch was deleted.', v_left;
+    END IF;
+    RETURN recall.added_counts(v_counts, recall.delete_searches(v_tenant, v_searches));
+END $$;
+
+-- searches_that_showed: the logged searches that showed one of these memories.
+CREATE OR REPLACE FUNCTION recall.searches_that_showed(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(array_agg(s.id), '{}') FROM recall.search_log s
+    WHERE s.tenant = p_tenant AND s.shown && p_ids AND s.at IN (
+        SELECT e.at FROM recall.access e
+        WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) AND e.kind = 'retrieval')
+$$;
+
+-- delete_searches: deletes these logged searches and the verdicts on them, in the order of their ids, and returns how
+-- many rows by table.
+CREATE OR REPLACE FUNCTION recall.delete_searches(p_tenant text, p_ids bigint[]) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_searches bigint;
+    v_verdicts bigint;
+BEGIN
+    PERFORM FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = ANY (p_ids) ORDER BY s.id FOR UPDATE;
+    DELETE FROM recall.judgement j WHERE j.tenant = p_tenant AND j.search_id = ANY (p_ids);
+    GET DIAGNOSTICS v_verdicts = ROW_COUNT;
+    DELETE FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = ANY (p_ids);
+    GET DIAGNOSTICS v_searches = ROW_COUNT;
+    RETURN jsonb_strip_nulls(jsonb_build_object(
+        'judgement', nullif(v_verdicts, 0), 'search_log', nullif(v_searches, 0)));
+END $$;
+
+-- finish_erasure: removes what names the subject apart from its memories, counts the words of the tenant again, stores
+-- the report, and replaces the subject by its digests.
+CREATE OR REPLACE FUNCTION recall.finish_erasure(p_tenant text, p_id bigint, p_signed_by text, p_now timestamptz)
+RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_erasure recall.erasure := recall.require_erasure(p_tenant, p_id);
+    v_counts jsonb;
+    v_report jsonb;
+BEGIN
+    v_counts := recall.added_counts(v_erasure.counts, recall.erase_sessions(p_tenant, v_erasure.subject));
+    v_counts := recall.added_counts(v_counts, recall.delete_searches(
+        p_tenant, recall.searches_of_subject(p_tenant, v_erasure.subject)));
+    PERFORM recall.count_lexemes(p_tenant);
+    PERFORM recall.analyze_places(p_tenant);
+    UPDATE recall.erasure e SET counts = v_counts WHERE e.tenant = p_tenant AND e.id = p_id RETURNING e.* INTO v_erasure;
+    v_report := recall.erasure_report(v_erasure, p_signed_by, p_now);
+    UPDATE recall.erasure e
+    SET state = 'done', subject = recall.hashed_subject(e.subject), report = v_report,
+        digest = recall.report_digest(v_report)
+    WHERE e.tenant = p_tenant AND e.id = p_id;
+END $$;
+
+-- erase_sessions: gives the accesses of a subject's session another, random session id, unless memories of others have
+-- that session: what was used together stays so, and nothing tells in which session. Returns the number of rows by
+-- table.
+CREATE OR REPLACE FUNCTION recall.erase_sessions(p_tenant text, p_subject jsonb) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_session text := p_subject ->> 'session';
+    v_changed jsonb;
+BEGIN
+    IF v_session IS NULL OR EXISTS (
+        SELECT FROM recall.memory m WHERE m.tenant = p_tenant AND m.session_id = v_session) THEN
+        RETURN '{}';
+    END IF;
+    WITH changed AS (
+        UPDATE recall.access e SET session_id = 'erased ' || r.name
+        FROM (SELECT gen_random_uuid() AS name OFFSET 0) r
+        WHERE e.tenant = p_tenant AND e.session_id = v_session
+        RETURNING e.tableoid::regclass AS place
+    )
+    SELECT jsonb_object_agg(c.place, c.rows) INTO v_changed
+    FROM (SELECT split_part(k.place::text, '.', 2) AS place, count(*) AS rows FROM changed k GROUP BY 1) c;
+    RETURN coalesce(v_changed, '{}');
+END $$;
+
+-- searches_of_subject: the logged searches of a subject's session, and those whose queries name the author, tag, source
+-- or key in three characters or more.
+CREATE OR REPLACE FUNCTION recall.searches_of_subject(p_tenant text, p_subject jsonb) RETURNS bigint[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(array_agg(s.id), '{}') FROM recall.search_log s
+    WHERE s.tenant = p_tenant AND (s.session_id = p_subject ->> 'session' OR EXISTS (
+        SELECT FROM jsonb_each_text(p_subject) e
+        CROSS JOIN LATERAL (SELECT lower(btrim(CASE e.key WHEN 'key' THEN replace(e.value, '*', ' ') ELSE e.value END)) AS word) w
+        WHERE e.key <> 'session' AND length(w.word) >= 3
+          AND position(w.word IN lower(concat_ws(' ', s.query, array_to_string(s.queries, ' ')))) > 0))
+$$;
+
+-- analyze_places: analyzes the tables with rows about memories and the logs, whose statistics hold texts of rows that are
+-- gone. A table that is being analyzed is skipped.
+CREATE OR REPLACE FUNCTION recall.analyze_places(p_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_place regclass;
+BEGIN
+    FOR v_place IN
+        SELECT p.relation FROM recall.places_of_memories(p_tenant) p
+        UNION ALL SELECT u::regclass FROM unnest(ARRAY['recall.access', 'recall.search_log', 'recall.lexeme']) u
+    LOOP
+        EXECUTE format('ANALYZE (SKIP_LOCKED) %s', v_place);
+    END LOOP;
+END $$;

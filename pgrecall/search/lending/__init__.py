@@ -1,1 +1,0 @@
-"""Models lent by a running service."""

@@ -1,0 +1,33 @@
+"""Sessions of ONNX Runtime on the CPU: what the default embedder and the ONNX reranker share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def open_session(
+    graph: bytes | str, threads: int, weights: Mapping[str, NDArray[np.float32]] | None = None
+) -> Any:
+    """A session, which threads may share; it raises whatever ONNX Runtime raises.
+
+    Args:
+        graph: the content of a file, or its path.
+        threads: threads for each operator.
+        weights: the tensors that the graph names and does not hold.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors, which are raised as well
+    options.intra_op_num_threads = threads
+    # Threads that wait for the next operator give their core to others, Postgres among them.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if weights:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in weights.values()]
+        options.add_external_initializers(list(weights), values)
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,3 @@
+"""What stands above every generated page."""
+
+HEAD = "<!-- Made by `python -m scripts.reference` from the sources; do not edit. -->\n"

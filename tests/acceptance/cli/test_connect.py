@@ -1,0 +1,130 @@
+"""Connecting an editor: its settings in a home of their own, a real session of MCP, and captured sessions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.cli.command_tools import Ended, environment, without_progress
+from tests.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(sys.executable).with_name("pgrecall")
+
+
+class Home:
+    """A user's home and a project in it; commands run there as processes."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.home, self.project = folder / "home", folder / "project"
+        self.home.mkdir()
+        self.project.mkdir()
+        self.url = url
+
+    def run(self, *arguments: str, stdin: str = "") -> Ended:
+        variables = environment(database_url=self.url, data_dir=str(self.home / "data"))
+        variables["HOME"] = str(self.home)
+        done = subprocess.run(
+            [PROGRAM, *arguments], input=stdin.encode(), capture_output=True, env=variables, cwd=self.project,
+            timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        return Ended(done.returncode, done.stdout.decode(), without_progress(done.stderr.decode()))
+
+    def read(self, name: str) -> Any:
+        return json.loads((self.home / name).read_text())
+
+
+@pytest.fixture
+def home(tmp_path: Path, database_url: str) -> Home:
+    return Home(tmp_path, database_url)
+
+
+def test_an_entry_starts_the_server_and_goes_again(home: Home) -> None:
+    home.home.joinpath(".cursor").mkdir()
+    home.home.joinpath(".cursor/mcp.json").write_text('{\n    "mcpServers": {"other": {"command": "o"}}\n}\n')
+    refused = home.run("connect", "cursor")
+    assert (refused.code, refused.out) == (2, "")
+    assert '+        "pgrecall": {' in refused.err
+    assert "Nothing was changed. --yes writes without a question." in refused.err
+    assert list(home.read(".cursor/mcp.json")["mcpServers"]) == ["other"]
+
+    done = home.run("--tenant", "me", "connect", "cursor", "--env", "PGRECALL_DATABASE_URL", "--yes")
+    assert done.code == 0
+    assert "the copy from before is mcp.json.before-pgrecall" in done.out
+    entry = home.read(".cursor/mcp.json")["mcpServers"]["pgrecall"]
+    assert (entry["args"], entry["env"]) == (["--tenant", "me", "mcp"], {"PGRECALL_DATABASE_URL": home.url})
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    server = subprocess.run(
+        [entry["command"], *entry["args"]], input=line.encode() + b"\n", capture_output=True,
+        env=environment() | entry["env"], timeout=PATIENCE, check=True,
+    )  # fmt: skip
+    assert json.loads(server.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "pgrecall"
+
+    assert home.run("--tenant", "me", "connect", "cursor", "--env", "PGRECALL_DATABASE_URL").out == (
+        "Cursor is connected already.\n"
+    )
+    assert home.run("connect", "cursor", "--undo", "--yes").code == 0
+    assert home.read(".cursor/mcp.json") == {"mcpServers": {"other": {"command": "o"}}}
+    assert home.run("connect", "cursor", "--undo").out == "Cursor is not connected.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("connect", "emacs"), "'emacs' is not one of"),
+        (("connect", "cursor", "--capture"), "--capture does not go with cursor."),
+        (("connect", "claude-desktop", "--project"), "Claude Desktop has no settings for a project."),
+        (("connect", "codex", "--env", "NO_SUCH"), "The environment variable NO_SUCH is not set."),
+        (("connect", "codex", "--undo", "--print"), "--print and --undo exclude each other."),
+        (("--database-url", "postgresql://x", "connect", "claude", "--capture"), "may hold a password"),
+        (("capture", "end"), "Standard input is not an event of an editor."),
+    ],
+)
+def test_bad_input_changes_nothing(home: Home, arguments: tuple[str, ...], part: str) -> None:
+    done = home.run(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert part in done.err
+    assert [file for file in home.home.rglob("*") if file.is_file()] == []
+
+
+def test_print_changes_nothing(home: Home) -> None:
+    done = home.run("connect", "codex", "--print")
+    assert done.out.startswith("[mcp_servers.pgrecall]\ncommand = ")
+    assert not (home.home / ".codex").exists()
+
+
+def test_a_session_is_captured_and_offered_and_all_of_it_can_be_listed(home: Home) -> None:
+    assert home.run("connect", "claude", "--capture", "--yes").code == 0
+    hooks = home.read(".claude/settings.json")["hooks"]
+    begins, ends = (hooks[one][0]["hooks"][0]["command"].split() for one in ("SessionStart", "SessionEnd"))
+    times = ("2026-05-01T10:00:00Z", "2026-05-01T10:00:05Z")
+    turns = (("user", "Where is the ferry berth?"), ("assistant", "The ferry berths at the north quay."))
+    transcript = home.project / "session.jsonl"
+    transcript.write_text(
+        "".join(
+            json.dumps({
+                "type": who, "uuid": f"u{place}", "sessionId": "s1", "timestamp": times[place],
+                "message": {"role": who, "content": text},
+            }) + "\n"
+            for place, (who, text) in enumerate(turns)
+        )
+    )  # fmt: skip
+    event = json.dumps({"transcript_path": str(transcript), "hook_event_name": "SessionEnd"})
+    assert home.run(*ends[1:], stdin=event).code == 0
+
+    def captured() -> bool:
+        listed = home.run("list", "--source", "claude-code", "--json")
+        return listed.code == 0 and len(json.loads(listed.out)) == len(turns)
+
+    until(captured, "the import of the session")
+    offered = json.loads(home.run(*begins[1:], stdin='{"hook_event_name": "SessionStart"}').out)
+    assert "The ferry berths at the north quay." in offered["hookSpecificOutput"]["additionalContext"]
+    missing = home.run(*ends[1:], stdin='{"transcript_path": "/no/such"}')
+    assert (missing.code, "names no transcript that exists" in missing.err) == (2, True)

@@ -1,0 +1,103 @@
+"""The first commands people type: remember, edit, and the import of their chats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.command_tools import Command
+from tests.unit.importers.chat_forms import write_form, write_zip
+
+pytestmark = pytest.mark.slow
+
+TEXT = "The spare key hangs behind the harbour clock."
+
+
+def test_remember_says_what_is_new_the_same_and_similar(pgrecall: Command) -> None:
+    options = ("--key", "spare", "--layer", "entity", "--tag", "home", "--tag", "key", "--title", "Spare key")
+    made = pgrecall(
+        "remember", TEXT, *options, "--metadata", "room=hall", "--session", "s", "--at", "2026-01-02"
+    )
+    assert (made.code, made.out) == (0, "Stored as spare (id 1).\n")
+    stored = pgrecall("show", "spare", "--json").json
+    assert (stored["layer"], stored["tags"], stored["metadata"]) == (
+        "entity",
+        ["home", "key"],
+        {"room": "hall"},
+    )
+    assert (stored["session_id"], stored["occurred_at"][:10]) == ("s", "2026-01-02")
+
+    again = pgrecall("remember", TEXT, "--layer", "entity", "--title", "Spare key")
+    assert (again.code, again.out) == (0, "Unchanged: it is there already as spare (id 1).\n")
+    near = pgrecall("remember", TEXT.upper(), "--json")
+    assert near.json["outcome"] == "created"
+    assert near.json["similar"] == {"id": 1, "key": "spare", "similarity": 1.0}
+    told = pgrecall("remember", TEXT.lower())
+    assert (told.code, told.out[:13]) == (0, "Stored as id ")
+    assert told.err.startswith("Similar to spare (1.00): `pgrecall show 1` shows it")
+
+
+def test_remember_reads_standard_input(pgrecall: Command) -> None:
+    assert pgrecall("remember", stdin=b"from a pipe\n").out == "Stored as id 1.\n"
+    assert pgrecall("remember", "-", stdin=b"with a dash\n").out == "Stored as id 2.\n"
+    assert [one["body"] for one in pgrecall("list", "--json").json] == ["with a dash", "from a pipe"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "words"),
+    [
+        (("remember",), b"", "The text is empty."),
+        (("remember",), b"\xff", "Standard input is not UTF-8"),
+        (("remember", "x", "--layer", "nowhere"), b"", "its layer 'nowhere' is unknown"),
+        (("remember", "x", "--at", "soon"), b"", "'soon' is not a date"),
+        (("edit", "nobody", "--body", "x"), b"", "nobody"),
+        (("edit", "7"), b"", "7"),
+    ],
+)
+def test_bad_input_is_a_sentence(
+    pgrecall: Command, arguments: tuple[str, ...], stdin: bytes, words: str
+) -> None:
+    refused = pgrecall(*arguments, stdin=stdin)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("Error: ")
+    assert words in refused.err
+
+
+def test_edit_changes_what_is_given(pgrecall: Command) -> None:
+    pgrecall("remember", TEXT, "--key", "spare", "--tag", "home", "--author", "Mira")
+    assert pgrecall("edit", "spare", "--body", "It hangs in the shed.", "--clear", "author").out == (
+        "Updated spare (id 1).\n"
+    )
+    stored = pgrecall("show", "spare", "--json").json
+    assert (stored["body"], stored["tags"], stored["author"]) == ("It hangs in the shed.", ["home"], None)
+    assert pgrecall("edit", "spare", "--tag", "home").out == "Nothing changed.\n"
+    nothing = pgrecall("edit", "spare")
+    assert (nothing.code, nothing.err.split(" Give")[0]) == (2, "Error: There is nothing to change.")
+    assert pgrecall("edit", "spare", "--body", "-", stdin=b"In the attic").code == 0
+
+
+def test_an_export_of_chats_is_imported_with_what_was_left_out(pgrecall: Command, tmp_path: Path) -> None:
+    path = write_form("chatgpt", tmp_path)
+    made = pgrecall("import", str(path))
+    assert made.code == 0
+    assert made.out.startswith("5 created, 0 updated, 0 unchanged; 0 links without a target yet.\n")
+    assert "Left out or assumed:\n" in made.out
+    assert "  2 tool calls and results, which the option tools keeps\n" in made.out
+    assert pgrecall("import", str(path)).out.startswith("0 created, 0 updated, 5 unchanged;")
+    assert pgrecall("import", str(path), "--tools").out.startswith("2 created, ")
+    assert {one["source"] for one in pgrecall("list", "--json").json} == {"chatgpt"}
+
+
+def test_chats_that_cannot_be_read(pgrecall: Command, tmp_path: Path) -> None:
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 no")
+    empty = write_zip(tmp_path / "empty.zip", {"conversations.json": []})
+    wrong = write_zip(tmp_path / "wrong.zip", {"conversations.json": "[\n{]"})
+    for path, code, words in (
+        (tmp_path / "broken.zip", 2, "broken.zip cannot be read"),
+        (wrong, 2, "conversations.json is not JSON: line 2, column 2"),
+        (empty, 1, "There is nothing to import"),
+    ):
+        refused = pgrecall("import", str(path), "--format", "chatgpt")
+        assert (refused.code, words in refused.err) == (code, True), refused
+    assert pgrecall("list").code == 1

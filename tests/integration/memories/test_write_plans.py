@@ -1,0 +1,164 @@
+"""What writes read in a new database that was never analysed: some rows for each memory, never a table.
+
+Rows read are those that Postgres counts for this transaction. A plan made for an empty table, kept while the
+table grows, reads the table once for each draft or link.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import NOW
+
+MANY = 3_000
+LONG_AGO = NOW - timedelta(days=400)
+READ = """
+SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) + coalesce(index_reads, 0)
+FROM pg_stat_xact_user_tables t
+LEFT JOIN (SELECT indrelid, sum(pg_stat_get_xact_tuples_returned(indexrelid)) AS index_reads FROM pg_index
+           GROUP BY indrelid) i ON i.indrelid = t.relid
+WHERE schemaname = 'recall'
+"""
+FILL = """
+WITH stored AS (
+    INSERT INTO recall.memory (tenant, key, layer, title, body, created_at, updated_at)
+    SELECT 'acme', 'm' || n, 'activity', 'Title ' || n, 'text ' || n, %(at)s, %(at)s
+    FROM generate_series(1, %(many)s) n
+    RETURNING id
+), used AS (
+    INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
+    SELECT 'acme', s.id, 'write', 1, %(at)s, %(at)s FROM stored s
+)
+INSERT INTO recall.activation (tenant, memory_id, n, first_at, t1, folded_until, decay, clock)
+SELECT 'acme', s.id, 1, recall.epoch(%(at)s), recall.epoch(%(at)s), %(at)s, 0.5, 1 FROM stored s
+"""
+LINKS = """
+INSERT INTO recall.link (tenant, src, dst, relation, created_at, drafted)
+SELECT 'acme', m.id, h.id, 'links_to', %s, true FROM recall.memory m
+JOIN recall.memory h ON h.key = 'm1' OR h.id = m.id + 1 WHERE m.id <> h.id
+"""
+
+
+class Writer:
+    """A session of tenant ``acme`` in a database that was never analysed."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, *parameters: Any) -> Any:
+        cursor = self._connection.execute(sql, parameters)
+        row = cursor.fetchone() if cursor.description else None
+        return row[0] if row else None
+
+    def id_of(self, key: str) -> int:
+        return int(self.run("SELECT recall.id_of(%s)", key))
+
+    def read(self, sql: str, *parameters: Any) -> dict[str, int]:
+        """How many rows and index entries of each table a statement read."""
+        with self._connection.transaction():
+            self._connection.execute("SELECT pg_stat_force_next_flush()")
+            before = dict(self._connection.execute(READ).fetchall())
+            self._connection.execute(sql, parameters).fetchall()
+            after = dict(self._connection.execute(READ).fetchall())
+        return {name: count - before.get(name, 0) for name, count in after.items()}
+
+
+def every_write(writer: Writer) -> dict[str, tuple[str, tuple[Any, ...]]]:
+    """One call of each function that writes a few memories; each can be repeated."""
+    some = [writer.id_of(f"m{number}") for number in range(10, 15)]
+    drafts = [
+        {"key": f"m{number}", "body": f"new {number}", "title": f"Title {number}",
+         "links": [{"target": f"m{number + 1}"}, {"target": f"title {number + 2}"}, {"target": "to come"}]}
+        for number in range(20, 25)
+    ]  # fmt: skip
+    uses = [{"memory_id": one, "kind": "used", "session_id": "s"} for one in some]
+    return {
+        "remember": (
+            "SELECT recall.remember('one', p_key => 'm30', p_title => 'To come', p_now => %s)", (NOW,)
+        ),
+        "remember_many": ("SELECT recall.remember_many(%s::jsonb, p_now => %s)", (json.dumps(drafts), NOW)),
+        "link": ("SELECT recall.link(%s, %s, 'mentions', 1, %s)", (some[0], some[1], NOW)),
+        "supersede": ("SELECT recall.supersede(%s, %s, %s)", (some[2], some[3], NOW)),
+        "archive": ("SELECT recall.forget(%s, false, %s)", (some[4], NOW)),
+        "record_accesses": ("SELECT recall.record_accesses(%s::jsonb, %s)", (json.dumps(uses), NOW)),
+        "log_shown": ("SELECT recall.log_shown(%s::bigint[], 's', %s, 'who?')", (some, NOW)),
+        "fold": ("SELECT recall.fold_accesses()", ()),
+        "pin": ("SELECT recall.pin(%s, true, %s)", (some[0], NOW)),
+        "resolve": ("SELECT recall.resolve_pending_links()", ()),
+        "expire": ("SELECT recall.expire_memories(10, %s)", (NOW,)),
+        "forget": ("SELECT recall.forget(recall.remember('gone', p_now => %s), true, %s)", (NOW, NOW)),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def writer(database_url: str) -> Iterator[Writer]:
+    """A session whose plans were made when there were a few memories, and that then finds thousands."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
+        connection.execute("SELECT recall.set_setting('prune.grace_days', 0)")
+        connection.execute(FILL, {"at": LONG_AGO, "many": 40})
+        made = Writer(connection)
+        for _ in range(6):  # from the sixth call on, plans are kept
+            for sql, parameters in every_write(made).values():
+                connection.execute(sql, parameters)
+        connection.execute("TRUNCATE recall.memory CASCADE")
+        connection.execute("TRUNCATE recall.access, recall.access_queue, recall.search_log CASCADE")
+        connection.execute(FILL, {"at": LONG_AGO, "many": MANY})
+        yield made
+
+
+def test_no_write_of_a_few_memories_reads_a_table(writer: Writer) -> None:
+    read = {name: writer.read(sql, *parameters) for name, (sql, parameters) in every_write(writer).items()}
+
+    much = {
+        (name, table): count
+        for name, tables in read.items()
+        for table, count in tables.items()
+        if count > MANY / 2
+    }
+    assert much == {}
+
+
+def test_what_touches_a_memory_with_many_links_reads_each_a_few_times(writer: Writer) -> None:
+    writer.run(LINKS, LONG_AGO)
+    hub, other = writer.id_of("m1"), writer.id_of("m2")
+    calls = {
+        "link": ("SELECT recall.link(%s, %s, 'mentions', 1, %s)", (other, hub, NOW)),
+        "rewrite": ("SELECT recall.remember('new', p_key => 'm1', p_now => %s)", (NOW,)),
+        "use": ("SELECT recall.record_access(%s, 'used', p_session_id => 's', p_now => %s)", (hub, NOW)),
+        "archive": ("SELECT recall.forget(%s, false, %s)", (hub, NOW)),
+        "return": ("SELECT recall.remember('newer', p_key => 'm1', p_now => %s)", (NOW,)),
+        "supersede": ("SELECT recall.supersede(%s, %s, %s)", (hub, other, NOW)),
+        "forget": ("SELECT recall.forget(%s, true, %s)", (hub, NOW)),
+    }
+    read = {name: writer.read(sql, *parameters) for name, (sql, parameters) in calls.items()}
+
+    much = {
+        (name, table): count
+        for name, tables in read.items()
+        for table, count in tables.items()
+        if count > 12 * MANY
+    }
+    assert much == {}
+
+
+def test_many_links_of_one_memory_are_stored_in_proportion_to_their_number(writer: Writer) -> None:
+    links = [{"target": f"m{number}"} for number in range(2, MANY)]
+    read = writer.read(
+        "SELECT recall.remember('hub', p_key => 'm1', p_links => %s::jsonb, p_now => %s)",
+        json.dumps(links),
+        NOW,
+    )
+    assert {table: count for table, count in read.items() if count > 20 * MANY} == {}
+
+
+def test_a_plan_and_its_application_read_each_memory_a_few_times(writer: Writer) -> None:
+    number = writer.run("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", NOW)
+    read = writer.read("SELECT * FROM recall.apply_prune(%s, %s)", number, NOW)
+    assert {table: count for table, count in read.items() if count > 30 * MANY} == {}

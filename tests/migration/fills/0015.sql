@@ -1,0 +1,3 @@
+-- Nothing: the zone has another name in stored reports of plans.
+
+SELECT;

@@ -1,0 +1,270 @@
+"""What the oracle keeps of one tenant, and how each call changes it, as the how-to pages tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.oracle.spread import WEIGHT, Received, left, passed_on
+from tests.oracle.vitality import (
+    BIRTHS,
+    FLOOR,
+    MINUTE,
+    Aging,
+    Event,
+    counted,
+    summed,
+    vitality_of,
+    without_repeats,
+    zone_of,
+)
+
+SPREADING = frozenset({"links_to", "mentions", "implies", "supports", "next", "part_of"})
+REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
+USES = frozenset({"read", "reference", "used"})
+FIELDS = ("body", "title", "layer", "role", "author", "source", "tags", "metadata", "occurred_at",
+          "valid_from", "valid_until", "expires_at")  # fmt: skip
+
+
+@dataclass
+class Noted:
+    """A memory: its newest draft, and what happened to it."""
+
+    id: int
+    draft: dict[str, Any]
+    created: datetime
+    log: list[Event]
+    embedded: bool = False
+    received: list[Received] = field(default_factory=list)
+    pinned: bool = False
+    archived: datetime | None = None
+    superseded_by: int | None = None
+    superseded_at: datetime | None = None
+    history: list[tuple[datetime, bool]] = field(default_factory=list)
+    """When it was archived (True) and came back (False)."""
+
+    @property
+    def key(self) -> str:
+        return str(self.draft["key"])
+
+    @property
+    def layer(self) -> str:
+        return str(self.draft["layer"])
+
+    @property
+    def happened(self) -> datetime:
+        return self.draft.get("occurred_at") or self.created
+
+    @property
+    def born(self) -> datetime:
+        return self.log[0].at
+
+    def valid(self, now: datetime) -> bool:
+        """Within its period, and not past the time at which it is to be archived."""
+        begin = self.draft.get("valid_from")
+        ends = (self.draft.get("valid_until"), self.draft.get("expires_at"))
+        return (begin is None or begin <= now) and all(end is None or now < end for end in ends)
+
+    def archive(self, now: datetime, gone: bool) -> None:
+        self.archived = now if gone else None
+        self.history.append((now, gone))
+
+    def was_archived(self, then: datetime) -> bool:
+        return next((gone for at, gone in reversed(self.history) if at <= then), False)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A link, and when it was made."""
+
+    source: int
+    target: int
+    relation: str
+    at: datetime
+
+
+@dataclass
+class Book:
+    """One tenant as the oracle knows it."""
+
+    tenant: str
+    memories: dict[int, Noted] = field(default_factory=dict)
+    links: list[Linked] = field(default_factory=list)
+    keys_used: set[str] = field(default_factory=set)
+    searches: dict[int, tuple[str | None, list[int]]] = field(default_factory=dict)
+    verdicts: dict[tuple[int, int], str] = field(default_factory=dict)
+    credited: set[tuple[int, int]] = field(default_factory=set)
+    """Memories that a verdict on a search has recorded as used already."""
+    waiting: set[int] = field(default_factory=set)
+    """Logged searches that are not folded yet, by their number in this book."""
+    unfolded: list[tuple[int, Event]] = field(default_factory=list)
+    medians: dict[str, float] = field(default_factory=dict)
+
+    # Reading
+
+    def by_key(self, key: str) -> Noted | None:
+        return next((each for each in self.memories.values() if each.key == key), None)
+
+    @property
+    def live(self) -> list[Noted]:
+        return [each for each in self.memories.values() if each.archived is None]
+
+    def aging(self, memory: Noted) -> Aging:
+        """References from live memories stretch time."""
+        to_it = [link for link in self.links if link.target == memory.id and link.relation in REFERENCES
+                 and self.memories[link.source].archived is None]  # fmt: skip
+        newest = max((link.at for link in to_it), default=None)
+        return Aging(memory.layer, len({link.source for link in to_it}), newest)
+
+    def spread(self, memory: Noted, now: datetime) -> float:
+        """What uses of linked memories add to S."""
+        return WEIGHT * left(memory.received, now)
+
+    def sum(self, memory: Noted, now: datetime, youngest: timedelta = MINUTE) -> float:
+        """S, with every access at least this old."""
+        aging = self.aging(memory)
+        accesses = summed(counted(memory.log), aging, now, youngest)
+        return accesses + self.spread(memory, now) + aging.revival(now)
+
+    def zone(self, memory: Noted, s: float, floored: bool) -> str:
+        vitality = vitality_of(s)
+        return zone_of(max(vitality, FLOOR) if floored or memory.pinned else vitality)
+
+    # Writing
+
+    def remember(self, draft: dict[str, Any], embedded: bool) -> str:
+        """What storing this draft comes to; plain SQL stores no vector, and a new vector is an update."""
+        known = self.by_key(draft["key"])
+        if known is None:
+            return "created"
+        same = all(draft.get(name) == known.draft.get(name) for name in FIELDS)
+        if known.archived is not None:
+            return "revived"
+        return "unchanged" if same and (known.embedded or not embedded) else "updated"
+
+    def stored(
+        self, memory_id: int, draft: dict[str, Any], outcome: str, embedded: bool, now: datetime
+    ) -> None:
+        """Notes a draft that was stored with this outcome."""
+        if outcome == "created":
+            begin = draft.get("occurred_at") or now
+            birth = Event(begin, "write", None, BIRTHS.get(draft["layer"], 1))
+            self.memories[memory_id] = Noted(memory_id, draft, now, [birth], embedded)
+            return
+        memory = self.memories[memory_id]
+        text = ("title", "body")
+        rewritten = any(draft.get(name) != memory.draft.get(name) for name in text)
+        memory.draft = draft
+        memory.embedded = embedded or (memory.embedded and not rewritten)
+        if outcome == "revived":
+            memory.archive(now, gone=False)
+        if outcome == "revived" or rewritten:
+            memory.log.append(Event(now, "write"))
+
+    def record(self, items: Iterable[Mapping[str, Any]]) -> int:
+        """Records accesses; those with a known key are ignored. Returns how many are new."""
+        new = 0
+        for item in sorted(items, key=lambda each: each["at"]):
+            key = item.get("idempotency_key")
+            if key is not None and key in self.keys_used:
+                continue
+            if key is not None:
+                self.keys_used.add(key)
+            event = Event(item["at"], item["kind"], item.get("session_id"))
+            self._use(self.memories[item["memory_id"]], event)
+            new += 1
+        return new
+
+    def _use(self, memory: Noted, event: Event) -> None:
+        """Notes an access; a use that repeats none passes on a part of it."""
+        repeats = event not in without_repeats([*memory.log, event])
+        memory.log.append(event)
+        if event.kind not in USES or repeats:
+            return
+        for one, amount in passed_on(memory.id, self.neighbours(event.at)).items():
+            self.memories[one].received.append(Received(memory.id, amount, event.at))
+
+    def neighbours(self, at: datetime) -> dict[int, frozenset[int]]:
+        """Live memories that were linked by then, in either direction."""
+        found: dict[int, set[int]] = {}
+        for link in self.links:
+            if link.relation in SPREADING and link.at <= at:
+                for one, other in ((link.source, link.target), (link.target, link.source)):
+                    if self.memories[other].archived is None:
+                        found.setdefault(one, set()).add(other)
+        return {one: frozenset(others) for one, others in found.items()}
+
+    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
+        if any(
+            (each.source, each.target, each.relation) == (source, target, relation) for each in self.links
+        ):
+            return False
+        self.links.append(Linked(source, target, relation, now))
+        return True
+
+    def successors(self, memory_id: int) -> list[int]:
+        chain = []
+        following = self.memories[memory_id].superseded_by
+        while following is not None:
+            chain.append(following)
+            following = self.memories[following].superseded_by
+        return chain
+
+    def supersede(self, old: int, new: int, now: datetime) -> bool:
+        memory = self.memories[old]
+        if memory.superseded_by == new:
+            return False
+        memory.superseded_by, memory.superseded_at = new, now
+        self.link(new, old, "supersedes", now)
+        return True
+
+    def forget(self, memory_id: int, hard: bool, now: datetime) -> bool:
+        memory = self.memories[memory_id]
+        if not hard:
+            changed = memory.archived is None
+            if changed:
+                memory.archive(now, gone=True)
+            return changed
+        del self.memories[memory_id]
+        self.links = [link for link in self.links if memory_id not in (link.source, link.target)]
+        self.unfolded = [(one, event) for one, event in self.unfolded if one != memory_id]
+        self.verdicts = {pair: said for pair, said in self.verdicts.items() if pair[1] != memory_id}
+        for _, shown in self.searches.values():
+            if memory_id in shown:
+                shown.remove(memory_id)
+        for other in self.memories.values():
+            other.received = [part for part in other.received if part.source != memory_id]
+            if other.superseded_by == memory_id:
+                other.superseded_by = other.superseded_at = None
+        return True
+
+    def shown(self, search: int | None, session: str | None, ids: list[int], at: datetime) -> None:
+        """Notes a logged search; what it showed counts once it is folded."""
+        if search is not None:
+            self.searches[search] = (session, list(ids))
+        self.unfolded += [(one, Event(at, "retrieval", session)) for one in ids]
+
+    def fold(self) -> None:
+        for memory_id, event in self.unfolded:
+            self.memories[memory_id].log.append(event)
+        self.unfolded.clear()
+
+    def judge(self, search: int, ids: Iterable[int], verdict: str, now: datetime) -> int:
+        """A verdict on what a search showed; `used` is an access as well, once."""
+        new = 0
+        for one in ids:
+            pair = (search, one)
+            new += self.verdicts.get(pair) != verdict
+            self.verdicts[pair] = verdict
+            if verdict == "used" and pair not in self.credited:
+                self.credited.add(pair)
+                self._use(self.memories[one], Event(now, "used", self.searches[search][0]))
+        return new
+
+    def expire(self, now: datetime) -> int:
+        gone = [each for each in self.live if (end := each.draft.get("expires_at")) and end <= now]
+        for each in gone:
+            each.archive(now, gone=True)
+        return len(gone)

@@ -1,0 +1,248 @@
+"""The same calls through SQL, the Python client and HTTP; each answers in plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Protocol
+
+import httpx
+import psycopg
+from psycopg.rows import dict_row
+
+from pgrecall import Access, Draft, Memory
+
+Values = dict[str, Any]
+Found = tuple[int | None, list[Values]]
+"""The id of the logged search, and its hits."""
+
+
+class Face(Protocol):
+    """One way to call pgrecall as one tenant. Times are given, so that a day can be played at once."""
+
+    name: str
+
+    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]: ...
+    def record(self, items: Sequence[Values], now: datetime) -> int: ...
+    def link(self, source: int, target: int, relation: str, now: datetime) -> bool: ...
+    def supersede(self, old: int, new: int, now: datetime) -> bool: ...
+    def forget(self, memory: int, hard: bool, now: datetime) -> bool: ...
+    def pin(self, memory: int, pinned: bool, now: datetime) -> bool: ...
+    def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int: ...
+    def search(self, request: Values, now: datetime) -> Found: ...
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]: ...
+    def get(self, memory: int, now: datetime) -> Values: ...
+    def status(self, now: datetime) -> Values: ...
+
+
+class Sql:
+    """Statements of a role that names its tenant, each in its own transaction."""
+
+    name = "sql"
+
+    def __init__(self, url: str, tenant: str) -> None:
+        self.url, self.tenant = url, tenant
+        self._connection: psycopg.Connection[Values] | None = None
+
+    @property
+    def connection(self) -> psycopg.Connection[Values]:
+        if self._connection is None or self._connection.broken or self._connection.closed:
+            self._connection = psycopg.connect(self.url, autocommit=True, row_factory=dict_row)
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def rows(self, call: str, *values: Any) -> list[Values]:
+        with self.connection.transaction():
+            self.connection.execute("SELECT set_config('recall.tenant', %s, true)", (self.tenant,))
+            return self.connection.execute(
+                f"SELECT * FROM recall.{call} AS answer".encode(), values
+            ).fetchall()
+
+    def value(self, call: str, *values: Any) -> Any:
+        [row] = self.rows(call, *values)
+        return row["answer"]
+
+    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]:
+        rows = self.rows("remember_many(%s, p_now => %s)", told(drafts), now)
+        return [(row["id"], row["outcome"]) for row in rows]
+
+    def record(self, items: Sequence[Values], now: datetime) -> int:
+        return int(self.value("record_accesses(%s, %s)", told(items), now))
+
+    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
+        return bool(self.value("link(%s, %s, %s, 1, %s)", source, target, relation, now))
+
+    def supersede(self, old: int, new: int, now: datetime) -> bool:
+        return bool(self.value("supersede(%s, %s, %s)", old, new, now))
+
+    def forget(self, memory: int, hard: bool, now: datetime) -> bool:
+        return bool(self.value("forget(%s, %s, %s)", memory, hard, now))
+
+    def pin(self, memory: int, pinned: bool, now: datetime) -> bool:
+        return bool(self.value("pin(%s, %s, %s)", memory, pinned, now))
+
+    def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int:
+        return int(self.value(f"{verdict}(%s, %s::bigint[], %s)", search, list(ids), now))
+
+    def search(self, request: Values, now: datetime) -> Found:
+        call = "search_and_log" if request.get("log", True) else "find"
+        asked = {name: value for name, value in request.items() if name != "log"}
+        rows = self.rows(f"{call}(%s, p_now => %s)", told(asked), now)
+        search = next((row["search_id"] for row in rows if "search_id" in row), None)
+        return search, [row for row in rows if row["id"] is not None]
+
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+        return self.rows("list_memories(%s, %s, NULL, %s, %s)", told(wanted), order, limit, now)
+
+    def get(self, memory: int, now: datetime) -> Values:
+        [row] = self.rows("get(%s, %s)", memory, now)
+        return row
+
+    def status(self, now: datetime) -> Values:
+        return dict(self.value("status(%s)", now))
+
+
+class Client:
+    """`Memory`."""
+
+    name = "client"
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]:
+        stored = self.memory.remember_many([Draft(**draft) for draft in drafts], now=now)
+        return [(one.id, one.outcome) for one in stored]
+
+    def record(self, items: Sequence[Values], now: datetime) -> int:
+        accesses = [
+            Access(
+                item["memory_id"],
+                item["kind"],
+                item["at"],
+                item.get("session_id"),
+                item.get("idempotency_key"),
+            )
+            for item in items
+        ]
+        return self.memory.record_accesses(accesses, now=now)
+
+    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
+        return self.memory.link(source, target, relation, now=now)
+
+    def supersede(self, old: int, new: int, now: datetime) -> bool:
+        return self.memory.supersede(old, new, now=now)
+
+    def forget(self, memory: int, hard: bool, now: datetime) -> bool:
+        return self.memory.forget(memory, hard=hard, now=now)
+
+    def pin(self, memory: int, pinned: bool, now: datetime) -> bool:
+        return self.memory.pin(memory, pinned, now=now)
+
+    def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int:
+        judge = self.memory.used if verdict == "used" else self.memory.rejected
+        return judge(search, list(ids), now=now)
+
+    def search(self, request: Values, now: datetime) -> Found:
+        asked = dict(request) if request.get("log", True) else {**request, "now": now}
+        result = self.memory.search(**asked)
+        return result.search_id, [asdict(hit) for hit in result.hits]
+
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+        chosen: Any = {**wanted, "order": order, "limit": limit, "now": now}
+        return [asdict(one) for one in self.memory.list(**chosen)]
+
+    def get(self, memory: int, now: datetime) -> Values:
+        return asdict(self.memory.get(memory, now=now))
+
+    def status(self, now: datetime) -> Values:
+        return asdict(self.memory.status(now=now))
+
+
+class Http:
+    """The service, with a key of the tenant."""
+
+    name = "http"
+
+    def __init__(self, service: httpx.Client) -> None:
+        self.service = service
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._answer(self.service.post(path, content=told(body), headers=JSON))
+
+    def _answer(self, answer: httpx.Response) -> Any:
+        if not answer.is_success:
+            raise Refused(answer.status_code, answer.text)
+        return answer.json()
+
+    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]:
+        stored = self.post("/v1/memories/batch", {"drafts": drafts, "now": now})
+        return [(one["id"], one["outcome"]) for one in stored]
+
+    def record(self, items: Sequence[Values], now: datetime) -> int:
+        accesses = [
+            {"memory" if name == "memory_id" else name: item[name] for name in item} for item in items
+        ]
+        return int(self.post("/v1/accesses", {"accesses": accesses, "now": now})["count"])
+
+    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
+        body = {"source": source, "target": target, "relation": relation, "now": now}
+        return bool(self.post("/v1/links", body)["changed"])
+
+    def supersede(self, old: int, new: int, now: datetime) -> bool:
+        return bool(self.post("/v1/supersede", {"old": old, "new": new, "now": now})["changed"])
+
+    def forget(self, memory: int, hard: bool, now: datetime) -> bool:
+        asked = {"hard": str(hard).lower(), "now": now.isoformat()}
+        return bool(self._answer(self.service.delete(f"/v1/memories/{memory}", params=asked))["changed"])
+
+    def pin(self, memory: int, pinned: bool, now: datetime) -> bool:
+        method = "PUT" if pinned else "DELETE"
+        answer = self.service.request(method, f"/v1/pins/{memory}", params={"now": now.isoformat()})
+        return bool(self._answer(answer)["changed"])
+
+    def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int:
+        body = {"search_id": search, "memories": list(ids), "now": now}
+        return int(self.post(f"/v1/feedback/{verdict}", body)["count"])
+
+    def search(self, request: Values, now: datetime) -> Found:
+        asked = request if request.get("log", True) else {**request, "now": now}
+        result = self.post("/v1/search", asked)
+        return result["search_id"], result["hits"]
+
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+        asked: Values = {"order": order, "limit": limit, "now": now.isoformat()}
+        for name, value in wanted.items():
+            asked[name] = value.isoformat() if isinstance(value, datetime) else value
+        if "metadata" in asked:
+            asked["metadata"] = json.dumps(asked["metadata"])
+        listed = self._answer(self.service.get("/v1/memories", params=asked))
+        return [dict(one) for one in listed]
+
+    def get(self, memory: int, now: datetime) -> Values:
+        answer = self.service.get(f"/v1/memories/{memory}", params={"now": now.isoformat()})
+        return dict(self._answer(answer))
+
+    def status(self, now: datetime) -> Values:  # noqa: ARG002 (the service asks by its own clock)
+        return dict(self._answer(self.service.get("/v1/status")))
+
+
+class Refused(Exception):
+    """The service answered with an error."""
+
+    def __init__(self, status: int, problem: str) -> None:
+        super().__init__(f"{status}: {problem}")
+        self.status = status
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def told(value: Any) -> str:
+    """JSON, with times as ISO 8601."""
+    return json.dumps(value, default=lambda each: each.isoformat())

@@ -1,0 +1,182 @@
+"""Compares what pgrecall answers with what the oracle expects."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.oracle import rules
+from tests.oracle.book import Book, Noted
+from tests.oracle.faces import Face, Values
+from tests.oracle.vitality import DAY, counted, exact, summed, vitality_of
+from tests.oracle.world import Reached
+
+CLOSE = 1e-9
+EVERY = 1000
+"""More memories than a tenant has."""
+
+
+def close(one: float, other: float) -> bool:
+    return abs(one - other) <= CLOSE * max(1.0, abs(one), abs(other))
+
+
+def same_members(book: Book, found: set[int], expected: set[int], asked: Any) -> None:
+    """Asserts that the same memories were found, and names those that differ."""
+    extra, missing = (
+        [book.memories.get(one, one) for one in each] for each in (found - expected, expected - found)
+    )
+    assert found == expected, f"extra {extra}, missing {missing}, asked {asked}"
+
+
+class Judge:
+    """Raises AssertionError where the two differ; keeps how far approximations were off."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.compared = 0
+        self.farthest = 0.0
+        """The largest relative distance of a vitality from the exact sum."""
+
+    # Vitality
+
+    def terms(self, tenant: Reached, face: Face, memory: Noted, now: datetime) -> None:
+        """One memory, term by term."""
+        found = face.get(memory.id, now)
+        book, vitality = tenant.book, found["vitality"]
+        times, aging = counted(memory.log), book.aging(memory)
+        expected = summed(times, aging, now)
+        what = (memory, aging, vitality, now)
+        assert vitality["accesses"] == len(times), what
+        assert close(vitality["recent"] + vitality["tail"], expected), (expected, what)
+        assert close(vitality["revival"], aging.revival(now)), (aging.revival(now), what)
+        spread = book.spread(memory, now)
+        assert close(vitality["spread"], spread), (spread, memory.received, what)
+        s = book.sum(memory, now)
+        assert close(vitality["activation"], s), what
+        assert close(vitality["vitality"], vitality_of(s)), what
+        assert vitality["zone"] == book.zone(memory, s, False), what
+        truly = exact(times, aging, now)
+        self.farthest = max(self.farthest, abs(vitality_of(expected) / vitality_of(truly) - 1))
+        counts = found["access_counts"]
+        assert {name: counts[name] for name in ("stored", "shown", "used")} == rules.access_counts(
+            book, memory
+        ), what
+        assert (found["archived_at"] is None) == (memory.archived is None), what
+        assert (found["superseded_by"], found["pinned"]) == (memory.superseded_by, memory.pinned), what
+        self.compared += 1
+
+    # Lists and searches
+
+    def look(self, tenant: Reached, face: Face, dice: random.Random, now: datetime) -> None:
+        """One question, drawn by lot."""
+        memory = dice.choice(list(tenant.book.memories.values()))
+        kind = dice.choice(("terms", "newest", "vitality", "search", "window", "then", "status"))
+        if kind == "terms":
+            self.terms(tenant, face, memory, now + dice.choice((0, 3, 100, 900)) * DAY)
+        elif kind == "newest":
+            self.listed(tenant, face, self.filter(dice, memory), "newest", now)
+        elif kind == "vitality":
+            self.listed(tenant, face, self.filter(dice, memory), "vitality", now)
+        elif kind == "search":
+            self.searched(tenant, face, self.filter(dice, memory), dice.choice(self.words), now)
+        elif kind == "window":
+            self.window(tenant, face, now)
+        elif kind == "then":
+            self.then(tenant, face, dice.choice(self.words), now - timedelta(hours=dice.randint(1, 20)), now)
+        else:
+            self.status(tenant, face, now)
+
+    def filter(self, dice: random.Random, memory: Noted) -> dict[str, Any]:
+        """Up to three filters that this memory mostly passes."""
+        draft = memory.draft
+        offered: dict[str, Any] = {
+            "layers": [draft["layer"]], "tags": draft["tags"][:1], "metadata": draft["metadata"],
+            "roles": [draft["role"] or "user"], "authors": [draft["author"] or "Ann"],
+            "sources": [draft["source"] or "notes"], "hints": [draft["body"].split()[0]],
+            "since": memory.happened,
+            "until": memory.happened + timedelta(seconds=dice.choice((0, 1, 90000))),
+            "include_archived": True, "include_superseded": True, "include_invalid": True,
+        }  # fmt: skip
+        return {name: offered[name] for name in dice.sample(sorted(offered), dice.randint(0, 3))
+                if name != "until" or offered["until"] > memory.happened}  # fmt: skip
+
+    def listed(self, tenant: Reached, face: Face, wanted: Values, order: str, now: datetime) -> None:
+        found = face.list(wanted, order, EVERY, now)
+        same_members(
+            tenant.book, {row["id"] for row in found}, rules.passing(tenant.book, wanted, now), (wanted, now)
+        )
+        if order == "newest":
+            told = [tenant.book.memories[row["id"]].happened for row in found]
+            assert told == sorted(told, reverse=True), wanted
+        else:
+            values = [row["vitality"] for row in found]
+            assert values == sorted(values, reverse=True)
+        for row in found:
+            memory = tenant.book.memories[row["id"]]
+            s = tenant.book.sum(memory, now)
+            assert close(row["vitality"], vitality_of(s)), (row, memory)
+            assert row["zone"] == tenant.book.zone(memory, s, False), (row, memory)
+        self.compared += len(found)
+
+    def membership(self, book: Book, request: Values, hits: Sequence[Values], now: datetime) -> None:
+        """Hits pass the filters; all that hold the word are found; ranks are in order."""
+        found = [hit["id"] for hit in hits]
+        passing = rules.passing(book, request, now)
+        assert len(set(found)) == len(found)
+        same_members(book, set(found) - passing, set(), request)
+        if request["k"] >= len(passing):
+            held = rules.holding(book, request["query"], passing)
+            same_members(book, set(), held - set(found), request)
+        assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
+        if not request.get("include_superseded"):
+            order = [(-hit["score"], hit["id"]) for hit in hits]
+            assert order == sorted(order), request
+
+    def searched(self, tenant: Reached, face: Face, wanted: Values, word: str, now: datetime) -> None:
+        """A search that is not logged: members, ranks, and what use adds to each score."""
+        # The weight is given, because a search in one layer has the weight of that layer's profile.
+        request = {**wanted, "query": word, "k": 200, "vitality_weight": rules.WEIGHT, "log": False}
+        _, hits = face.search(request, now)
+        self.membership(tenant.book, request, hits, now)
+        for hit in hits:
+            memory = tenant.book.memories[hit["id"]]
+            s = tenant.book.sum(memory, now)
+            assert close(hit["vitality"], vitality_of(s)), (hit, memory)
+            expected = rules.expected_score(tenant.book, memory, hit["relevance"], now)
+            assert abs(hit["score"] - expected) < 1e-6, (expected, hit, memory)
+        self.compared += len(hits)
+
+    def window(self, tenant: Reached, face: Face, now: datetime) -> None:
+        """A period without words: all that happened in it, by vitality."""
+        request = {"since": now - 30 * DAY, "until": now, "k": 200, "log": False}
+        _, hits = face.search(request, now)
+        same_members(
+            tenant.book, {hit["id"] for hit in hits}, rules.passing(tenant.book, request, now), request
+        )
+        values = [hit["vitality"] for hit in hits]
+        assert values == sorted(values, reverse=True)
+        self.compared += len(hits)
+
+    def then(self, tenant: Reached, face: Face, word: str, then: datetime, now: datetime) -> None:
+        """A search as of a past moment: what was known then."""
+        request = {"query": word, "k": 200, "as_of": then, "log": False}
+        _, hits = face.search(request, now)
+        known = {each.id for each in tenant.book.memories.values() if rules.known_then(each, then)}
+        found = {hit["id"] for hit in hits}
+        same_members(tenant.book, found - known, set(), (word, then))
+        same_members(tenant.book, set(), rules.holding(tenant.book, word, known) - found, (word, then))
+        self.compared += len(hits)
+
+    def status(self, tenant: Reached, face: Face, now: datetime) -> None:
+        found, book = face.status(now), tenant.book
+        assert found["memories"] == len(book.live)
+        assert found["archived"] == len(book.memories) - len(book.live)
+        expected = rules.total_counts(book)
+        assert {name: found["access_counts"][name] for name in expected} == expected, (
+            found["access_counts"],
+            expected,
+        )
+        assert found["links"] == len(book.links), (found["links"], book.links)
+        self.compared += 1

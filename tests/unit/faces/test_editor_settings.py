@@ -1,0 +1,156 @@
+"""Entries in the settings files of editors: added once, removed again, and nothing else changed."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.editors.capture import start_answer, with_hooks
+from pgrecall.faces.editors.editors import EDITORS, server_entry
+from pgrecall.faces.editors.settings_files import SettingsFile
+
+ENTRY = {"command": "/opt/a b/pgrecall", "args": ["--tenant", 'o"n\\e', "mcp"], "env": {"A_B": "é \x7f ü"}}
+NAMES = st.text("abz_-", min_size=1, max_size=6)
+VALUES = st.recursive(
+    st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+    lambda inner: st.dictionaries(NAMES, inner, max_size=3),
+)
+COMMAND = ("/opt/pgrecall", "--tenant", "a b")
+
+
+def json_file(text: str) -> SettingsFile:
+    return SettingsFile(Path("settings.json"), text, text)
+
+
+def toml_file(text: str) -> SettingsFile:
+    return SettingsFile(Path("config.toml"), text, text)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4), st.dictionaries(NAMES, VALUES, max_size=3))
+def test_an_entry_is_added_once_and_removed_again(rest: dict[str, Any], servers: dict[str, Any]) -> None:
+    before = rest | ({"mcpServers": servers} if servers else {})
+    added = json_file(json.dumps(before)).with_entry("mcpServers", "pgrecall", ENTRY)
+    assert added.document() == before | {"mcpServers": servers | {"pgrecall": ENTRY}}
+    assert added.with_entry("mcpServers", "pgrecall", ENTRY) == added
+    assert added.with_entry("mcpServers", "pgrecall", None).document() == before
+
+
+@pytest.mark.parametrize("indent", [2, 4, "\t"])
+def test_json_keeps_its_indentation(indent: int | str) -> None:
+    text = json.dumps({"a": {"b": 1}}, indent=indent) + "\n"
+    added = json_file(text).with_entry("servers", "pgrecall", ENTRY)
+    assert added.with_entry("servers", "pgrecall", None).text == text
+
+
+def test_toml_keeps_comments_and_other_tables() -> None:
+    text = '# mine\nmodel = "x"  # keep\n\n[mcp_servers.other]\ncommand = "o"\n'
+    added = toml_file(text).with_entry("mcp_servers", "pgrecall", ENTRY)
+    assert added.text.startswith(text)
+    assert tomllib.loads(added.text)["mcp_servers"]["pgrecall"] == ENTRY
+    changed = added.with_entry("mcp_servers", "pgrecall", {"command": "p", "args": []})
+    assert tomllib.loads(changed.text)["mcp_servers"]["pgrecall"] == {"command": "p", "args": []}
+    assert changed.with_entry("mcp_servers", "pgrecall", None).text == text
+
+
+def test_toml_before_and_after_the_entry_stays() -> None:
+    text = "[mcp_servers.pgrecall]\ncommand = 'p'\n[mcp_servers.pgrecall.env]\nA = 'b'\n[history]\nmax = 1\n"
+    assert toml_file(text).with_entry("mcp_servers", "pgrecall", None).text == "[history]\nmax = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "part"),
+    [
+        (json_file('{"a": 1, // mine\n}'), "is not JSON without comments"),
+        (json_file("[1]"), "holds no JSON object"),
+        (json_file('{"mcp_servers": []}'), "mcp_servers in settings.json is not an object"),
+        (json_file("[" * 100_000), "is not JSON"),
+        (toml_file("a = "), "is not TOML"),
+        (toml_file("mcp_servers = {pgrecall = {command = 'x'}}"), "cannot be changed safely"),
+        (toml_file('text = """\n[mcp_servers.pgrecall]\n"""\n'), "cannot be changed safely"),
+    ],
+)
+def test_a_file_that_cannot_be_changed_is_refused(file: SettingsFile, part: str) -> None:
+    with pytest.raises(InvalidInput, match=part):
+        file.with_entry("mcp_servers", "pgrecall", ENTRY)
+
+
+def test_writing_keeps_a_copy_and_the_mode_and_follows_links(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "settings.json"
+    real.write_text("{}")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    copy = SettingsFile.read(link).with_entry("servers", "pgrecall", ENTRY).write()
+    assert copy is not None
+    assert copy.read_text() == "{}"
+    assert link.is_symlink()
+    assert json.loads(real.read_text()) == {"servers": {"pgrecall": ENTRY}}
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "mcp.json"
+    assert SettingsFile.read(path).with_entry("servers", "pgrecall", ENTRY).write() is None
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_has_just_changed_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text("{}")
+    changed = SettingsFile.read(path).with_entry("servers", "pgrecall", ENTRY)
+    path.write_text('{"a": 1}')
+    with pytest.raises(InvalidInput, match="has just been changed by another program"):
+        changed.write()
+    assert path.read_text() == '{"a": 1}'
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{", None])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "mcp.json"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        SettingsFile.read(path)
+
+
+@given(st.dictionaries(st.sampled_from(["SessionStart", "SessionEnd", "Stop"]), st.lists(VALUES, min_size=1)))
+def test_hooks_are_added_once_and_removed_again(others: dict[str, Any]) -> None:
+    before: dict[str, Any] = {"model": "x"} | ({"hooks": others} if others else {})
+    added = with_hooks(before, COMMAND)
+    hook = added["hooks"]["SessionEnd"][-1]["hooks"][0]
+    assert hook == {"type": "command", "command": "/opt/pgrecall --tenant 'a b' capture end"}
+    assert with_hooks(added, COMMAND) == added
+    assert with_hooks(with_hooks(added, ("/new/pgrecall",)), None) == before
+
+
+@pytest.mark.parametrize("hooks", [[], {"Stop": {}}, "x", {"Stop": None}])
+def test_hooks_of_another_form_are_refused(hooks: Any) -> None:
+    with pytest.raises(InvalidInput, match="not an object of lists"):
+        with_hooks({"hooks": hooks}, COMMAND)
+
+
+def test_an_answer_has_nothing_to_say_without_memories() -> None:
+    assert json.loads(start_answer([]))["hookSpecificOutput"]["additionalContext"] == ""
+    text = json.loads(start_answer([("Tea", "one\ntwo " + "x" * 400), ("", "b")]))["hookSpecificOutput"]
+    assert text["additionalContext"].splitlines()[1:] == [f"- Tea: one two {'x' * 291}…", "- b"]
+
+
+@pytest.mark.parametrize("name", EDITORS)
+def test_every_editor_has_a_file_and_an_entry(name: Any) -> None:
+    editor = EDITORS[name]
+    assert editor.file(Path("/home/me"), None).is_relative_to("/home/me")
+    entry = server_entry(editor, "/p", ("--tenant", "t"), {})
+    assert (entry["command"], entry["args"], "env" in entry) == ("/p", ["--tenant", "t", "mcp"], False)
+
+
+def test_claude_desktop_has_no_project_settings() -> None:
+    with pytest.raises(InvalidInput, match="no settings for a project"):
+        EDITORS["claude-desktop"].file(Path("/home/me"), Path("/project"))

@@ -1,0 +1,43 @@
+"""What is shown of a hit that has a passage: the passage, where its text must be cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from pgrecall.faces.snippets import shown_text
+from pgrecall.models.search import Hit, Passage
+from pgrecall.search.context.rendering import Entry
+from pgrecall.search.rerank.blending import text_to_read
+from pgrecall.tools.read_tools import excerpt_start
+from tests.unit.search.hits import hit
+
+BODY = "Rent was paid. " * 100 + "The winch is mended with tar. It holds."
+START = 1500
+
+
+def long(body: str = BODY) -> Hit:
+    return hit(1, body=body, title="Ledger", passage=Passage(START, len(body), body[START:]))
+
+
+@pytest.mark.parametrize(
+    ("most", "start"), [(20, START), (39, START), (100, len(BODY) - 100), (len(BODY), 0), (5000, 0)]
+)
+def test_an_excerpt_begins_at_the_passage_or_before_it_if_more_fits(most: int, start: int) -> None:
+    assert excerpt_start(long(), most) == start
+
+
+def test_an_excerpt_without_a_passage_is_the_beginning() -> None:
+    assert excerpt_start(hit(1, body=BODY), 20) == 0
+
+
+def test_an_entry_that_is_cut_begins_with_its_passage() -> None:
+    assert Entry(long()).body == BODY
+    assert Entry(long(), cut=len(BODY)).body == "… The winch is mended with tar. It holds."
+    assert Entry(long(), cut=START + 29).body == "… The winch is mended with tar. …"
+    assert Entry(hit(1, body=BODY), cut=14).body == "Rent was paid. …"
+
+
+def test_snippets_and_rerankers_read_the_passage() -> None:
+    assert shown_text(long()).startswith("… The winch")
+    assert shown_text(hit(1, body=BODY)) == BODY
+    assert text_to_read(long()) == "Ledger\nThe winch is mended with tar. It holds."
