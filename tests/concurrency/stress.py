@@ -59,7 +59,7 @@ class Client:
             except REFUSED:
                 name = "refused"
             except psycopg.DatabaseError as error:
-                self.found.errors.append(f"{type(error).__name__} of {name}: {_place(error)}")
+                self.found.errors.append(f"{type(error).__name__} of {name}: {error.diag.message_primary}; {_place(error)}")
             self.found.counts[name] += 1
         return self.found
 

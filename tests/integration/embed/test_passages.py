@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 
@@ -45,6 +46,10 @@ class Renamed(Head):
 
 def long_text(end: str = ANSWER, size: int = 20_000) -> str:
     return (FILLER * (size // len(FILLER) + 1))[: size - len(end) - 2] + "\n\n" + end
+
+
+def vectors_of(rows: Iterable[Sequence[float]]) -> list[str]:
+    return [str([round(float(value), 5) for value in row]) for row in rows]
 
 
 @pytest.fixture
@@ -147,24 +152,31 @@ def test_passages_go_where_their_memory_goes(memory: Memory, query: Query, house
 @pytest.mark.parametrize("many", [30, 4100])
 def test_memories_with_many_passages_leave_room_for_others(memory: Memory, query: Query, many: int) -> None:
     """Their passages are nearest of all; the arm looks on until it has enough memories."""
-    vectors = {name: str(HashEmbedder(DIMENSIONS).embed([name])[0]) for name in ("near", "far")}
-    for statement in (
-        "INSERT INTO recall.memory (tenant, layer, body, embedded_with, passage_count) "
-        f"SELECT 'acme', 'knowledge', 'note ' || n, 'hash-{DIMENSIONS}', "
-        "CASE WHEN n <= 10 THEN 60 ELSE 0 END "
-        f"FROM generate_series(1, {many}) n",
-        "INSERT INTO recall.vector_shared (tenant, memory_id, embedding) "
-        f"SELECT 'acme', m.id, '{vectors['far']}' FROM recall.memory m",
-        "INSERT INTO recall.vector_shared (tenant, memory_id, embedding, part, passage_start, passage_end) "
-        f"SELECT 'acme', m.id, '{vectors['near']}', p, 0, 4 "
-        "FROM recall.memory m, generate_series(1, 60) p WHERE m.passage_count = 60",
-        "SELECT recall.move_vectors_to_own_table(4000)",
-    ):
-        query(statement)
+    embed = HashEmbedder(DIMENSIONS).embed
+    near = np.asarray(embed(["near"])[0])
+    # All a little different: HNSW does not find its way among many equal vectors.
+    around = np.random.default_rng(1).normal(near, 0.02, (600, DIMENSIONS))
+    for statement, parameters in (
+        ("INSERT INTO recall.memory (tenant, layer, body, embedded_with, passage_count) "
+         f"SELECT 'acme', 'knowledge', 'note ' || n, 'hash-{DIMENSIONS}', "
+         "CASE WHEN n <= 10 THEN 60 ELSE 0 END "
+         "FROM generate_series(1, %s) n", (many,)),
+        ("INSERT INTO recall.vector_shared (tenant, memory_id, embedding) "
+         "SELECT 'acme', m.id, v.text::halfvec FROM unnest(%s::text[]) WITH ORDINALITY v(text, n) "
+         "JOIN recall.memory m ON m.body = 'note ' || v.n",
+         (vectors_of(embed([f"far {n}" for n in range(many)])),)),
+        ("INSERT INTO recall.vector_shared (tenant, memory_id, embedding, part, passage_start, passage_end) "
+         "SELECT 'acme', m.id, v.text::halfvec, (v.n - 1) / 10 + 1, 0, 4 "
+         "FROM unnest(%s::text[]) WITH ORDINALITY v(text, n) "
+         "JOIN recall.memory m ON m.body = 'note ' || mod(v.n - 1, 10) + 1",
+         (vectors_of(around),)),
+        ("SELECT recall.move_vectors_to_own_table(4000)", ()),
+    ):  # fmt: skip
+        query(statement, parameters)
     [row] = query(
         "SELECT count(*) AS n, count(DISTINCT id) AS ids, count(*) FILTER (WHERE similarity > 0.8) AS near "
         "FROM recall.semantic_arm('acme', %s::halfvec, 20, recall.read_filter('{}'))",
-        (vectors["near"],),
+        (str(near.tolist()),),
     )
     assert (row["n"], row["ids"], row["near"]) == (20, 20, 10)
 

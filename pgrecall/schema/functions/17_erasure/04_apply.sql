@@ -33,7 +33,7 @@ BEGIN
 END $$;
 
 -- erase_batch: deletes these memories of an erasure and returns the number of deleted rows by table. Raises if a row
--- about one of them is left.
+-- about one of them is left, but for what searches under way have just logged.
 CREATE OR REPLACE FUNCTION recall.erase_batch(p_erasure recall.erasure, p_batch bigint[]) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -51,7 +51,10 @@ BEGIN
     v_counts := recall.count_rows_about(v_tenant, v_ids);
     v_searches := recall.searches_that_showed(v_tenant, v_ids);
     PERFORM recall.delete_memories(v_tenant, v_ids);
-    v_left := recall.count_rows_about(v_tenant, v_ids);
+    -- Searches log what they show without a lock, and this deletion cannot be seen by them yet: the fold that they call
+    -- for takes such rows out again.
+    v_left := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each(recall.count_rows_about(v_tenant, v_ids)) e
+               WHERE pg_partition_root(to_regclass('recall.' || quote_ident(e.key))) IS DISTINCT FROM 'recall.access'::regclass);
     IF v_left <> '{}' THEN
         RAISE EXCEPTION 'Rows about deleted memories are left in %; nothing of this batch was deleted.', v_left;
     END IF;

@@ -53,7 +53,9 @@ SET search_path FROM CURRENT AS $$
             'You delete the log files.'),
         (10, 'other memories', 'What others wrote about the subject is theirs and stays.',
             'You search for the name and forget what should go.'),
-        (11, 'other programs', 'Agents, embedders and rerankers by HTTP received the texts.', 'Their own retention.')
+        (11, 'searches under way', 'A search that ran while a memory was deleted may have logged its id, without its text.',
+            'The job `fold` has run.'),
+        (12, 'other programs', 'Agents, embedders and rerankers by HTTP received the texts.', 'Their own retention.')
     ) c(number, place, what, until)
 $$;
 
