@@ -110,6 +110,11 @@ def scores(reranker: Reranker, texts: Sequence[str] = TEXTS, query: str = QUERY)
     return [score.score for score in sorted(outcome.scores, key=lambda score: score.id)]
 
 
+def exact(folder: Path) -> LocalReranker:
+    """A reranker with the same number format on every processor."""
+    return LocalReranker(str(folder), precision="float32")
+
+
 def bare_logits(folder: Path, texts: Sequence[str] = TEXTS) -> list[float]:
     """The same by another road: transformers alone, one pair at a time."""
     import torch
@@ -125,7 +130,7 @@ def bare_logits(folder: Path, texts: Sequence[str] = TEXTS) -> list[float]:
 
 
 def test_its_scores_are_the_bare_logits_of_the_model(folder: Path) -> None:
-    found = scores(LocalReranker(str(folder)))
+    found = scores(exact(folder))
     assert found == pytest.approx(bare_logits(folder), abs=1e-4)
     assert max(found) - min(found) > 0.5, "the model tells nothing apart, and the test neither"
     assert min(found) < 0 or max(found) > 1, "an activation was applied"
@@ -136,11 +141,11 @@ def test_a_folder_that_names_an_activation_still_gives_logits(folder: Path, tmp_
     config = json.loads((named / "config.json").read_text())
     config["sentence_transformers"] = {"activation_fn": "torch.nn.modules.activation.Sigmoid"}
     (named / "config.json").write_text(json.dumps(config))
-    assert scores(LocalReranker(str(named))) == pytest.approx(bare_logits(folder), abs=1e-4)
+    assert scores(exact(named)) == pytest.approx(bare_logits(folder), abs=1e-4)
 
 
 def test_the_best_come_first(folder: Path) -> None:
-    outcome = LocalReranker(str(folder)).rerank(QUERY, candidates(), top_n=4, deadline=60)
+    outcome = exact(folder).rerank(QUERY, candidates(), top_n=4, deadline=60)
     expected = bare_logits(folder)
     best = sorted(range(len(TEXTS)), key=lambda place: -expected[place])[:4]
     assert [score.id for score in outcome.scores] == best
@@ -148,8 +153,8 @@ def test_the_best_come_first(folder: Path) -> None:
 
 
 def test_a_neighbour_does_not_change_a_score(folder: Path) -> None:
-    alone = [scores(LocalReranker(str(folder)), [text])[0] for text in TEXTS]
-    assert scores(LocalReranker(str(folder))) == pytest.approx(alone, abs=1e-4)
+    alone = [scores(exact(folder), [text])[0] for text in TEXTS]
+    assert scores(exact(folder)) == pytest.approx(alone, abs=1e-4)
 
 
 @pytest.mark.parametrize("tokens", [16, 512])
