@@ -59,7 +59,7 @@ class Client:
             except REFUSED:
                 name = "refused"
             except psycopg.DatabaseError as error:
-                self.found.errors.append(f"{type(error).__name__} of {name}: {error.diag.message_primary}; {_place(error)}")
+                self.found.errors.append(f"{type(error).__name__} of {name}: {_place(error)}")
             self.found.counts[name] += 1
         return self.found
 
@@ -178,9 +178,10 @@ class Client:
 
 
 def _place(error: psycopg.Error) -> str:
-    """Where it waited: the row, and the functions from the inside out."""
+    """What it says, and where it waited: the row, and the functions from the inside out."""
     lines = (error.diag.context or "").splitlines()
-    return "; ".join(line for line in lines if line.startswith(("while", "PL/pgSQL", "SQL function")))
+    places = [line for line in lines if line.startswith(("while", "PL/pgSQL", "SQL function"))]
+    return "; ".join([error.diag.message_primary or "", *places])
 
 
 def stress(url: str, operations: int, clients: int = CLIENTS) -> Found:

@@ -1,0 +1,10 @@
+"""To come: reading."""
+
+revision = "0019"
+down_revision = "0018"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    pass

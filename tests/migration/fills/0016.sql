@@ -1,0 +1,3 @@
+-- Nothing yet: cells.
+
+SELECT;
