@@ -79,7 +79,7 @@ class AsyncDatabase:
             async with pool.connection() as connection:
                 connection.deadline = self._limits.deadline()
                 cursor = connection.cursor(binary=call.binary)
-                async with connection.pipeline() if len(sent) > 1 else nullcontext():
+                async with connection.at_once() if len(sent) > 1 else nullcontext():
                     for statement in sent:
                         await cursor.execute(*statement)
                 connection.heard_at = time.monotonic()
@@ -123,11 +123,10 @@ class AsyncDatabase:
 
     async def _configure(self, connection: BoundedAsyncConnection) -> None:
         read_json_quickly(connection)
-        if self._limits.prepared_statements == "auto":
-            connection.deadline = self._limits.check_deadline()
-            answer = await (await connection.execute(PROCESS)).fetchone()
-            if answer is not None and is_pooled(connection, answer["pid"]):
-                connection.prepare_threshold = None
+        connection.deadline = self._limits.check_deadline()
+        answer = await (await connection.execute(PROCESS)).fetchone()
+        assert answer is not None
+        self._limits.adapt(connection, is_pooled(connection, answer["pid"]))
 
     async def _check(self, connection: BoundedAsyncConnection) -> None:
         if not is_fresh(connection):

@@ -8,7 +8,7 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from typing import Any
 
 import psycopg
@@ -45,11 +45,20 @@ FRESH = 1.0
 class BoundedConnection(psycopg.Connection[Row]):
     """A connection that waits for the server until ``deadline``; ``heard_at`` is the time of the last answer.
 
-    Both are in seconds of the monotonic clock.
+    Both are in seconds of the monotonic clock. ``pooled`` says whether a connection pooler is in between.
     """
 
     deadline = math.inf
     heard_at = -math.inf
+    pooled = False
+
+    def at_once(self) -> AbstractContextManager[object]:
+        """One transaction for the statements inside, sent together where that is safe.
+
+        A pipeline sends one more message after the end of its transaction. A pooler in transaction mode that
+        has taken the server away by then lends it again for that message, for good: nothing answers it.
+        """
+        return self.transaction() if self.pooled else self.pipeline()
 
     def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
         bounded = gen if self.deadline == math.inf else _bounded(gen, self)
@@ -61,6 +70,11 @@ class BoundedAsyncConnection(psycopg.AsyncConnection[Row]):
 
     deadline = math.inf
     heard_at = -math.inf
+    pooled = False
+
+    def at_once(self) -> AbstractAsyncContextManager[object]:
+        """As BoundedConnection.at_once."""
+        return self.transaction() if self.pooled else self.pipeline()
 
     async def wait(self, gen: PQGen[RV], *rest: Any, **options: Any) -> RV:
         bounded = gen if self.deadline == math.inf else _bounded(gen, self)

@@ -108,8 +108,7 @@ class Database:
         with self._limits.our_errors(pool), pool.connection() as connection:
             connection.deadline = self._limits.deadline()
             cursor = connection.cursor(binary=call.binary)
-            # What a pipeline sends is one transaction, and hardly a wait longer than one.
-            with connection.pipeline() if len(sent) > 1 else nullcontext():
+            with connection.at_once() if len(sent) > 1 else nullcontext():
                 for statement in sent:
                     cursor.execute(*statement)
             connection.heard_at = time.monotonic()
@@ -163,10 +162,8 @@ class Database:
 
     def _configure(self, connection: BoundedConnection) -> None:
         read_json_quickly(connection)
-        if self._limits.prepared_statements == "auto":
-            connection.deadline = self._limits.check_deadline()
-            if is_pooled(connection, process_of(connection)):
-                connection.prepare_threshold = None
+        connection.deadline = self._limits.check_deadline()
+        self._limits.adapt(connection, is_pooled(connection, process_of(connection)))
 
     def _check(self, connection: BoundedConnection) -> None:
         if not is_fresh(connection):

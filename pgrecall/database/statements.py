@@ -14,7 +14,12 @@ import psycopg.errors
 from psycopg.rows import dict_row
 from psycopg_pool import PoolTimeout
 
-from pgrecall.database.connections import NoAnswer, kept_alive
+from pgrecall.database.connections import (
+    BoundedAsyncConnection,
+    BoundedConnection,
+    NoAnswer,
+    kept_alive,
+)
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import Call
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
@@ -63,6 +68,12 @@ class Limits:
             },
             "name": "pgrecall",
         }
+
+    def adapt(self, connection: BoundedConnection | BoundedAsyncConnection, pooled: bool) -> None:
+        """Makes a new connection one to a pooler; where nothing may be prepared, one may go unnoticed."""
+        connection.pooled = pooled or self.prepared_statements == "off"
+        if pooled and self.prepared_statements == "auto":
+            connection.prepare_threshold = None
 
     def deadline(self) -> float:
         """Returns the deadline of a transaction that begins now."""

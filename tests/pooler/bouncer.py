@@ -36,6 +36,7 @@ pool_mode = {mode}
 default_pool_size = {size}
 max_client_conn = 200
 server_login_retry = 1
+verbose = {verbose}
 server_round_robin = {round_robin}
 {tracking}
 """
@@ -73,6 +74,7 @@ def bouncing(
     tracking: bool = False,
     round_robin: bool = False,
     users: tuple[str, ...] = (),
+    verbose: int = 0,
 ) -> Iterator[Bouncer]:
     """Starts PgBouncer in front of a server; skips the test where that cannot be.
 
@@ -81,6 +83,7 @@ def bouncing(
         tracking: let it track prepared statements.
         round_robin: let it use all server connections in turn, instead of the latest used.
         users: roles that log in, besides that of the URL.
+        verbose: 2 logs the type of each message.
     """
     if PROGRAM is None:
         pytest.skip("PgBouncer is not installed.")
@@ -100,6 +103,7 @@ def bouncing(
                 mode=mode,
                 size=size,
                 round_robin=int(round_robin),
+                verbose=verbose,
                 tracking=f"max_prepared_statements = {100 if tracking else 0}" if known else "",
             )
         )

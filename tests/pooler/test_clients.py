@@ -74,6 +74,28 @@ def test_one_server_connection_serves_all(server: Server, database_url: str) -> 
                 assert [hit.key for hit in first.search(f"note {turn}", k=1).hits] == [f"k{turn}"]
 
 
+@pytest.mark.parametrize("given", ["auto", "off"])
+def test_no_message_comes_after_the_end_of_a_transaction(
+    given: str, server: Server, database_url: str
+) -> None:
+    """For a late Flush the pooler lends the server connection once more, and never gets it back."""
+
+    async def tasks() -> None:
+        async with AsyncMemory(settings=settings) as memory:
+            await memory.remember("note", key="k")
+            await memory.search("note")
+
+    with bouncing(server.url, size=1, verbose=2) as pooler:
+        settings = settings_of(pooler.url(database_url), prepared_statements=given, timeout=100.0)
+        with Memory(settings=settings) as memory:
+            a_day(memory, "a")
+        asyncio.run(tasks())
+        log = (pooler.folder / "log").read_text()
+    assert "read pkt='Q'" in log
+    assert "read pkt='S'" in log
+    assert "read pkt='H'" not in log
+
+
 def take_turns(first: Memory, second: Memory) -> None:
     for _ in range(TURNS):
         first.get("k")
