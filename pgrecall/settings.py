@@ -28,6 +28,7 @@ _PREFIX = "pgrecall_"
 EmbedderKind = Literal["local", "http", "hash", "none"]
 RerankerKind = Literal["none", "local", "onnx", "http"]
 RerankerForm = Literal["cohere", "tei"]
+EmbedderPrecision = Literal["float32", "int8"]
 Precision = Literal["auto", "float32", "bfloat16"]
 Scale = Literal["logit", "probability"]
 PreparedStatements = Literal["auto", "on", "off"]
@@ -136,6 +137,13 @@ class Settings:
         default=None,
         metadata=_setting(
             Text(), "input_type sent to the HTTP embedder with memories: `search_document` for Cohere."
+        ),
+    )
+    embedder_precision: EmbedderPrecision = field(
+        default="float32",
+        metadata=_setting(
+            Choice(get_args(EmbedderPrecision)),
+            "Number format of the default model; int8 is faster and less exact, and its vectors differ.",
         ),
     )
     embedder_timeout: float = field(

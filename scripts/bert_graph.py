@@ -1,10 +1,12 @@
 """Writes the default model as an ONNX graph: a BERT whose token states become one unit vector for each text.
 
-python -m scripts.bert_graph            writes pgrecall/search/embed/minilm.onnx
-python -m scripts.bert_graph --check    exits with 1 if the file is not what it should be
+python -m scripts.bert_graph            writes minilm.onnx and minilm-int8.onnx to pgrecall/search/embed
+python -m scripts.bert_graph --check    exits with 1 if the files are not what they should be
 
-The graph holds no weights. It names them as model.safetensors does, and the embedder supplies them when it
-loads the graph. The operators are those of opset 23; see https://onnx.ai/onnx/operators.
+The graphs hold no weights. They name them as model.safetensors does, and the embedder supplies them when it
+loads a graph. That of 8 bits multiplies integers: it rounds what a linear map is given to 256 steps between
+the least and the greatest number, and takes the weights as integers with a scale for each output
+(``name.int8`` and ``name.scale``). The operators are those of opset 23; see https://onnx.ai/onnx/operators.
 
     BERT: J. Devlin, M.-W. Chang, K. Lee and K. Toutanova, 2019 (arXiv 1810.04805).
     MiniLM: W. Wang et al., 2020 (arXiv 2002.10957).
@@ -20,7 +22,9 @@ from typing import Any
 import onnx
 from onnx import TensorProto, helper
 
-TARGET = Path(__file__).resolve().parents[1] / "pgrecall" / "search" / "embed" / "minilm.onnx"
+FOLDER = Path(__file__).resolve().parents[1] / "pgrecall" / "search" / "embed"
+TARGETS = {"minilm.onnx": False, "minilm-int8.onnx": True}
+"""The files, and whether they multiply integers."""
 
 # config.json of all-MiniLM-L6-v2
 VOCABULARY, POSITIONS, TYPES = 30_522, 512, 2
@@ -31,7 +35,8 @@ EPSILON = 1e-12
 class Graph:
     """Collects nodes, weights and constants; every method returns the name of its result."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, int8: bool) -> None:
+        self.int8 = int8
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
 
@@ -40,9 +45,9 @@ class Graph:
         self.nodes.append(helper.make_node(operator, inputs, [name], name=name, **attributes))
         return name
 
-    def weight(self, name: str, *shape: int) -> str:
+    def weight(self, name: str, *shape: int, kind: TensorProto.DataType = TensorProto.FLOAT) -> str:
         """A tensor of model.safetensors, of which the graph holds only the name and the shape."""
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
+        tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
         tensor.external_data.add(key="location", value="model.safetensors")
         self.initializers.append(tensor)
@@ -55,8 +60,24 @@ class Graph:
 
     def linear(self, given: str, weights: str, inputs: int, outputs: int, name: str) -> str:
         """``given`` (rows, inputs) times the transposed weights, plus the bias."""
+        if self.int8:
+            product = self._product(given, f"{weights}.weight", inputs, outputs, name)
+            return self.node("Add", [product, self.weight(f"{weights}.bias", outputs)], name)
         matrix = self.weight(f"{weights}.weight", outputs, inputs)
         return self.node("Gemm", [given, matrix, self.weight(f"{weights}.bias", outputs)], name, transB=1)
+
+    def _product(self, given: str, matrix: str, inputs: int, outputs: int, name: str) -> str:
+        """The product of integers, scaled back."""
+        rounded, step, zero = (f"{name}.{part}" for part in ("rounded", "step", "zero"))
+        node = helper.make_node(
+            "DynamicQuantizeLinear", [given], [rounded, step, zero], name=f"{name}.rounding"
+        )
+        self.nodes.append(node)
+        integers = self.weight(f"{matrix}.int8", inputs, outputs, kind=TensorProto.INT8)
+        product = self.node("MatMulInteger", [rounded, integers, zero], f"{name}.integers")
+        product = self.node("Cast", [product], f"{name}.float", to=TensorProto.FLOAT)
+        scale = self.node("Mul", [step, self.weight(f"{matrix}.scale", outputs)], f"{name}.scale")
+        return self.node("Mul", [product, scale], f"{name}.product")
 
     def add_and_normalize(self, one: str, other: str, weights: str, name: str) -> str:
         """The sum of both, with mean 0 and variance 1 in each row, then scaled and shifted."""
@@ -65,10 +86,10 @@ class Graph:
         return self.node("LayerNormalization", [total, scale, shift], name, axis=-1, epsilon=EPSILON)
 
 
-def build() -> onnx.ModelProto:
+def build(*, int8: bool) -> onnx.ModelProto:
     """The graph: from ``ids`` and ``mask`` (texts, tokens) to ``vectors`` (texts, 384) and ``states`` (texts,
     tokens, 384)."""
-    graph = Graph()
+    graph = Graph(int8=int8)
     graph.numbers("zero", 0)
     graph.numbers("one", 1)
     rows = graph.numbers("rows", -1, HIDDEN)  # tokens of all texts, one below the other
@@ -161,14 +182,14 @@ def _model(graph: Graph) -> onnx.ModelProto:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the graph, or compare it with the file."""
-    content = build().SerializeToString(deterministic=True)
-    if arguments == ["--check"]:
-        same = TARGET.is_file() and TARGET.read_bytes() == content
-        if not same:
-            sys.stderr.write(f"{TARGET} is out of date: run python -m scripts.bert_graph\n")
-        return 0 if same else 1
-    TARGET.write_bytes(content)
+    """Write the graphs, or compare them with the files."""
+    for name, int8 in TARGETS.items():
+        content, target = build(int8=int8).SerializeToString(deterministic=True), FOLDER / name
+        if arguments != ["--check"]:
+            target.write_bytes(content)
+        elif not target.is_file() or target.read_bytes() != content:
+            sys.stderr.write(f"{target} is out of date: run python -m scripts.bert_graph\n")
+            return 1
     return 0
 
 

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
-def open_session(
-    graph: bytes | str, threads: int, weights: Mapping[str, NDArray[np.float32]] | None = None
-) -> Any:
+def open_session(graph: bytes | str, threads: int, weights: Mapping[str, NDArray[Any]] | None = None) -> Any:
     """A session, which threads may share; it raises whatever ONNX Runtime raises.
 
     Args:

@@ -127,7 +127,10 @@ def _make_embedder(settings: Settings, input_type: str | None) -> Embedder | Non
             from pgrecall.search.embed.local import LocalEmbedder
 
             return LocalEmbedder(
-                settings.embedder_model, settings.embedder_batch, dimensions=settings.embedder_dimensions
+                settings.embedder_model,
+                settings.embedder_batch,
+                dimensions=settings.embedder_dimensions,
+                precision=settings.embedder_precision,
             )
         case "http":
             from pgrecall.search.embed.http import HttpEmbedder

@@ -24,6 +24,7 @@ from pgrecall.search.embed.sentence_transformer import (
     require_sentence_transformers,
 )
 from pgrecall.search.model_loading import HUB_NAME, without_surrogates
+from pgrecall.settings import EmbedderPrecision
 
 # A model reads a few hundred tokens, but some tokenizers read the whole text (1 MB: 1.4 s).
 _MAX_CHARACTERS = 200_000
@@ -38,10 +39,12 @@ class LocalEmbedder:
     Another ``model`` is a folder or a name on the Hugging Face hub, and runs under sentence-transformers.
     The default and folders never touch the network; a hub name may download once, unless
     ``local_files_only``. The model is loaded on first use and shared by every LocalEmbedder of the process
-    that names it.
+    that names it. With ``precision`` int8 the default model multiplies 8-bit integers; its vectors then have
+    another name.
 
     Raises:
         MissingExtra: pgrecall[local] is not installed, or for another model pgrecall[torch].
+        InvalidInput: ``precision`` is int8 for another model.
         EmbedderError: ``model`` is neither the folder of a model nor a possible hub name.
     """
 
@@ -52,18 +55,25 @@ class LocalEmbedder:
         *,
         dimensions: int | None = None,
         local_files_only: bool = False,
+        precision: EmbedderPrecision = "float32",
     ) -> None:
         if batch < 1:
             raise InvalidInput(f"A batch cannot hold {batch} texts.", hint="Give at least 1.")
         self._batch = batch
         self._dimensions = dimensions
         self._local_files_only = local_files_only
+        self._precision = precision
         if model is None or is_default_model(model):
             require_minilm()
-            self.name = DEFAULT_MODEL
+            self.name = DEFAULT_MODEL if precision == "float32" else f"{DEFAULT_MODEL} in 8 bits"
             self._source = None
             self._dimensions = dimensions or DEFAULT_DIMENSIONS
             return
+        if precision != "float32":
+            raise InvalidInput(
+                f"Only {DEFAULT_MODEL} runs in 8 bits, not {model}.",
+                hint="Leave PGRECALL_EMBEDDER_PRECISION unset, or PGRECALL_EMBEDDER_MODEL.",
+            )
         require_sentence_transformers()
         self.name = self._source = model
         if not HUB_NAME.fullmatch(model) or Path(model).is_dir():
@@ -123,7 +133,7 @@ class LocalEmbedder:
             start += size
 
     def _model(self) -> _Model:
-        return _shared_model(self._source, self._local_files_only)
+        return _shared_model(self._source, self._local_files_only, self._precision)
 
 
 def _model_folder(given: str) -> Path:
@@ -144,15 +154,17 @@ class _Model(Protocol):
 
 
 # By process too: the threads of a model do not survive a fork.
-_models: dict[tuple[int, str | None], _Model] = {}
+_models: dict[tuple[int, str | None, EmbedderPrecision], _Model] = {}
 _loading = threading.Lock()
 
 
-def _shared_model(source: str | None, local_files_only: bool) -> _Model:
-    key = os.getpid(), source
+def _shared_model(source: str | None, local_files_only: bool, precision: EmbedderPrecision) -> _Model:
+    key = os.getpid(), source, precision
     with _loading:
         if key not in _models:
             _models[key] = (
-                load_minilm() if source is None else load_sentence_transformer(source, local_files_only)
+                load_minilm(precision)
+                if source is None
+                else load_sentence_transformer(source, local_files_only)
             )
         return _models[key]

