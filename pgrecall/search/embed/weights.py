@@ -47,8 +47,8 @@ def in_8_bits(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[A
     """The same with the matrices of the layers as integers.
 
     Returns:
-        For the matrix ``name`` (outputs, inputs) ``name.int8`` (inputs, outputs) and ``name.scale`` (outputs),
-        the numbers that an integer of 1 stands for.
+        For the matrix ``name`` (outputs, inputs): ``name.int8`` (inputs, outputs) and ``name.scale``
+        (outputs), the numbers that an integer of 1 stands for.
     """
     import numpy as np
 
