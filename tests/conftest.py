@@ -271,8 +271,11 @@ def shared_memory(shared_url: str) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def sql(shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
+def sql(request: pytest.FixtureRequest, shared_connection: psycopg.Connection[Any]) -> Iterator[Query]:
     """Runs statements in the file's shared database; they are rolled back after the test."""
+    if "database_url" in request.fixturenames and _in_turns(request):
+        # Set up first, torn down last: emptying the database waits for the locks of these statements.
+        request.getfixturevalue("database_url")
     with shared_connection.transaction(force_rollback=True):
         yield _runner(shared_connection)
 
