@@ -11,29 +11,32 @@ from xdist.scheduler import LoadFileScheduling
 
 MODELS = "models"
 WITH_MODELS = frozenset(
-    f"tests/{name}.py"
+    f"tests/integration/{name}.py"
     for name in (
-        "integration/benchmarks/test_benchmark_search",
-        "integration/embed/test_embedding_local",
-        "integration/search/test_multilingual",
-        "integration/rerank/test_reranking_graph",
-        "integration/rerank/test_reranking_models",
-        "integration/rerank/test_search_reranked",
-        "quality/test_examples",
-        "quality/test_judged",
-        "quality/test_words",
+        "benchmarks/test_benchmark_search",
+        "embed/test_embedding_local",
+        "embed/test_minilm",
+        "search/test_multilingual",
+        "rerank/test_reranking_graph",
+        "rerank/test_reranking_models",
+        "rerank/test_search_reranked",
     )
 )
 
+APART = ("tests/migration/test_every_revision.py", "tests/oracle/")
+"""Long tests that share little: each goes to whichever worker is free, not all of a file to one."""
+
 LONG = (
+    "tests/quality/test_examples.py",
     "tests/acceptance/http/test_http_contract.py",
     "tests/acceptance/http/test_http_clients.py",
     "tests/acceptance/docs/test_docs.py",
     "tests/acceptance/cli/test_kill.py",
     "tests/acceptance/test_wheel.py",
+    "tests/acceptance/deploy/",
     "tests/stateful/test_whole_api.py",
     "tests/oracle/",
-    "tests/unit/graph/test_graph_removal.py",
+    "tests/quality/",
     "tests/migration/",
     "tests/faults/",
     "tests/attack/",
@@ -44,8 +47,10 @@ LONG = (
 
 
 def scope_of(nodeid: str) -> str:
-    """The name of what runs on one worker: the file of a test, or the models."""
+    """The name of what runs on one worker: the file of a test, the models, or a test alone."""
     file = nodeid.split("::", 1)[0]
+    if file.startswith(APART):
+        return nodeid
     return MODELS if file in WITH_MODELS else file
 
 
@@ -58,7 +63,7 @@ def place(nodeid: str) -> int:
 
 
 class ByFile(LoadFileScheduling):
-    """A file at a time, in the order of the collection."""
+    """A file at a time, or a test where a file is long, in the order of the collection."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)

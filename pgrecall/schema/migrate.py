@@ -21,9 +21,10 @@ from sqlalchemy import Connection, create_engine, exc, pool, text
 from pgrecall.database.connections import connect
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import ServerFacts, require_suitable, server_facts
-from pgrecall.errors import DatabaseError, InvalidInput
+from pgrecall.errors import InvalidInput
 from pgrecall.schema import state
 from pgrecall.schema.fit import explained, require_columns
+from pgrecall.schema.function_replacement import apply_functions
 from pgrecall.schema.lock_retry import LockRetry
 from pgrecall.schema.roles import (
     AccessProblem,
@@ -31,7 +32,6 @@ from pgrecall.schema.roles import (
     act_as_oneself,
     act_as_owner,
     run_file,
-    run_statement,
 )
 from pgrecall.schema.state import (
     SchemaState,
@@ -123,7 +123,7 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
         with explained(before.revision):
             _run_revisions(connection, wanted)
             require_columns(connection, wanted, before.revision)
-            _apply_functions(connection)
+            apply_functions(driver)
             connection.execute(text("SELECT recall.apply_declared_access()"))
         _record(connection, wanted)
         return Upgrade(before, _state(connection), tuple(access_problems(driver)))
@@ -231,69 +231,6 @@ def _prepare(connection: Connection, facts: ServerFacts) -> None:
 
 def _run_revisions(connection: Connection, dimensions: int) -> None:
     command.upgrade(_config(connection, dimensions), "head")
-
-
-def _apply_functions(connection: Connection) -> None:
-    """Creates every function again and drops those that no file creates any more.
-
-    Functions are replaced in place, which running statements do not notice. Where one has another
-    result or other argument names than before, Postgres cannot replace it: then all are dropped first.
-    """
-    try:
-        with connection.begin_nested():
-            _replace_functions(connection)
-    except DatabaseError as error:
-        if error.sqlstate not in _NOT_REPLACEABLE:
-            raise
-        _drop_functions(connection)
-        _replace_functions(connection)
-
-
-_NOT_REPLACEABLE = (
-    "42P13",  # invalid_function_definition: another result, or other argument names
-    "42725",  # ambiguous_function: the old form fits a call as well as the new one
-    "2BP01",  # dependent_objects_still_exist: a new function was bound to an old form
-)
-
-
-def _replace_functions(connection: Connection) -> None:
-    before = _functions(connection)
-    for path in function_files():
-        run_file(_driver(connection), path)
-    after = _functions(connection)
-    outdated = [signature for signature, version in before.items() if after.get(signature) == version]
-    if outdated:
-        run_statement(_driver(connection), f"DROP ROUTINE {', '.join(outdated)}")
-
-
-def _drop_functions(connection: Connection) -> None:
-    """Drops every function except those that columns, indexes, triggers and policies need."""
-    kept = {row.signature for row in connection.execute(text(_FUNCTIONS_OF_TABLES))}
-    dropped = [signature for signature in _functions(connection) if signature not in kept]
-    statement = f"DROP VIEW IF EXISTS recall.health; DROP ROUTINE {', '.join(dropped)}"
-    run_statement(_driver(connection), statement)
-
-
-def _functions(connection: Connection) -> dict[str, str]:
-    """The functions of the schema with the ctid of their rows, which changes when one is created again."""
-    return {row.signature: row.version for row in connection.execute(text(_OUR_FUNCTIONS))}
-
-
-_OUR_FUNCTIONS = (
-    "SELECT oid::regprocedure::text AS signature, ctid::text AS version "
-    "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
-    "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
-    # Functions used by a column or an index are created in its revision.
-    "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
-    "'tenant_trigrams', 'trigram_signature', "
-    "'unspaced_letters', 'spaced', 'compounds', 'compound_parts', 'text_words')"
-)
-
-
-_FUNCTIONS_OF_TABLES = (
-    "SELECT oid::regprocedure::text AS signature FROM pg_proc p WHERE pronamespace = 'recall'::regnamespace "
-    "AND (prorettype = 'trigger'::regtype OR proname = 'current_tenant')"
-)
 
 
 def _record(connection: Connection, dimensions: int) -> None:

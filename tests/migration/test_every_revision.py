@@ -57,19 +57,22 @@ SINCE = {
 
 def rows(url: str, since: str) -> dict[str, list[Any]]:
     tables = [table for revision, tables in SINCE.items() if revision <= since for table in tables]
-    kept = {name: fetch(url, sql) for name, sql in KEPT.items()}
-    [(apart,)] = fetch(url, "SELECT to_regclass('recall.vector_shared') IS NOT NULL")
-    kept["vector"] = fetch(url, VECTORS["0006" if apart else "0001"])
-    if since >= "0003":
-        kept["job_run"] = fetch(
-            url,
-            "SELECT to_jsonb(r) - '{holder_pid,holder_role,holder_key}'::text[] FROM recall.job_run r "
-            "WHERE r.tenant <> '*' ORDER BY r.tenant, r.id",
-        )
-    return kept | {
-        table: fetch(url, f"SELECT * FROM recall.{table} WHERE tenant <> '*' ORDER BY 1, 2")
-        for table in tables
-    }
+    with psycopg.connect(url, autocommit=True) as connection:
+
+        def read(sql: str) -> list[Any]:
+            return connection.execute(sql.encode()).fetchall()
+
+        kept = {name: read(sql) for name, sql in KEPT.items()}
+        [(apart,)] = read("SELECT to_regclass('recall.vector_shared') IS NOT NULL")
+        kept["vector"] = read(VECTORS["0006" if apart else "0001"])
+        if since >= "0003":
+            kept["job_run"] = read(
+                "SELECT to_jsonb(r) - '{holder_pid,holder_role,holder_key}'::text[] FROM recall.job_run r "
+                "WHERE r.tenant <> '*' ORDER BY r.tenant, r.id"
+            )
+        return kept | {
+            table: read(f"SELECT * FROM recall.{table} WHERE tenant <> '*' ORDER BY 1, 2") for table in tables
+        }
 
 
 def settled(url: str) -> list[Any]:

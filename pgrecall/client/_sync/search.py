@@ -181,7 +181,7 @@ def _log(
 def build_context(connection: Connection, question: SearchRequest, request: ContextRequest) -> ContextBlock:
     """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
     from pgrecall.operations.layers import layers
-    from pgrecall.search.context.selection import require_layers, require_valid_request
+    from pgrecall.search.context.request_checks import require_layers, require_valid_request
 
     require_valid_request(request, question.k)
     if request.per_layer:

@@ -1,16 +1,13 @@
-"""The commands import and export: notes, records, chats, all data of a tenant, and histories of accesses."""
+"""The commands import and export: notes, records, chats, and all data of a tenant."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import signal
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import BinaryIO, Literal, get_args
 
 import click
 from click.exceptions import Exit
@@ -26,19 +23,13 @@ from pgrecall.faces.cli.invocation import (
     GlobalOptions,
     pass_globals,
 )
-from pgrecall.faces.cli.options import TEXT
+from pgrecall.faces.cli.options import TEXT, now_option
 from pgrecall.importers.detect import BY_SESSION, KnownKind, count_items, known_kind, open_source, source_name
-from pgrecall.importers.jsonl import read_accesses
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
-from pgrecall.models.memories import Access, Draft
+from pgrecall.models.memories import Draft
 
-if TYPE_CHECKING:
-    from pgrecall import Memory
-import sys
-from collections.abc import Mapping
-from typing import BinaryIO
-
-from pgrecall.faces.cli.options import now_option
+STREAM = Path("-")
+"""Standard input or output instead of a file."""
 
 SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
@@ -48,7 +39,6 @@ Kind = Literal[
     "export",
 ]  # fmt: skip
 
-ACCESS_BATCH = 500
 _UNITS: dict[KnownKind, str] = {
     "markdown": "notes",
     "jsonl": "records",
@@ -170,59 +160,6 @@ def _exit_code(report: ImportReport, path: Path) -> int:
     return NOTHING_FOUND
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedAccesses:
-    """The outcome of loading a history: new accesses, accesses counted before, lines that cannot be used."""
-
-    new: int = 0
-    known: int = 0
-    problems: tuple[Problem, ...] = ()
-
-
-def load_accesses(memory: Memory, path: Path, *, now: datetime | None) -> LoadedAccesses:
-    """Records every line of a history of accesses. Each batch is committed on its own."""
-    loaded = LoadedAccesses()
-    items = read_accesses(path)
-    with Progress("loading", "accesses", count_items(path, "jsonl")) as bar:
-        while batch := list(islice(items, ACCESS_BATCH)):
-            loaded = _record_batch(memory, loaded, batch, now)
-            bar.add(len(batch))
-    return loaded
-
-
-def _record_batch(
-    memory: Memory, loaded: LoadedAccesses, batch: Sequence[Access | Problem], now: datetime | None
-) -> LoadedAccesses:
-    accesses = [_with_key(item) for item in batch if isinstance(item, Access)]
-    problems = [item for item in batch if isinstance(item, Problem)]
-    outcomes = list(_record(memory, accesses, now)) if accesses else []
-    new = sum(outcome for outcome in outcomes if isinstance(outcome, int))
-    refused = [outcome for outcome in outcomes if isinstance(outcome, Problem)]
-    known = len(accesses) - len(refused) - new
-    return LoadedAccesses(loaded.new + new, loaded.known + known, (*loaded.problems, *problems, *refused))
-
-
-def _record(memory: Memory, accesses: Sequence[Access], now: datetime | None) -> Iterator[int | Problem]:
-    """Records all in one call; if it is refused, one call each, to name those at fault."""
-    try:
-        yield memory.record_accesses(accesses, now=now)
-    except InvalidInput as error:
-        if len(accesses) == 1:
-            yield Problem(str(accesses[0].memory), error.message)
-            return
-        for access in accesses:
-            yield from _record(memory, [access], now)
-
-
-def _with_key(access: Access) -> Access:
-    """The access with an idempotency key made of its content, so that loading a file twice counts it once."""
-    if access.idempotency_key is not None or access.at is None:
-        return access
-    content = [access.memory, access.kind, access.at.isoformat(), access.session_id]
-    digest = hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
-    return replace(access, idempotency_key=f"history:{digest}")
-
-
 def show_import(console: SafeConsole, report: ImportReport) -> None:
     """The outcome of an import: stored memories, keys gone from the source, and problems."""
     console.print(
@@ -256,9 +193,6 @@ def show_problems(console: SafeConsole, problems: Sequence[Problem]) -> None:
     if len(problems) > SHOWN_PROBLEMS:
         console.print(f"  and {len(problems) - SHOWN_PROBLEMS:,} more")
 
-
-STREAM = Path("-")
-"""Standard input or output instead of a file."""
 
 _THINGS = (
     ("memory", "memories"),

@@ -128,7 +128,8 @@ def access(
 
 
 def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> None:
-    from pgrecall.faces.cli.import_export import load_accesses, show_problems
+    from pgrecall.faces.cli.access_history import load_accesses
+    from pgrecall.faces.cli.import_export import show_problems
 
     with given.opened() as client:
         loaded = load_accesses(client, file, now=now)

@@ -12,28 +12,12 @@ relevance, and truncated if it exceeds the budget: an answer is worth more than 
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from typing import get_args
+from collections.abc import Mapping, Sequence
 
-from pgrecall.errors import InvalidInput
-from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Order, Reason
+from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut, Reason
 from pgrecall.models.search import Hit
-from pgrecall.search.context.rendering import (
-    Entry,
-    estimate_tokens,
-    passage_start,
-    render,
-    sentence_ends,
-    word_ends,
-)
+from pgrecall.search.context.budget import ContextBudget
 from pgrecall.search.context.similarity import Pairs, adds_details, pair_key
-
-LARGEST_BUDGET = 10_000_000
-MAX_CANDIDATES = 200
-
-_ORDERS: tuple[Order, ...] = get_args(Order)
 
 Successors = Mapping[int, Sequence[int]]
 """The ids of the memories that supersede a memory, the newest last."""
@@ -175,131 +159,3 @@ def _truncate_another(
 
 def _left(hit: Hit, reason: Reason, detail: str, other: int | None = None) -> LeftOut:
     return LeftOut(hit.id, hit.key, hit.title, reason, other, detail)
-
-
-class ContextBudget:
-    """A block of context as it grows: the entries shown, their text and its tokens.
-
-    The tokens of the whole text are counted again for each memory that is tried, so that the budget holds
-    for any counter, even one that is not additive.
-    """
-
-    def __init__(self, request: ContextRequest, newest: Mapping[int, int]) -> None:
-        self._request = request
-        self._newest = newest
-        self._count = request.count_tokens or estimate_tokens
-        self.shown: tuple[Entry, ...] = ()
-        self.text = ""
-        self.tokens = 0
-
-    @property
-    def left(self) -> int:
-        """Tokens still free."""
-        return self._request.budget_tokens - self.tokens
-
-    def add_whole(self, hit: Hit) -> int:
-        """Show a memory whole if it fits; returns the tokens it needs."""
-        shown, text, tokens = self._with(hit, None)
-        needed = tokens - self.tokens
-        if needed <= self.left:
-            self.shown, self.text, self.tokens = shown, text, tokens
-        return needed
-
-    def add_beginning(self, hit: Hit) -> str:
-        """Show as much of a memory as fits, from its passage on; returns the unit it is cut after, empty if
-        nothing fits."""
-        body, start = Entry(hit).body, passage_start(hit)
-        for unit, found in (("sentence", sentence_ends(body)), ("word", word_ends(body))):
-            ends = [end for end in found if end > start] + ([len(body)] if start else [])
-            fitting = bisect_right(ends, 0, key=lambda end: int(self._with(hit, end)[2] > self.left))
-            if fitting:
-                self.shown, self.text, self.tokens = self._with(hit, ends[fitting - 1])
-                return unit
-        return ""
-
-    def _with(self, hit: Hit, cut: int | None) -> tuple[tuple[Entry, ...], str, int]:
-        entry = Entry(hit, self._newest.get(hit.id), cut)
-        shown = tuple(sorted((*self.shown, entry), key=self._place))
-        text = render(shown)
-        return shown, text, require_count(self._count, text)
-
-    def _place(self, entry: Entry) -> tuple[float, int]:
-        hit = entry.hit
-        return (-hit.score if self._request.order == "score" else hit.happened_at.timestamp()), hit.id
-
-
-def require_count(count: Callable[[str], int], text: str) -> int:
-    """The token counter's result for a text.
-
-    Raises:
-        InvalidInput: it is not a whole number of 0 or more.
-    """
-    tokens: object = count(text)
-    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
-        raise InvalidInput(
-            f"The token counter gave {tokens!r} for a text of {len(text):,} characters.",
-            hint="It must give a whole number of tokens, 0 or more.",
-        )
-    return tokens
-
-
-def require_valid_request(request: ContextRequest, k: int) -> None:
-    """Check a request; ``k`` is the number of memories to choose from.
-
-    Raises:
-        InvalidInput: the budget, a quota, the order, a weight, the counter or k is invalid.
-    """
-    if not _whole(request.budget_tokens, 1, LARGEST_BUDGET):
-        raise InvalidInput(
-            f"The budget is {request.budget_tokens!r} tokens; it must be a whole number between 1 and "
-            f"{LARGEST_BUDGET:,}."
-        )
-    if not _whole(k, 1, MAX_CANDIDATES):
-        raise InvalidInput(
-            f"k is {k!r}; a context is chosen from 1 to {MAX_CANDIDATES} memories.",
-            hint="The budget says how many of them are shown.",
-        )
-    if request.order not in _ORDERS:
-        raise InvalidInput(f"There is no order {request.order!r}.", hint=f"Use one of {', '.join(_ORDERS)}.")
-    if not _share(request.mmr_lambda):
-        raise InvalidInput(f"mmr_lambda is {request.mmr_lambda!r}; it must lie between 0 and 1.")
-    if not _share(request.min_relevance):
-        raise InvalidInput(f"min_relevance is {request.min_relevance!r}; it must lie between 0 and 1.")
-    if not _share(request.duplicate_at) or request.duplicate_at == 0:
-        raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
-    if request.count_tokens is not None and not callable(request.count_tokens):
-        raise InvalidInput("count_tokens cannot be called.", hint="Give a function of a text.")
-    _require_quotas(request.per_layer)
-
-
-def require_layers(request: ContextRequest, known: frozenset[str]) -> None:
-    """Refuse a quota for an unknown layer.
-
-    Raises:
-        InvalidInput: naming the first such layer.
-    """
-    for name in request.per_layer:
-        if name not in known:
-            there = ", ".join(sorted(known))
-            raise InvalidInput(f"The layer {name!r} is unknown.", hint=f"There are: {there}.")
-
-
-def _require_quotas(quotas: Mapping[str, int]) -> None:
-    for layer, most in quotas.items():
-        if not _whole(most, 0, None):
-            raise InvalidInput(
-                f"The quota of the layer {layer!r} is {most!r}; it must be a whole number, 0 or more."
-            )
-
-
-def _whole(value: object, least: int, most: int | None) -> bool:
-    return (
-        isinstance(value, int)
-        and not isinstance(value, bool)
-        and least <= value
-        and (most is None or value <= most)
-    )
-
-
-def _share(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= 1

@@ -10,7 +10,8 @@ from typing import Any, Self
 import httpx
 
 from pgrecall.errors import EmbedderError, InvalidInput
-from pgrecall.search.embed.embedder import Vectors, check_vectors
+from pgrecall.search.embed.embedder import Vectors
+from pgrecall.search.embed.vector_checks import check_vectors
 from pgrecall.search.http_endpoint import Endpoint, ErrorWording, parse_address
 from pgrecall.setting_types import Secret
 

@@ -10,19 +10,14 @@ from typing import Protocol
 
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.models.embedding import TokenSigns
-from pgrecall.search.embed.embedder import (
-    DEFAULT_DIMENSIONS,
-    DEFAULT_MODEL,
-    Vectors,
-    check_vectors,
-    is_default_model,
-)
+from pgrecall.search.embed.embedder import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Vectors, is_default_model
 from pgrecall.search.embed.minilm import load_minilm, require_minilm
 from pgrecall.search.embed.sentence_transformer import (
     MODEL_HINT,
     load_sentence_transformer,
     require_sentence_transformers,
 )
+from pgrecall.search.embed.vector_checks import check_vectors
 from pgrecall.search.model_loading import HUB_NAME, without_surrogates
 from pgrecall.settings import EmbedderPrecision
 

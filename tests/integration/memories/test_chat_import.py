@@ -13,6 +13,8 @@ from pgrecall.models.import_export import ImportReport
 from tests.unit.importers import chat_forms
 from tests.unit.importers.chat_forms import KINDS, write_form
 
+pytestmark = pytest.mark.in_turns
+
 TURNS = {"chatgpt": 5, "claude": 3, "claude-code": 3, "codex": 2, "openai": 3, "lines": 4, "list": 4}
 
 

@@ -11,6 +11,8 @@ from pgrecall import Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
 from pgrecall.models.memories import Draft, DraftLink
 
+pytestmark = pytest.mark.in_turns
+
 
 @pytest.fixture
 def filled(memory: Memory) -> Memory:

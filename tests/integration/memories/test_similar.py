@@ -13,6 +13,8 @@ from pgrecall import Memory
 from pgrecall.errors import InvalidInput
 from pgrecall.models.memories import Draft, DraftLink, Similar
 
+pytestmark = pytest.mark.in_turns
+
 Query = Callable[..., list[Any]]
 TEXT = "The spare key hangs behind the harbour clock."
 

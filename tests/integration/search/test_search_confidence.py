@@ -16,6 +16,8 @@ from pgrecall.search.rerank.blending import confidence, logistic
 from tests.conftest import Query
 from tests.unit.search.hits import hit
 
+pytestmark = pytest.mark.in_turns
+
 ABSENT = "price of tulips in Amsterdam"
 PRESENT = "what is the gate code"
 

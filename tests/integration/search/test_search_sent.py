@@ -19,6 +19,8 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, NOW, Query
 
+pytestmark = pytest.mark.in_turns
+
 TENANTS = ("acme", "other", "third")
 HERE_ALONE = {"rerank", "deadline", "log", "now"}
 

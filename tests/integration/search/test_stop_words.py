@@ -13,6 +13,8 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 
+pytestmark = pytest.mark.in_turns
+
 QUESTION = "Where are they?"
 VECTOR = HashEmbedder(DIMENSIONS).embed([QUESTION])[0]
 

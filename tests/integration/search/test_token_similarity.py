@@ -19,6 +19,8 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.integration.search.search_tools import law, remember
 
+pytestmark = pytest.mark.in_turns
+
 BYTES = 6
 signs = st.lists(st.binary(min_size=BYTES, max_size=BYTES), min_size=1, max_size=8)
 

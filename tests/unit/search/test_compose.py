@@ -7,7 +7,8 @@ import math
 import pytest
 
 from pgrecall import ContextBlock, ContextRequest, InvalidInput
-from pgrecall.search.context.selection import require_layers, require_valid_request, select_memories
+from pgrecall.search.context.request_checks import require_layers, require_valid_request
+from pgrecall.search.context.selection import select_memories
 from pgrecall.search.context.similarity import adds_details, fill_missing_similarities, trigrams
 from tests.unit.search.hits import hit
 

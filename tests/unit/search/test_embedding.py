@@ -28,12 +28,12 @@ from pgrecall.search.embed.embedder import (
     Embedder,
     HashEmbedder,
     Vectors,
-    check_vectors,
     embedding_text,
     make_embedder,
 )
 from pgrecall.search.embed.http import HttpEmbedder
 from pgrecall.search.embed.local import LocalEmbedder
+from pgrecall.search.embed.vector_checks import check_vectors
 from pgrecall.search.http_endpoint import RETRY_AFTER_CAP, retry_after
 from pgrecall.settings import Settings
 from tests.http_endpoint import Endpoint, Reply

@@ -1,0 +1,74 @@
+"""The SQL functions of this version in place of those of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from pgrecall.errors import DatabaseError
+from pgrecall.schema.roles import run_file, run_statement
+from pgrecall.schema.state import function_files
+
+
+def apply_functions(driver: psycopg.Connection[Any]) -> None:
+    """Creates every function again and drops those that no file creates any more.
+
+    Functions are replaced in place, which running statements do not notice. Where one has another
+    result or other argument names than before, Postgres cannot replace it: then all are dropped first.
+    """
+    try:
+        with driver.transaction():  # a savepoint of the upgrade's transaction
+            _replace_functions(driver)
+    except DatabaseError as error:
+        if error.sqlstate not in _NOT_REPLACEABLE:
+            raise
+        _drop_functions(driver)
+        _replace_functions(driver)
+
+
+_NOT_REPLACEABLE = (
+    "42P13",  # invalid_function_definition: another result, or other argument names
+    "42725",  # ambiguous_function: the old form fits a call as well as the new one
+    "2BP01",  # dependent_objects_still_exist: a new function was bound to an old form
+)
+
+
+def _replace_functions(driver: psycopg.Connection[Any]) -> None:
+    before = _functions(driver)
+    for path in function_files():
+        run_file(driver, path)
+    after = _functions(driver)
+    outdated = [signature for signature, version in before.items() if after.get(signature) == version]
+    if outdated:
+        run_statement(driver, f"DROP ROUTINE {', '.join(outdated)}")
+
+
+def _drop_functions(driver: psycopg.Connection[Any]) -> None:
+    """Drops every function except those that columns, indexes, triggers and policies need."""
+    kept = {signature for (signature,) in driver.execute(_FUNCTIONS_OF_TABLES)}
+    dropped = [signature for signature in _functions(driver) if signature not in kept]
+    statement = f"DROP VIEW IF EXISTS recall.health; DROP ROUTINE {', '.join(dropped)}"
+    run_statement(driver, statement)
+
+
+def _functions(driver: psycopg.Connection[Any]) -> dict[str, str]:
+    """The functions of the schema with the ctid of their rows, which changes when one is created again."""
+    return dict(driver.execute(_OUR_FUNCTIONS).fetchall())
+
+
+_OUR_FUNCTIONS = (
+    "SELECT oid::regprocedure::text AS signature, ctid::text AS version "
+    "FROM pg_proc WHERE pronamespace = 'recall'::regnamespace "
+    "AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = pg_proc.oid AND d.deptype = 'e') "
+    # Functions used by a column or an index are created in its revision.
+    "AND proname NOT IN ('joined', 'configuration', 'plain', 'tenant_mark', 'tenant_words', "
+    "'tenant_trigrams', 'trigram_signature', "
+    "'unspaced_letters', 'spaced', 'compounds', 'compound_parts', 'text_words')"
+)
+
+
+_FUNCTIONS_OF_TABLES = (
+    "SELECT oid::regprocedure::text AS signature FROM pg_proc p WHERE pronamespace = 'recall'::regnamespace "
+    "AND (prorettype = 'trigger'::regtype OR proname = 'current_tenant')"
+)

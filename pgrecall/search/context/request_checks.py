@@ -1,0 +1,77 @@
+"""What a request for a context may ask for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import get_args
+
+from pgrecall.errors import InvalidInput
+from pgrecall.models.context import ContextRequest, Order
+
+LARGEST_BUDGET = 10_000_000
+MAX_CANDIDATES = 200
+
+_ORDERS: tuple[Order, ...] = get_args(Order)
+
+
+def require_valid_request(request: ContextRequest, k: int) -> None:
+    """Check a request; ``k`` is the number of memories to choose from.
+
+    Raises:
+        InvalidInput: the budget, a quota, the order, a weight, the counter or k is invalid.
+    """
+    if not _whole(request.budget_tokens, 1, LARGEST_BUDGET):
+        raise InvalidInput(
+            f"The budget is {request.budget_tokens!r} tokens; it must be a whole number between 1 and "
+            f"{LARGEST_BUDGET:,}."
+        )
+    if not _whole(k, 1, MAX_CANDIDATES):
+        raise InvalidInput(
+            f"k is {k!r}; a context is chosen from 1 to {MAX_CANDIDATES} memories.",
+            hint="The budget says how many of them are shown.",
+        )
+    if request.order not in _ORDERS:
+        raise InvalidInput(f"There is no order {request.order!r}.", hint=f"Use one of {', '.join(_ORDERS)}.")
+    if not _share(request.mmr_lambda):
+        raise InvalidInput(f"mmr_lambda is {request.mmr_lambda!r}; it must lie between 0 and 1.")
+    if not _share(request.min_relevance):
+        raise InvalidInput(f"min_relevance is {request.min_relevance!r}; it must lie between 0 and 1.")
+    if not _share(request.duplicate_at) or request.duplicate_at == 0:
+        raise InvalidInput(f"duplicate_at is {request.duplicate_at!r}; it must lie above 0 and at most at 1.")
+    if request.count_tokens is not None and not callable(request.count_tokens):
+        raise InvalidInput("count_tokens cannot be called.", hint="Give a function of a text.")
+    _require_quotas(request.per_layer)
+
+
+def require_layers(request: ContextRequest, known: frozenset[str]) -> None:
+    """Refuse a quota for an unknown layer.
+
+    Raises:
+        InvalidInput: naming the first such layer.
+    """
+    for name in request.per_layer:
+        if name not in known:
+            there = ", ".join(sorted(known))
+            raise InvalidInput(f"The layer {name!r} is unknown.", hint=f"There are: {there}.")
+
+
+def _require_quotas(quotas: Mapping[str, int]) -> None:
+    for layer, most in quotas.items():
+        if not _whole(most, 0, None):
+            raise InvalidInput(
+                f"The quota of the layer {layer!r} is {most!r}; it must be a whole number, 0 or more."
+            )
+
+
+def _whole(value: object, least: int, most: int | None) -> bool:
+    return (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and least <= value
+        and (most is None or value <= most)
+    )
+
+
+def _share(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= 1
