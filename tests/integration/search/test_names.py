@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.conftest import Query
+from tests.integration.search.search_tools import law
 from tests.integration.search.test_words import found, remember
 
 
@@ -27,6 +30,30 @@ def test_a_misspelt_name_is_found(sql: Query) -> None:
     asked = "what did Cedrci Hurst say about the pump last week"
     assert ("cedrci hurst", cedric) in names(sql, asked, ["cedrci"])
     assert names(sql, asked) == {}
+
+
+SPELT = st.text("abnoé ", min_size=4, max_size=18).map(lambda made: " ".join(made.split()))
+"""Few letters, so that many names are alike and many trigrams have the same bit."""
+
+ALIKE = """
+SELECT n.name, p.phrase, similarity(n.plain, recall.plain(p.phrase))::float8
+FROM recall.name n, unnest(%s::text[]) p(phrase)
+WHERE n.tenant = 'acme' AND length(p.phrase) >= 4 AND n.plain <> recall.plain(p.phrase)
+  AND similarity(n.plain, recall.plain(p.phrase)) >= 0.3::real
+"""
+
+
+@law
+@given(
+    known=st.lists(SPELT.filter(bool), min_size=1, max_size=6, unique=True),
+    phrases=st.lists(SPELT, min_size=1, max_size=3, unique=True),
+)
+def test_every_name_alike_is_found_by_its_bits(sql: Query, known: list[str], phrases: list[str]) -> None:
+    sql("DELETE FROM recall.memory")
+    remember(sql, "Somebody", title=known[0], layer="entity", aliases=known[1:])
+    rows = sql("SELECT name, phrase, similarity FROM recall.misspelt_names('acme', %s)", (phrases,))
+    alike = sql(ALIKE, (phrases,))
+    assert sorted(map(tuple, map(dict.values, rows))) == sorted(map(tuple, map(dict.values, alike)))
 
 
 def test_accents_do_not_distinguish_names(sql: Query) -> None:

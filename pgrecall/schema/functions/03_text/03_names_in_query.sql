@@ -130,6 +130,62 @@ BEGIN
     WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase NOT IN ('user', 'assistant', 'system', 'tool');
 END $$;
 
+-- misspelt_names: the entities whose name is like one of these phrases, of which 12 are looked for, and not equal to it,
+-- most alike first. All names of the tenant are looked at once, by their signatures, in a B-tree that begins with the
+-- tenant: an index of trigrams would be read by what all tenants stored.
+CREATE OR REPLACE FUNCTION recall.misspelt_names(p_tenant text, p_phrases text[])
+RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
+LANGUAGE plpgsql STABLE ROWS 5
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET pg_trgm.similarity_threshold = 0.3 AS $$
+DECLARE
+    v_part constant double precision := 0.2307;  -- .3 / 1.3, less what rounding may take
+    v_phrases text[];
+    v_plain text[];
+    v_bits bit(256)[];
+    v_least double precision[];
+    v_any bit(256);  -- the bits of all phrases
+    v_fewest double precision;
+    -- Variables, because reading an element of an array costs as much as counting bits.
+    b1 bit(256); b2 bit(256); b3 bit(256); b4 bit(256); b5 bit(256); b6 bit(256);
+    l1 double precision; l2 double precision; l3 double precision;
+    l4 double precision; l5 double precision; l6 double precision;
+BEGIN
+    -- Of two texts with n and m trigrams that are alike to .3 at least .3 / 1.3 (n + m) trigrams are in both. A name has
+    -- a bit or less for each of its m; of the n of a phrase, two may share a bit.
+    SELECT array_agg(p.phrase), array_agg(p.plain), array_agg(p.bits), array_agg(p.least), bit_or(p.bits), min(p.least)
+    INTO v_phrases, v_plain, v_bits, v_least, v_any, v_fewest
+    FROM (SELECT t.phrase, t.plain, t.bits, v_part * t.trigrams - (t.trigrams - bit_count(t.bits)) AS least
+          FROM (SELECT d.phrase, recall.plain(d.phrase) AS plain, recall.trigram_signature(d.phrase) AS bits,
+                       cardinality(show_trgm(recall.plain(d.phrase))) AS trigrams
+                FROM unnest(p_phrases) d(phrase) WHERE length(d.phrase) >= 4 OFFSET 0) t
+          WHERE t.trigrams > 0 LIMIT 12) p;
+    b1 := v_bits[1]; b2 := v_bits[2]; b3 := v_bits[3]; b4 := v_bits[4]; b5 := v_bits[5]; b6 := v_bits[6];
+    l1 := v_least[1]; l2 := v_least[2]; l3 := v_least[3]; l4 := v_least[4]; l5 := v_least[5]; l6 := v_least[6];
+    -- OFFSET 0 keeps letters from being compared before bits, which cost a tenth.
+    RETURN QUERY
+    SELECT s.phrase, s.name, s.memory_id, max(similarity(s.known, s.plain))::double precision
+    FROM (
+        SELECT q.phrase, q.plain, n.name, n.plain AS known, n.memory_id
+        FROM (
+            SELECT k.name, k.plain, k.memory_id, k.signature, v_part * bit_count(k.signature) AS share
+            FROM recall.name k
+            -- What has too few of all bits has too few of those of any phrase.
+            WHERE k.entity AND k.tenant = p_tenant
+              AND bit_count(k.signature & v_any) >= v_fewest + v_part * bit_count(k.signature) OFFSET 0) n
+        JOIN unnest(v_phrases, v_plain, v_bits, v_least) q(phrase, plain, bits, least)
+            ON bit_count(n.signature & q.bits) >= q.least + n.share
+        WHERE cardinality(v_bits) > 6
+           OR bit_count(n.signature & b1) >= l1 + n.share OR bit_count(n.signature & b2) >= l2 + n.share
+           OR bit_count(n.signature & b3) >= l3 + n.share OR bit_count(n.signature & b4) >= l4 + n.share
+           OR bit_count(n.signature & b5) >= l5 + n.share OR bit_count(n.signature & b6) >= l6 + n.share
+        OFFSET 0) s
+    WHERE s.known % s.plain AND s.known <> s.plain
+    GROUP BY s.phrase, s.name, s.memory_id
+    ORDER BY 4 DESC, 3, 1 LIMIT 20;
+END $$;
+
 -- names_in_query: the entities and authors a question names: `memory_id` of the entity (NULL for an author, whose
 -- `name` is then without accents) and how like the name the phrase is (1 = exactly, accents aside); `whole` when
 -- the question is nothing but this name. The whole question may be the title or alias of any memory, however long
@@ -141,8 +197,7 @@ CREATE OR REPLACE FUNCTION recall.names_in_query(
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT
-SET plan_cache_mode = force_generic_plan
-SET pg_trgm.similarity_threshold = 0.3 AS $$
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_phrases text[] := recall.query_phrases(p_query);
     v_doubtful text[];
@@ -159,25 +214,8 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT p.phrase, n.name, n.memory_id, max(similarity(n.plain, p.plain))::double precision,
-           p.phrase = recall.normalized_name(p_query)
-    -- Of n trigrams a similar name has .3 n, so at least that many bits, less those that two of the n share. The index
-    -- begins with the tenant: an index of trigrams would be read by what all tenants stored.
-    FROM (SELECT d.phrase, t.plain, t.bits,
-                 (ceil(0.2999 * cardinality(t.trigrams)) - cardinality(t.trigrams) + bit_count(t.bits))::bigint AS least
-          FROM unnest(v_doubtful) d(phrase)
-          CROSS JOIN LATERAL (
-              SELECT recall.plain(d.phrase) AS plain, show_trgm(recall.plain(d.phrase)) AS trigrams,
-                     recall.trigram_signature(d.phrase) AS bits OFFSET 0) t
-          WHERE length(d.phrase) >= 4 OFFSET 0) p
-    CROSS JOIN LATERAL (
-        SELECT ARRAY(
-            SELECT DISTINCT s.memory_id FROM recall.name s
-            WHERE s.entity AND s.tenant = p_tenant AND bit_count(s.signature & p.bits) >= p.least) AS ids OFFSET 0) c
-    JOIN recall.name n ON n.entity AND n.tenant = p_tenant AND n.memory_id = ANY (c.ids)
-        AND n.plain % p.plain AND n.plain <> p.plain
-    GROUP BY p.phrase, n.name, n.memory_id
-    ORDER BY 4 DESC, 3, 1 LIMIT 20;
+    SELECT m.phrase, m.name, m.memory_id, m.similarity, m.phrase = recall.normalized_name(p_query)
+    FROM recall.misspelt_names(p_tenant, v_doubtful) m;
 END $$;
 
 -- without_names: a question with these phrases taken out, whatever their case and with a possessive.
