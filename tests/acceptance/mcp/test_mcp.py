@@ -14,6 +14,8 @@ from pgrecall import __version__
 from tests.acceptance.mcp.mcp_tools import TOOLS, answer, connected, over_stdio, run, served_over_http
 from tests.conftest import Query
 
+pytestmark = pytest.mark.in_turns
+
 Server = StdioServerParameters | str
 
 
