@@ -19,13 +19,18 @@ pytestmark = pytest.mark.in_turns
 Server = StdioServerParameters | str
 
 
+@pytest.fixture(scope="module")
+def address(shared_url: str) -> Iterator[str]:
+    """One server over HTTP for all tests; over standard input and output each client starts its own."""
+    with served_over_http(shared_url, tenant="acme") as address:
+        yield address
+
+
 @pytest.fixture(params=["stdio", "http"])
-def served(request: pytest.FixtureRequest, database_url: str) -> Iterator[Server]:
+def served(request: pytest.FixtureRequest, database_url: str) -> Server:
     if request.param == "stdio":
-        yield over_stdio(database_url, tenant="acme")
-    else:
-        with served_over_http(database_url, tenant="acme") as address:
-            yield address
+        return over_stdio(database_url, tenant="acme")
+    return str(request.getfixturevalue("address"))
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
