@@ -11,7 +11,7 @@ import pgrecall as package
 from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import Command
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 NOW = "2026-11-01"

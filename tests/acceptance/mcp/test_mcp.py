@@ -14,16 +14,23 @@ from pgrecall import __version__
 from tests.acceptance.mcp.mcp_tools import TOOLS, answer, connected, over_stdio, run, served_over_http
 from tests.conftest import Query
 
+pytestmark = pytest.mark.in_turns
+
 Server = StdioServerParameters | str
 
 
+@pytest.fixture(scope="module")
+def address(shared_url: str) -> Iterator[str]:
+    """One server over HTTP for all tests; over standard input and output each client starts its own."""
+    with served_over_http(shared_url, tenant="acme") as address:
+        yield address
+
+
 @pytest.fixture(params=["stdio", "http"])
-def served(request: pytest.FixtureRequest, database_url: str) -> Iterator[Server]:
+def served(request: pytest.FixtureRequest, database_url: str) -> Server:
     if request.param == "stdio":
-        yield over_stdio(database_url, tenant="acme")
-    else:
-        with served_over_http(database_url, tenant="acme") as address:
-            yield address
+        return over_stdio(database_url, tenant="acme")
+    return str(request.getfixturevalue("address"))
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

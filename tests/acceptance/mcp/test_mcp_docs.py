@@ -15,6 +15,8 @@ from tests.acceptance.cli.command_tools import RUN, environment
 from tests.acceptance.docs.doc_blocks import ROOT, blocks_of
 from tests.acceptance.mcp.mcp_tools import TOOLS, command, connected, run, served_over_http
 
+pytestmark = pytest.mark.in_turns
+
 PAGE = ROOT / "docs" / "howto" / "mcp.md"
 
 

@@ -16,6 +16,8 @@ from pgrecall.operations.operation import Operation
 from tests.conftest import Query
 from tests.waiting import until
 
+pytestmark = pytest.mark.in_turns
+
 START = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from pgrecall import Memory
 from tests.conftest import Query
 
+pytestmark = pytest.mark.in_turns
+
 WEDNESDAY = datetime(2026, 11, 18, 15, tzinfo=UTC)
 
 PERIODS: dict[str, tuple[str | None, str | None]] = {

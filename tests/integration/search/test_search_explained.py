@@ -14,6 +14,8 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, Query
 from tests.integration.search.search_tools import remember, search
 
+pytestmark = pytest.mark.in_turns
+
 
 def test_an_explanation_can_be_left_out(query: Query) -> None:
     remember(query, "harbour", key="a")

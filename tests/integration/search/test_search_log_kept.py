@@ -5,11 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import pytest
+
 from pgrecall import Memory
 from tests.conftest import NOW, Query
 from tests.integration.access.use_tools import as_tenant, fold_all, notes
 from tests.integration.feedback.test_feedback import BIRTH, judge, show, verdicts
 from tests.waiting import PATIENCE, blocked
+
+pytestmark = pytest.mark.in_turns
 
 DAY = timedelta(days=1)
 

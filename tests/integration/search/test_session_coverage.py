@@ -12,6 +12,8 @@ from pgrecall import Draft, Memory
 from tests.conftest import Query
 from tests.integration.search.search_tools import law
 
+pytestmark = pytest.mark.in_turns
+
 WORDS = ("harbour", "storm", "anchor", "lantern")
 
 
