@@ -110,26 +110,38 @@ def require_filter(chosen: SearchFilter) -> None:
     Raises:
         InvalidInput: a text holds a NUL character or is not valid Unicode.
     """
-    for field in fields(SearchFilter):
-        values = getattr(chosen, field.name)
+    for name, _ in _sent_fields(SearchFilter):
+        values = getattr(chosen, name)
         for value in values if isinstance(values, tuple | list | str) else ():
             if value:
-                require_text(value, f"One of the {field.name}, {value!r},")
+                require_text(value, f"One of the {name}, {value!r},")
 
 
 def search_document(request: SearchFilter) -> dict[str, object]:
     """The fields of a request or filter that differ from their defaults, as ``recall.find`` reads them."""
     document: dict[str, object] = {}
-    for field in fields(request):
-        value = getattr(request, field.name)
-        if field.name not in _NOT_SENT and value != field.default:
+    for name, default in _sent_fields(type(request)):
+        value = getattr(request, name)
+        if value is not default and value != default:
             # JSON has no number that is not finite; Postgres reads these as text.
             infinite = isinstance(value, float) and not math.isfinite(value)
-            document[field.name] = str(value) if infinite else value
+            document[name] = str(value) if infinite else value
     return document
 
 
 _NOT_SENT = ("now", "rerank", "deadline", "log")
+
+
+def _sent_fields(kind: type[SearchFilter]) -> tuple[tuple[str, object], ...]:
+    """The fields of a request or filter that are sent, with their defaults."""
+    if (found := _SENT.get(kind)) is None:
+        found = tuple((field.name, field.default) for field in fields(kind) if field.name not in _NOT_SENT)
+        _SENT[kind] = found
+    return found
+
+
+_SENT: dict[type, tuple[tuple[str, object], ...]] = {}
+"""What was read once of each class: dataclasses look for their fields anew each time."""
 
 
 def _require_deadline(deadline: object) -> None:
@@ -137,6 +149,12 @@ def _require_deadline(deadline: object) -> None:
         isinstance(deadline, int | float) and not isinstance(deadline, bool) and 0 <= deadline < float("inf")
     ):
         raise InvalidInput(f"The deadline is {deadline}; it must be a number of seconds, 0 or more.")
+
+
+def text_array(texts: Sequence[str | None]) -> str:
+    """Encodes an array of texts for a parameter that is cast; the driver takes longer for a list."""
+    quoted = [text and text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return "{" + ",".join("NULL" if text is None else f'"{text}"' for text in quoted) + "}"
 
 
 def vector_text(vector: Vector) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from pgrecall.encoding import Vector, packed, search_document, to_json, token_texts, vector_text
+from pgrecall.encoding import Vector, packed, search_document, text_array, to_json, token_texts, vector_text
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, Passage, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
@@ -17,7 +17,7 @@ def questions_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str
     """Returns each query without known names, and these names."""
     return Operation(
         f"SELECT * FROM recall.questions_without_names({acting('%(queries)s::text[]')})",
-        {"queries": list(queries)},
+        {"queries": text_array(queries)},
         lambda rows: tuple((row["question"], tuple(row["names"])) for row in rows),
         repeatable=True,
         acting=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, assert_never, runtime_checkable
 
@@ -84,7 +84,9 @@ def is_default_model(model: str | None) -> bool:
 
 def for_queries(embedder: Embedder) -> Embedder:
     """The embedder of queries, which most often is that of memories."""
-    return embedder.for_queries if isinstance(embedder, QueryEmbedder) else embedder
+    # As isinstance of QueryEmbedder would say, which costs as much as sending a question.
+    queries: Embedder = getattr(embedder, "for_queries", embedder)
+    return queries
 
 
 def embedding_text(title: str, body: str) -> str:
@@ -178,12 +180,14 @@ def embed_with_tokens(embedder: Embedder, texts: Sequence[str], most: int) -> li
     Raises:
         EmbedderError: as ``embed_texts``.
     """
-    if not isinstance(embedder, TokenEmbedder):
+    # As isinstance of TokenEmbedder would say, which costs as much as sending a question.
+    embed: Callable[..., Sequence[tuple[list[float], TokenSigns]]] | None = getattr(
+        embedder, "embed_with_tokens", None
+    )
+    if embed is None:
         return [Embedded(vector) for vector in embed_texts(embedder, texts)]
     with as_embedder_error(embedder):
-        made = [
-            (list(map(float, vector)), signs) for vector, signs in embedder.embed_with_tokens(texts, most)
-        ]
+        made = [(list(map(float, vector)), signs) for vector, signs in embed(texts, most)]
     vectors = check_vectors([vector for vector, _ in made], len(texts), embedder.dimensions, embedder.name)
     return [Embedded(vector, signs) for vector, (_, signs) in zip(vectors, made, strict=True)]
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgrecall.encoding import text_array
 from tests.conftest import Query
 from tests.integration.search.search_tools import law
 from tests.integration.search.test_words import found, remember
@@ -88,6 +89,12 @@ def test_many_questions_lose_their_names_in_one_call(sql: Query) -> None:
         {"place": 4, "question": "Cedric Hurst", "names": []},
     ]
     assert sql("SELECT * FROM recall.questions_without_names('{}')") == []
+
+
+@law
+@given(texts=st.lists(st.none() | st.text(st.characters(exclude_characters="\0", codec="utf-8")), max_size=5))
+def test_questions_arrive_as_they_were_asked(sql: Query, texts: list[str | None]) -> None:
+    assert sql("SELECT %s::text[] AS texts", (text_array(texts),)) == [{"texts": texts}]
 
 
 @pytest.mark.parametrize("queries", [["pump", ""], ["pump", None], ["x" * 10_001]])
