@@ -116,6 +116,8 @@ def _change(memory: Memory, rng: random.Random, size: int) -> None:
     memory.supersede("note-1", "note-2", now=NOW - timedelta(days=5))
     memory.supersede("note-6", "note-4", now=NOW - timedelta(days=5))
     memory.link("note-2", "note-7", "contradicts", now=NOW - timedelta(days=2))
+    memory.edit("note-7", occurred_at=NOW - timedelta(days=500), now=NOW - timedelta(hours=8))
+    memory.edit("note-7", tags=("changed",), now=NOW - timedelta(hours=7))
     memory.forget("note-8", now=NOW - timedelta(days=30))
     memory.forget("note-9", now=NOW - timedelta(days=30))
     memory.remember_many([Draft("back from the archive", key="note-9")], now=NOW - timedelta(days=1))

@@ -21,6 +21,7 @@ from pgrecall.database.connections import (
     kept_alive,
 )
 from pgrecall.database.error_translation import translated
+from pgrecall.database.face import current_face
 from pgrecall.database.server import Call
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
 from pgrecall.settings import PreparedStatements
@@ -85,8 +86,8 @@ class Limits:
 
     def opening(self, tenant: str, *, durable: bool) -> Statement:
         """Returns the first statement of a transaction for a tenant: a single one, to save round trips."""
-        calls = ["set_config('recall.tenant', %(tenant)s, true)"]
-        values: dict[str, object] = {"tenant": tenant}
+        calls = ["set_config('recall.tenant', %(tenant)s, true)", "set_config('recall.face', %(face)s, true)"]
+        values: dict[str, object] = {"tenant": tenant, "face": current_face()}
         if not durable:
             calls.append("set_config('synchronous_commit', 'off', true)")
         if self.timeout is not None:

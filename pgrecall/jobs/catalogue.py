@@ -33,6 +33,8 @@ def _expire(context: JobContext) -> None:
         context.report(archived, archived=archived)
     while dropped := context.execute(maintenance.expire_searches(rows, context.now)):
         context.report(dropped, searches=dropped)
+    while dropped := context.execute(maintenance.expire_changes(rows, context.now)):
+        context.report(dropped, changes=dropped)
 
 
 def _vitality(context: JobContext) -> None:
@@ -106,7 +108,7 @@ def _partitions(context: JobContext) -> None:
 JOBS: tuple[Job, ...] = (
     Job("fold", "Folds logged accesses into the activation of memories.", _fold),
     Job("embed", "Embeds memories that came without a vector, as from plain SQL.", embed, embeds=True),
-    Job("expire", "Archives memories whose time to live is over; drops old searches.", _expire),
+    Job("expire", "Archives memories whose time to live is over; drops old searches and changes.", _expire),
     Job("vitality", "Brings the cached vitality and layer medians of reports up to date.", _vitality),
     Job("graph", "Finds and protects the memories that hold the link graph together.", _graph),
     Job("statistics", "Recounts how rare each word is.", _statistics),

@@ -141,6 +141,16 @@ def expire_memories(limit: int, now: datetime | None) -> Operation[int]:
     )
 
 
+def expire_changes(limit: int, now: datetime | None) -> Operation[int]:
+    """Deletes changes that are not kept any longer from the log; returns how many, 0 if none are left."""
+    return Operation(
+        f"SELECT recall.expire_changes(%(limit)s, {NOW}) AS dropped",
+        {"limit": limit, "now": now},
+        lambda rows: int(rows[0]["dropped"]),
+        repeatable=True,
+    )
+
+
 def expire_searches(limit: int, now: datetime | None) -> Operation[int]:
     """Deletes old searches from the log; returns how many, 0 if none are left."""
     return Operation(

@@ -26,7 +26,7 @@ def _parse_reference(value: object) -> int | str:
     raise ValueError("give an id (a whole number) or a key (a text)")
 
 
-def _parse_json(value: object) -> object:
+def parse_json(value: object) -> object:
     """Some clients send a list or an object as JSON in a string; any other string is a list of one."""
     if not isinstance(value, str):
         return value
@@ -43,9 +43,9 @@ Reference = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "minLength": 1, "maxLength": 1000}]}),
 ]
 _Name = Annotated[str, Field(min_length=1, max_length=1000)]
-Names = Annotated[list[_Name], Field(min_length=1, max_length=100), BeforeValidator(_parse_json)]
+Names = Annotated[list[_Name], Field(min_length=1, max_length=100), BeforeValidator(parse_json)]
 Question = Annotated[str, Field(max_length=10_000)]
-Questions = Annotated[list[Question], Field(min_length=1, max_length=16), BeforeValidator(_parse_json)]
+Questions = Annotated[list[Question], Field(min_length=1, max_length=16), BeforeValidator(parse_json)]
 
 
 class Arguments(BaseModel):
@@ -67,7 +67,7 @@ class Filters(Arguments):
     tags: Names | None = Field(None, description="Only memories with all of these tags.")
     authors: Names | None = Field(None, description="Only memories by one of these authors.")
     sources: Names | None = Field(None, description="Only memories from one of these sources.")
-    metadata: Annotated[dict[str, Any], BeforeValidator(_parse_json)] | None = Field(
+    metadata: Annotated[dict[str, Any], BeforeValidator(parse_json)] | None = Field(
         None, description='Only memories whose metadata hold all of this: {"project": "atlas"}.'
     )
     since: str | None = Field(
@@ -119,7 +119,7 @@ class ContextArguments(Filters):
     query: Question = Field(description="The question or task.")
     budget_tokens: int = Field(2000, ge=50, le=200_000, description="Maximum length of the text, in tokens.")
     per_layer: (
-        Annotated[dict[str, Annotated[int, Field(ge=0, le=1000)]], BeforeValidator(_parse_json)] | None
+        Annotated[dict[str, Annotated[int, Field(ge=0, le=1000)]], BeforeValidator(parse_json)] | None
     ) = Field(None, description='Maximum number of memories per layer: {"activity": 3}.')
     min_relevance: float = Field(
         MIN_RELEVANCE, ge=0, le=1, description="Leave out memories with a lower probability of answering."
@@ -176,10 +176,10 @@ class RememberArguments(Arguments):
     valid_until: str | None = Field(
         None, max_length=100, description="When it stops being valid; search leaves it out from then on."
     )
-    links: Annotated[list[LinkTo], Field(max_length=100), BeforeValidator(_parse_json)] | None = Field(
+    links: Annotated[list[LinkTo], Field(max_length=100), BeforeValidator(parse_json)] | None = Field(
         None, description="Links to other memories."
     )
-    metadata: Annotated[dict[str, Any], BeforeValidator(_parse_json)] | None = Field(
+    metadata: Annotated[dict[str, Any], BeforeValidator(parse_json)] | None = Field(
         None, description="Any other data to store with it, to filter by later; it is not searched."
     )
     pinned: bool = Field(False, description="Never archive it when pruning.")
@@ -188,9 +188,9 @@ class RememberArguments(Arguments):
 class UsedArguments(Arguments):
     """Arguments of ``used``."""
 
-    memories: Annotated[
-        list[Reference], Field(min_length=1, max_length=200), BeforeValidator(_parse_json)
-    ] = Field(description="Ids or keys of the memories that your answer or action relied on.")
+    memories: Annotated[list[Reference], Field(min_length=1, max_length=200), BeforeValidator(parse_json)] = (
+        Field(description="Ids or keys of the memories that your answer or action relied on.")
+    )
     search_id: int | None = Field(
         None, ge=1, le=_MAX_ID, description="The search_id of the search or context that returned them."
     )

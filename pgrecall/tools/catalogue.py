@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pgrecall.errors import InvalidInput
 from pgrecall.tools.read_tools import CONTEXT, GET, SEARCH, STATUS
 from pgrecall.tools.tool import Tool
+from pgrecall.tools.version_tools import CHANGES, DIFF, HISTORY, RESTORE
 from pgrecall.tools.write_tools import FORGET, LINK, PRUNE_PLAN, REMEMBER, SUPERSEDE, USED
 
 Schema = dict[str, Any]
@@ -26,6 +27,7 @@ INSTRUCTIONS = (
 )
 TOOLS: tuple[Tool[Any, Any, Any], ...] = (
     SEARCH, CONTEXT, GET, REMEMBER, USED, LINK, SUPERSEDE, FORGET, PRUNE_PLAN, STATUS,
+    HISTORY, DIFF, RESTORE, CHANGES,
 )  # fmt: skip
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 

@@ -22,6 +22,7 @@ Wherever a memory is expected, digits are its id and anything else its key; `key
 GROUPS = {
     "Set up": "init upgrade doctor status verify postgres",
     "Remember": "remember edit import export access link supersede pin forget",
+    "History": "history diff restore changes",
     "Search": "search list context show feedback",
     "Layers and settings": "layers settings language calibration models",
     "Prune": "prune",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
     from pgrecall.client._async.maintenance import AsyncKeysGroup, AsyncMaintenanceGroup, AsyncServiceGroup
     from pgrecall.client._async.prune import AsyncPruneGroup
+    from pgrecall.client._async.versions import AsyncChangesGroup, AsyncVersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 
@@ -28,6 +29,7 @@ class AsyncClient:
     """The part of :class:`AsyncMemory` that opens and closes, and leads to its groups of methods."""
 
     calibration: GroupProperty[AsyncCalibrationGroup] = GroupProperty("feedback", "AsyncCalibrationGroup")
+    changes: GroupProperty[AsyncChangesGroup] = GroupProperty("versions", "AsyncChangesGroup")
     charts: GroupProperty[AsyncChartsGroup] = GroupProperty("charts", "AsyncChartsGroup")
     erasure: GroupProperty[AsyncErasureGroup] = GroupProperty("erasure", "AsyncErasureGroup")
     export: GroupProperty[AsyncExportGroup] = GroupProperty("jobs", "AsyncExportGroup")
@@ -40,6 +42,7 @@ class AsyncClient:
     prune: GroupProperty[AsyncPruneGroup] = GroupProperty("prune", "AsyncPruneGroup")
     service: GroupProperty[AsyncServiceGroup] = GroupProperty("maintenance", "AsyncServiceGroup")
     settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("layers", "AsyncSettingsGroup")
+    versions: GroupProperty[AsyncVersionsGroup] = GroupProperty("versions", "AsyncVersionsGroup")
 
     def __init__(
         self,

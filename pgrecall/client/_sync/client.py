@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pgrecall.client._sync.layers import LayersGroup, SettingsGroup
     from pgrecall.client._sync.maintenance import KeysGroup, MaintenanceGroup, ServiceGroup
     from pgrecall.client._sync.prune import PruneGroup
+    from pgrecall.client._sync.versions import ChangesGroup, VersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 
@@ -29,6 +30,7 @@ class Client:
     """The part of :class:`Memory` that opens and closes, and leads to its groups of methods."""
 
     calibration: GroupProperty[CalibrationGroup] = GroupProperty("feedback", "CalibrationGroup")
+    changes: GroupProperty[ChangesGroup] = GroupProperty("versions", "ChangesGroup")
     charts: GroupProperty[ChartsGroup] = GroupProperty("charts", "ChartsGroup")
     erasure: GroupProperty[ErasureGroup] = GroupProperty("erasure", "ErasureGroup")
     export: GroupProperty[ExportGroup] = GroupProperty("jobs", "ExportGroup")
@@ -41,6 +43,7 @@ class Client:
     prune: GroupProperty[PruneGroup] = GroupProperty("prune", "PruneGroup")
     service: GroupProperty[ServiceGroup] = GroupProperty("maintenance", "ServiceGroup")
     settings: GroupProperty[SettingsGroup] = GroupProperty("layers", "SettingsGroup")
+    versions: GroupProperty[VersionsGroup] = GroupProperty("versions", "VersionsGroup")
 
     def __init__(
         self,

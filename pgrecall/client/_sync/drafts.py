@@ -23,7 +23,7 @@ from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
-from pgrecall.operations import maintenance, memories
+from pgrecall.operations import maintenance, memories, versions
 from pgrecall.operations.memories import KnownContent
 
 
@@ -60,6 +60,22 @@ def edit(
             [embedded] = connection.embed_memories([(str(title), str(body))])
     return connection.execute(
         memories.edit(reference, changes, embedded, connection.embedder_name, digest, now)
+    )
+
+
+def restore_version(
+    connection: Connection, reference: int | str, number: int, now: datetime | None
+) -> Remembered:
+    """Makes a memory say what it said in a version; a text that it does not have now is embedded."""
+    embedded, digest = None, None
+    if connection.embedder is not None:
+        known = connection.execute(versions.versions(reference, versions.MOST))
+        wanted = next((one for one in known if one.number == number), known[0])  # SQL refuses others
+        if (wanted.title, wanted.body) != (known[0].title, known[0].body):
+            digest = content_hash(Draft(wanted.body, title=wanted.title))
+            [embedded] = connection.embed_memories([(wanted.title, wanted.body)])
+    return connection.execute(
+        versions.restore_version(reference, number, embedded, connection.embedder_name, digest, now)
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 from click.exceptions import Exit
 
+from pgrecall.database.face import acting_through
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, RecallError
 from pgrecall.faces.cli.console import notes
 from pgrecall.settings import Settings, load_settings
@@ -57,7 +58,7 @@ class GlobalOptions:
             settings = replace(settings, embedder="none")
         if embeds and settings.embedder == "local" and not is_default_model(settings.embedder_model):
             _say_on_terminal(f"Loading the model {settings.embedder_model}; this takes some seconds.")
-        with Memory(settings=settings) as memory:
+        with acting_through("cli"), Memory(settings=settings) as memory:
             if fresh and memory.server is not None:
                 announce(memory.server)
             yield memory

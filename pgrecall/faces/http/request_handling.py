@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from pgrecall.database.face import acting_through
 from pgrecall.faces.http.authentication import authenticate
 from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
 from pgrecall.faces.http.service import Service, get_service
@@ -53,7 +54,8 @@ class ApiRoute(APIRoute):
                 if body:
                     _require_json(request)
                 response = handle(Request(request.scope, replay(body)))
-                return await connection.run_until_disconnect(run_in_slot(service, response))
+                with acting_through("http"):
+                    return await connection.run_until_disconnect(run_in_slot(service, response))
             except ClientDisconnect:
                 return Response(status_code=CLIENT_CLOSED_REQUEST)
 

@@ -34,6 +34,7 @@ from mcp.types import (
 from mcp.types import Tool as ListedTool
 
 from pgrecall import AsyncMemory, __version__
+from pgrecall.database.face import acting_through
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
 from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools
 from pgrecall.tools.read_tools import GET, STATUS
@@ -87,7 +88,8 @@ def build_server(memory_for: MemoryForRequest, session_for: SessionForRequest) -
             memory = await memory_for(request)
             session = session_for(request)
             memory = memory.session(session) if session else memory
-            result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
+            with acting_through("mcp"):
+                result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
         except RecallError as error:
             return _tool_error(str(error))
         except Exception:  # a bug must fail this call only, not the agent's connection

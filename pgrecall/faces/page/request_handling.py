@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from pgrecall.database.face import acting_through
 from pgrecall.faces.http.request_handling import (
     CLIENT_CLOSED_REQUEST,
     Authenticate,
@@ -112,7 +113,8 @@ def _route(service: Service, sessions: SessionStore, path: str, view: View, *, m
             now = datetime.now(UTC)
             page_request = PageRequest(request, service, sessions, request.state.memory, form, now)
             response = _await_view(view, page_request)
-            return await connection.run_until_disconnect(run_in_slot(service, response))
+            with acting_through("page"):
+                return await connection.run_until_disconnect(run_in_slot(service, response))
         except ClientDisconnect:
             return Response(status_code=CLIENT_CLOSED_REQUEST)
 

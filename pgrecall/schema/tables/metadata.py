@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema.tables import access, erasure, jobs, links, settings, vectors
+from pgrecall.schema.tables import access, erasure, jobs, links, settings, vectors, versions
 from pgrecall.schema.tables import search as search_tables
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
 
@@ -210,6 +210,8 @@ def _activation(metadata: MetaData) -> Table:
         Column("protected", Boolean, nullable=False, server_default=text("false")),
         Column("vitality", Double),
         moment("computed_at"),
+        # The zone that the last refresh saw; only the next refresh reads it, to tell of crossings.
+        Column("zone", Text),
         PrimaryKeyConstraint("tenant", "memory_id", name="activation_pkey"),
         owned_by_memory("activation_memory_fkey"),
         CheckConstraint("n >= 1", name="activation_count_check"),
@@ -218,6 +220,7 @@ def _activation(metadata: MetaData) -> Table:
         CheckConstraint("spread BETWEEN 0 AND 1", name="activation_spread_check"),
         CheckConstraint("credit >= 0 AND credit < 1", name="activation_credit_check"),
         CheckConstraint("in_degree >= 0", name="activation_degree_check"),
+        CheckConstraint("zone IN ('active', 'stale', 'fading', 'dormant')", name="activation_zone_check"),
         # What the graph job stored last; it changes little from one time to the next.
         Index(
             "activation_cut_idx",
@@ -244,4 +247,5 @@ def describe(dimensions: int) -> MetaData:
     jobs.add(metadata)
     search_tables.add(metadata)
     erasure.add(metadata)
+    versions.add(metadata)
     return metadata

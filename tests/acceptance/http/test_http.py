@@ -11,6 +11,7 @@ import pytest
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.acceptance.http.http_tools import Served, is_problem, serving
 from tests.conftest import _database
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -219,6 +220,37 @@ def test_a_subject_is_erased_in_steps(api: Served) -> None:
     assert api.client.get("/v1/erasures").json()[0]["subject"]["author"].startswith("sha256:")
     assert api.client.post("/v1/erasures", json={"asked_by": "Ann"}).status_code == 422
     assert api.client.post("/v1/erasures", json={"author": "Ann"}).status_code == 422
+
+
+def test_versions_are_listed_compared_and_restored(api: Served) -> None:
+    remembered(api, "Mira signs on Friday", key="of/versions")
+    remembered(api, "Mira signs on Monday", key="of/versions")
+    listed = api.client.get("/v1/versions/of/versions").json()
+    assert [(one["number"], one["body"]) for one in listed] == [
+        (2, "Mira signs on Monday"), (1, "Mira signs on Friday"),
+    ]  # fmt: skip
+    assert (listed[0]["written_through"], listed[0]["replaced_at"]) == ("http", None)
+    [body] = api.client.get("/v1/differences/of/versions", params={"earlier": 1}).json()
+    assert [run["change"] for run in body["words"]] == ["same", "removed", "added"]
+    restored = api.client.put("/v1/versions/of/versions", json={"version": 1})
+    assert restored.json()["outcome"] == "updated"
+    assert api.client.get("/v1/memories/of/versions").json()["body"] == "Mira signs on Friday"
+    assert api.client.put("/v1/versions/of/versions", json={"version": 9}).status_code == 422
+    assert api.client.get("/v1/versions/nobody").status_code == 404
+    assert api.client.get("/v1/differences/of/versions", params={"earlier": 0}).status_code == 422
+
+
+def test_changes_continue_at_a_cursor(api: Served) -> None:
+    start = api.client.get("/v1/changes/cursor").json()["cursor"]
+    remembered(api, "Something new", key="of-changes")
+    page = until(
+        lambda: api.client.get("/v1/changes", params={"since": start}).json(), "other transactions end"
+    )
+    assert [(one["kind"], one["key"]) for one in page][-1] == ("new", "of-changes")
+    after = {"since": page[-1]["cursor"], "kinds": "deleted"}
+    assert api.client.get("/v1/changes", params=after).json() == []
+    assert api.client.get("/v1/changes", params={"since": "no cursor"}).status_code == 422
+    assert api.client.get("/v1/changes", params={"kinds": "melted"}).status_code == 422
 
 
 def test_layers_and_settings_are_set_and_reset(api: Served) -> None:

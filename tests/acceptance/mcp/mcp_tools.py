@@ -18,6 +18,7 @@ from tests.waiting import PATIENCE, until
 T = TypeVar("T")
 TOOLS = [
     "search", "context", "get", "remember", "used", "link", "supersede", "forget", "prune_plan", "status",
+    "history", "diff", "restore", "changes",
 ]  # fmt: skip
 
 

@@ -61,7 +61,7 @@ async def says_what_it_is(client: Client) -> None:
     assert [tool.name for tool in tools] == TOOLS
     hints = {tool.name: tool.annotations for tool in tools if tool.annotations is not None}
     changing = {name for name, hint in hints.items() if not hint.read_only_hint}
-    assert changing == {"remember", "used", "link", "supersede", "forget", "prune_plan"}
+    assert changing == {"remember", "used", "link", "supersede", "forget", "prune_plan", "restore"}
     assert {name for name, hint in hints.items() if hint.destructive_hint} == {"remember", "forget"}
     assert all(tool.output_schema and tool.description for tool in tools)
 
@@ -124,6 +124,29 @@ def test_a_repeated_text_is_named(served: Server) -> None:
             assert (near["outcome"], near["similar"]) == ("created", named)
             other = await answer(client, "remember", body="The gate code is 4712.")
             assert (other["outcome"], other["similar"]) == ("created", None)
+
+    run(scenario())
+
+
+def test_versions_and_changes(served: Server) -> None:
+    async def scenario() -> None:
+        async with connected(served, "auto") as client:
+            for text in ("The gate code is 4711.", "The gate code is 4712."):
+                await answer(client, "remember", body=text, key="gate")
+            now, first = (await answer(client, "history", memory="gate"))["versions"]
+            assert (first["number"], first["body"], now["written_through"]) == (
+                1,
+                "The gate code is 4711.",
+                "mcp",
+            )
+            [body] = (await answer(client, "diff", memory="gate", earlier=1))["differences"]
+            assert [run["text"] for run in body["words"] if run["change"] != "same"] == ["4711", "4712"]
+            assert (await answer(client, "restore", memory="gate", version=1))["outcome"] == "updated"
+            assert (await answer(client, "get", memory="gate"))["body"] == "The gate code is 4711."
+            changes = await answer(client, "changes", limit=1)
+            while changes["more"]:
+                changes = await answer(client, "changes", since=changes["cursor"], limit=1)
+            assert changes["cursor"] is None or changes["cursor"].count("-") == 2
 
     run(scenario())
 

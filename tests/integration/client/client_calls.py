@@ -102,6 +102,11 @@ CALLS = (
     Call("keys.session_tenant", ("cookie",)),
     Call("keys.close_session", ("cookie",)),
     Call("edit", ("harbour",), {"title": "Opening hours", "now": NOW}),
+    Call("versions.list", ("harbour",), {"limit": 5}),
+    Call("versions.diff", ("harbour", 1)),
+    Call("versions.restore", ("harbour", 1), {"now": NOW}),
+    Call("changes.list", (), {"limit": 5}, by_the_clock=True),  # cursors name transactions
+    Call("changes.cursor", by_the_clock=True),
     Call("erasure.plan", (), {"author": "nobody", "asked_by": "Ann", "now": NOW}),
     Call("erasure.drop", (1,)),
     Call("erasure.plan", (), {"source": "notes", "asked_by": "Ann", "now": NOW}),

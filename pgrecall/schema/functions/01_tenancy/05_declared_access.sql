@@ -15,7 +15,8 @@ SET search_path FROM CURRENT AS $$
         'prune_plans', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
         'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
-        'zones_over_time']) u
+        'zones_over_time',
+        'change_cursor', 'changes', 'diff_versions', 'versions']) u
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
         'has_active_key', 'apply_erasure', 'apply_prune', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
@@ -24,11 +25,13 @@ SET search_path FROM CURRENT AS $$
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_cut_sizes', 'store_relevance_model',
-        'store_rerank_model', 'supersede', 'undo_prune', 'use_preset', 'used']) u
+        'store_rerank_model', 'supersede', 'undo_prune', 'use_preset', 'used',
+        'restore_version']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[
         'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
-        'make_access_partitions', 'report_job', 'store_embeddings', 'tenants', 'unembedded']) u
+        'make_access_partitions', 'report_job', 'store_embeddings', 'tenants', 'unembedded',
+        'expire_changes']) u
 $$;
 
 -- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the

@@ -106,11 +106,13 @@ BEGIN
         ELSE
             outcomes[i] := CASE WHEN (v_before -> 'archived')::boolean THEN 'revived' ELSE 'updated' END;
             v_known[cardinality(v_known) + 1] := p_drafts[i];
+            v_known[cardinality(v_known)].id := ids[i];
         END IF;
     END LOOP;
     overtaken := recall.insert_drafts(p_tenant, v_born, p_now) < cardinality(v_born);
     written := ids;
     IF v_known <> '{}' AND NOT overtaken THEN
+        PERFORM recall.note_rewrites(p_tenant, v_known, p_now);
         v_stored := recall.update_drafts(p_tenant, v_known, p_earlier, p_revive);
         FOR i IN 1 .. cardinality(p_drafts) LOOP
             v_before := p_earlier -> p_keys[i];
@@ -135,6 +137,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_stored bigint;
+    v_era int := recall.change_era();
 BEGIN
     WITH stored AS (
         INSERT INTO recall.memory (
@@ -157,6 +160,9 @@ BEGIN
     ), logged AS (
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at)
         SELECT p_tenant, n.id, 'write', n.birth_weight, n.at, p_now FROM newborn n
+    ), noted AS (
+        INSERT INTO recall.memory_change (tenant, era, memory_id, kind, at)
+        SELECT p_tenant, v_era, s.id, 'new', p_now FROM stored s
     )
     INSERT INTO recall.activation (
         tenant, memory_id, n, first_at, t1, t2, t3, t4, t5, t6, t7, t8, credit, folded_until, decay, clock)

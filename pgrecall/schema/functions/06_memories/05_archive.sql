@@ -21,6 +21,7 @@ BEGIN
     )
     SELECT coalesce(array_agg(n.memory_id ORDER BY n.memory_id), '{}') INTO v_archived FROM noted n;
     PERFORM recall.sync_vectors(p_tenant, v_archived), recall.recount_links(p_tenant, v_cited);
+    PERFORM recall.log_changes(p_tenant, v_archived, 'archived', p_now);
     RETURN v_archived;
 END $$;
 
@@ -51,8 +52,11 @@ END $$;
 -- to.
 CREATE OR REPLACE FUNCTION recall.close_archivals(p_tenant text, p_ids bigint[], p_now timestamptz)
 RETURNS bigint[]
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_closed bigint[];
+BEGIN
     WITH closed AS (
         UPDATE recall.archival v SET restored_at = p_now
         FROM recall.memory m
@@ -60,9 +64,10 @@ SET search_path FROM CURRENT AS $$
           AND m.tenant = p_tenant AND m.id = v.memory_id AND m.archived_at IS NULL
         RETURNING v.memory_id
     )
-    SELECT array_agg(DISTINCT l.dst)
-    FROM closed c JOIN recall.link l ON l.tenant = p_tenant AND l.src = c.memory_id
-$$;
+    SELECT array_agg(c.memory_id ORDER BY c.memory_id) INTO v_closed FROM closed c;
+    PERFORM recall.log_changes(p_tenant, v_closed, 'restored', p_now);
+    RETURN (SELECT array_agg(DISTINCT l.dst) FROM recall.link l WHERE l.tenant = p_tenant AND l.src = ANY (v_closed));
+END $$;
 
 -- record_floor_changes: records which of these memories gained or lost the protection floor since the last record.
 -- The recorded time is never before that record, although a transaction that waited may have begun earlier. The

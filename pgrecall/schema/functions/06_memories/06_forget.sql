@@ -12,14 +12,15 @@ DECLARE
 BEGIN
     PERFORM recall.require_memory(p_memory_id), recall.require_moment(p_now);
     IF p_hard THEN
-        RETURN recall.delete_memories(v_tenant, ARRAY[p_memory_id]) = 1;
+        RETURN recall.delete_memories(v_tenant, ARRAY[p_memory_id], p_now) = 1;
     END IF;
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
--- delete_memories: deletes memories and everything that is only about them. Returns how many there were: fewer if
--- another transaction has just deleted some.
-CREATE OR REPLACE FUNCTION recall.delete_memories(p_tenant text, p_ids bigint[]) RETURNS bigint
+-- delete_memories: deletes memories and everything that is only about them; the log of changes keeps their ids, as
+-- deleted. Returns how many there were: fewer if another transaction has just deleted some.
+CREATE OR REPLACE FUNCTION recall.delete_memories(p_tenant text, p_ids bigint[], p_now timestamptz DEFAULT now())
+RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -27,6 +28,7 @@ DECLARE
     v_spread_to bigint[] := recall.lock_for_deletion(p_tenant, p_ids);
     v_words text[];
     v_ids bigint[];
+    v_replaced bigint[];
 BEGIN
     SELECT array_agg(DISTINCT w.word), array_agg(DISTINCT m.id) INTO v_words, v_ids
     FROM unnest(p_ids) u(id)
@@ -38,7 +40,13 @@ BEGIN
     END IF;
     v_cited := recall.lock_referenced_activations(p_tenant, v_ids, v_spread_to);
     PERFORM recall.remove_from_contexts(p_tenant, v_ids), recall.delete_from_logs(p_tenant, v_ids);
+    v_replaced := ARRAY(
+        SELECT m.id FROM recall.memory m
+        WHERE m.tenant = p_tenant AND m.superseded_by = ANY (v_ids) AND m.id <> ALL (v_ids) AND m.archived_at IS NULL
+        ORDER BY m.id);
     DELETE FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_ids);
+    DELETE FROM recall.memory_change c WHERE c.tenant = p_tenant AND c.memory_id = ANY (v_ids);
+    PERFORM recall.log_changes(p_tenant, v_ids, 'deleted', p_now), recall.log_changes(p_tenant, v_replaced, 'restored', p_now);
     DELETE FROM recall.floor_change f WHERE f.tenant = p_tenant AND f.memory_id = ANY (v_ids);
     DELETE FROM recall.access_key k WHERE k.tenant = p_tenant AND k.memory_id = ANY (v_ids);
     PERFORM recall.recount_links(p_tenant, v_cited);

@@ -4,7 +4,7 @@
 -- updated, or unchanged if it has these values already. A new text takes away the vector, and p_embedded, an object
 -- {content_hash, embedding, tokens, passages} as store_embeddings takes it, made by the embedder p_embedded_with, is the
 -- new one. Without it, or if it is of another text, the job embed makes one. Links, key, source and accesses stay; a new
--- text logs a write, which is no use.
+-- text logs a write, which is no use. What the memory said before is kept as a version.
 CREATE OR REPLACE FUNCTION recall.edit(
     p_memory bigint, p_changes jsonb, p_embedded jsonb DEFAULT NULL, p_embedded_with text DEFAULT NULL,
     p_now timestamptz DEFAULT now()
@@ -66,6 +66,7 @@ BEGIN
         RETURN;
     END IF;
     v_rewritten := (v_new.title, v_new.body) <> (v_old.title, v_old.body);
+    PERFORM recall.note_rewrites(v_rules.tenant, ARRAY[v_new], p_now);
     UPDATE recall.memory m SET
         layer = v_new.layer, title = v_new.title, body = v_new.body, role = v_new.role, author = v_new.author,
         context = v_new.context, session_id = v_new.session_id, tags = v_new.tags, aliases = v_new.aliases,

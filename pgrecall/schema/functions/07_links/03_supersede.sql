@@ -28,6 +28,9 @@ BEGIN
     UPDATE recall.memory m SET superseded_by = p_new, updated_at = p_now
     WHERE m.tenant = v_tenant AND m.id = p_old AND m.superseded_by IS DISTINCT FROM p_new;
     PERFORM recall.link(p_new, p_old, 'supersedes', 1, p_now);
+    IF v_known IS DISTINCT FROM p_new THEN
+        PERFORM recall.log_changes(v_tenant, ARRAY[p_old], 'superseded', p_now, p_new);
+    END IF;
     RETURN v_known IS DISTINCT FROM p_new;
 END $$;
 

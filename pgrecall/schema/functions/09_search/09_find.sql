@@ -195,26 +195,48 @@ BEGIN
                 (CASE WHEN v_embeddings IS NOT NULL AND EXISTS (
                      SELECT FROM hit h JOIN recall.memory m ON m.tenant = v_tenant AND m.id = h.id
                      WHERE m.passage_count > 0 AND m.embedded_with <> v_settings ->> 'embedding.model') THEN
-                     'passages: those that another embedder made of some hits are ignored' END)) s(reason)
+                     'passages: those that another embedder made of some hits are ignored' END),
+                (CASE WHEN v_filter.as_of IS NOT NULL AND EXISTS (
+                     SELECT FROM hit h CROSS JOIN LATERAL (
+                         SELECT o.written_at, o.number FROM recall.memory_version o
+                         WHERE o.tenant = v_tenant AND o.memory_id = h.id AND o.replaced_at > v_filter.as_of
+                         ORDER BY o.number LIMIT 1) v
+                     WHERE v.number > 1 AND v.written_at > v_filter.as_of) THEN
+                     'versions: the text of that moment is not kept of some hits, which show the oldest one after it'
+                     END)) s(reason)
             WHERE s.reason IS NOT NULL)) END,
            t.passage
     FROM (VALUES (1)) one
     LEFT JOIN (
-        SELECT h.id, m.key, m.layer, m.title, m.body, m.role, m.author, m.tags, m.happened_at,
+        SELECT h.id, m.key, m.layer, s.title, s.body, s.role, s.author, s.tags, s.happened_at,
                recall.logistic(h.placed) AS score, recall.logistic(h.logit) AS relevance, h.vital,
                recall.zone_of(recall.retention_of(h.vital, j.floored, v_weights), l) AS zone, h.rank, m.superseded_by,
                ARRAY(SELECT o.id FROM recall.memory o
                      WHERE o.tenant = v_tenant AND o.superseded_by = h.id ORDER BY o.id LIMIT 100) AS supersedes,
                ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x) AS contradicts,
-               m.valid_from, m.valid_until, m.expires_at, m.archived_at,
+               s.valid_from, s.valid_until, m.expires_at, m.archived_at,
                CASE WHEN v_request.explain THEN recall.hit_explanation(
                    v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
                    v_arms, v_author, recall.read_once(m.search_text), v_analyzed[j.place], e.terms,
                    v_periods[j.place]) END AS explanation,
-               h.logit, h.use_term, j.named, p.passage
+               h.logit, h.use_term, j.named,
+               -- Its place is one in the present text.
+               CASE WHEN s.body = m.body THEN p.passage END AS passage
         FROM hit h
         JOIN judged j ON j.id = h.id
         CROSS JOIN LATERAL (SELECT * FROM recall.memory r WHERE r.tenant = v_tenant AND r.id = h.id OFFSET 0) m
+        -- What it said at a past moment: one look by the key for each hit, and none without such a moment.
+        LEFT JOIN LATERAL (
+            SELECT v.* FROM recall.memory_version v
+            WHERE v_filter.as_of IS NOT NULL AND v.tenant = v_tenant AND v.memory_id = h.id
+              AND v.replaced_at > v_filter.as_of
+            ORDER BY v.number LIMIT 1) v ON true
+        CROSS JOIN LATERAL (
+            SELECT m.title, m.body, m.role, m.author, m.tags, m.happened_at, m.valid_from, m.valid_until
+            WHERE v.memory_id IS NULL
+            UNION ALL
+            SELECT v.title, v.body, v.role, v.author, v.tags, coalesce(v.occurred_at, m.created_at), v.valid_from,
+                   v.valid_until WHERE v.memory_id IS NOT NULL) s
         JOIN unnest(v_layers) l ON l.name = m.layer
         LEFT JOIN lively e ON e.id = h.id
         LEFT JOIN quoted p ON p.id = h.id

@@ -1,6 +1,6 @@
 -- Export: all data of a tenant as lines of JSON, from which import_lines restores it. Ids are kept, so references to
 -- them stay valid. Accesses, archivals and histories have no ids; their order matters instead. Data of the server is
--- not exported: keys of the HTTP service, bindings of roles, runs of jobs.
+-- not exported: keys of the HTTP service, bindings of roles, runs of jobs, the log of changes.
 
 -- export_kinds: the kinds of lines of an export in their order, named after the tables. A line comes after all lines
 -- that it refers to. `numbered` kinds have an id that others refer to.
@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION recall.export_kinds() RETURNS TABLE (kind text, numbe
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     VALUES ('setting', false), ('layer', false), ('layer_median', false), ('relevance_model', false),
-           ('rerank_model', false), ('lexeme', false), ('memory', true), ('vector', false), ('passage', false),
+           ('rerank_model', false), ('lexeme', false), ('memory', true), ('memory_version', false), ('vector', false), ('passage', false),
            ('token_signs', false),
            ('supersession', false),
            ('activation', false), ('link', false), ('pending_link', false), ('link_history', false),
@@ -116,6 +116,9 @@ SET jit = off AS $$
             - CASE WHEN p_embeddings THEN '{}' ELSE '{embedded_with, passage_count}'::text[] END)
             || jsonb_build_object('metadata', m.metadata))
         FROM recall.memory m WHERE m.tenant = (SELECT recall.current_tenant()) ORDER BY m.id)
+    UNION ALL (SELECT recall.export_line('memory_version', jsonb_strip_nulls(to_jsonb(v) - 'metadata')
+            || jsonb_build_object('metadata', v.metadata))
+        FROM recall.memory_version v WHERE v.tenant = (SELECT recall.current_tenant()) ORDER BY v.memory_id, v.number)
     UNION ALL (SELECT recall.export_line('vector', jsonb_build_object('memory_id', v.id, 'embedding', v.embedding))
         FROM recall.stored_vectors((SELECT recall.current_tenant()), NULL) v WHERE p_embeddings)
     UNION ALL (SELECT recall.export_line('passage', to_jsonb(p))

@@ -149,6 +149,11 @@ BEGIN
             'SELECT $1, %2$s FROM jsonb_populate_recordset(NULL::recall.%1$I, $2)', p_kind, v_list)
         USING p_tenant, p_rows;
     END IF;
+    IF p_kind = 'memory' THEN
+        PERFORM recall.log_changes(p_tenant, ARRAY(
+            SELECT (r ->> 'id')::bigint FROM jsonb_array_elements(p_rows) WITH ORDINALITY u(r, place) ORDER BY u.place),
+            'new', now());
+    END IF;
     PERFORM recall.check_imported_rows(p_tenant, p_kind, p_rows);
 END $$;
 

@@ -23,6 +23,12 @@ SET search_path FROM CURRENT AS $$
     ('rerank_model', 'length(t.fitted_on) BETWEEN 1 AND 500', 'its fitted_on does not have 1 to 500 characters'),
     ('lexeme', 't.documents <= 1000000000000', 'its documents are more than 1000000000000'),
     ('lexeme', 't.body_length BETWEEN 0 AND 100000000', 'its body_length does not lie between 0 and 100000000'),
+    ('memory_version', 'octet_length(t.author) <= 2000 AND octet_length(to_jsonb(t.tags)::text) <= 20000 '
+     'AND octet_length(to_jsonb(t.aliases)::text) <= 20000', 'its author, tags or aliases are too long'),
+    ('memory_version', 'array_position(t.tags, NULL) IS NULL AND array_position(t.aliases, NULL) IS NULL '
+     'AND jsonb_typeof(t.metadata) = ''object''', 'its tags or aliases hold nulls, or its metadata is no JSON object'),
+    ('memory_version', 'greatest(length(t.written_by), length(t.written_through), length(t.replaced_by), '
+     'length(t.replaced_through)) <= 100', 'who wrote or replaced it has more than 100 characters'),
     ('token_signs', 'length(t.model) BETWEEN 1 AND 500', 'its model does not have 1 to 500 characters'),
     ('token_signs', 'cardinality(t.signs) <= 32 AND (SELECT count(*) FILTER (WHERE bit_length(s) BETWEEN 1 AND 1024) '
      '= cardinality(t.signs) AND count(DISTINCT bit_length(s)) <= 1 FROM unnest(t.signs) s)',

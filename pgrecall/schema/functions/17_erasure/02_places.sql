@@ -8,6 +8,8 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT c.oid::regclass, c.relname::text, 't.' || k.columns[1] || ' = ANY ($2)'
            || coalesce(' OR t.' || k.columns[2] || ' = ANY ($2)', '')
+           -- That it was deleted is told by its id alone.
+           || CASE c.relname WHEN 'memory_change' THEN ' AND t.kind <> ''deleted''' ELSE '' END
     FROM pg_class c
     CROSS JOIN LATERAL (
         SELECT array_agg(a.attname ORDER BY a.attname) AS columns FROM pg_attribute a

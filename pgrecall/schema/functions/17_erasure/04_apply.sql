@@ -23,7 +23,7 @@ BEGIN
             SELECT i.memory_id FROM recall.erasure_item i
             WHERE i.tenant = v_tenant AND i.erasure_id = p_id ORDER BY i.memory_id LIMIT p_limit);
         UPDATE recall.erasure e
-        SET state = 'begun', counts = recall.added_counts(e.counts, recall.erase_batch(v_erasure, v_batch))
+        SET state = 'begun', counts = recall.added_counts(e.counts, recall.erase_batch(v_erasure, v_batch, p_now))
         WHERE e.tenant = v_tenant AND e.id = p_id;
         IF NOT EXISTS (SELECT FROM recall.erasure_item i WHERE i.tenant = v_tenant AND i.erasure_id = p_id) THEN
             PERFORM recall.finish_erasure(v_tenant, p_id, v_person, p_now);
@@ -34,7 +34,7 @@ END $$;
 
 -- erase_batch: deletes these memories of an erasure and returns the number of deleted rows by table. Raises if a row
 -- about one of them is left, but for what searches under way have just logged.
-CREATE OR REPLACE FUNCTION recall.erase_batch(p_erasure recall.erasure, p_batch bigint[]) RETURNS jsonb
+CREATE OR REPLACE FUNCTION recall.erase_batch(p_erasure recall.erasure, p_batch bigint[], p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -50,7 +50,7 @@ BEGIN
     WHERE i.tenant = v_tenant AND i.erasure_id = p_erasure.id AND i.memory_id = ANY (p_batch) AND i.memory_id <> ALL (v_ids);
     v_counts := recall.count_rows_about(v_tenant, v_ids);
     v_searches := recall.searches_that_showed(v_tenant, v_ids);
-    PERFORM recall.delete_memories(v_tenant, v_ids);
+    PERFORM recall.delete_memories(v_tenant, v_ids, p_now);
     -- Searches log what they show without a lock, and this deletion cannot be seen by them yet: the fold that they call
     -- for takes such rows out again.
     v_left := (SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each(recall.count_rows_about(v_tenant, v_ids)) e
@@ -101,6 +101,7 @@ DECLARE
     v_report jsonb;
 BEGIN
     v_counts := recall.added_counts(v_erasure.counts, recall.erase_sessions(p_tenant, v_erasure.subject));
+    v_counts := recall.added_counts(v_counts, recall.erase_versions(p_tenant, v_erasure.subject));
     v_counts := recall.added_counts(v_counts, recall.delete_searches(
         p_tenant, recall.searches_of_subject(p_tenant, v_erasure.subject)));
     PERFORM recall.count_lexemes(p_tenant);

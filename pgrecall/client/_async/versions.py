@@ -1,0 +1,110 @@
+"""``memory.versions`` and ``memory.changes``: what memories said before, and what changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.operations import versions as operations
+
+if TYPE_CHECKING:
+    from pgrecall.models.memories import Remembered
+    from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
+
+
+class AsyncVersionsGroup(AsyncGroup):
+    """What memories said before they were changed.
+
+    >>> for version in await memory.versions.list("contract"):       # doctest: +SKIP
+    ...     print(version.number, version.written_at, version.body)
+    >>> await memory.versions.restore("contract", 1)                 # doctest: +SKIP
+    """
+
+    async def list(self, memory: int | str, *, limit: int = 50) -> tuple[Version, ...]:
+        """Lists what a memory said, newest first, the present first of all.
+
+        Args:
+            memory: its id or key.
+            limit: versions at most, 1 to 1,001.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(operations.versions(memory, limit))
+
+    async def diff(
+        self, memory: int | str, earlier: int, later: int | None = None
+    ) -> tuple[FieldDifference, ...]:
+        """Compares two versions of a memory: the fields that differ, texts also word by word.
+
+        Args:
+            memory: its id or key.
+            earlier: the number of a version.
+            later: the number of another; None: the present.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: it has no such version, or no longer.
+        """
+        return await self._connection.execute(operations.diff_versions(memory, earlier, later))
+
+    async def restore(self, memory: int | str, version: int, *, now: datetime | None = None) -> Remembered:
+        """Makes a memory say again what it said in a version; what it says now becomes a version in turn.
+
+        Its layer, links, pin and accesses stay, and an archived memory stays archived.
+
+        Args:
+            memory: its id or key.
+            version: the number of the version.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Its id and key, and whether it was updated, or unchanged as it says this already.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+            InvalidInput: it has no such version, or no longer.
+            EmbedderError: the text could not be embedded. Nothing was changed.
+        """
+        from pgrecall.client._async.drafts import restore_version
+
+        return await restore_version(self._connection, memory, version, now)
+
+
+class AsyncChangesGroup(AsyncGroup):
+    """What changed, in order: for an agent that begins, or to keep a copy elsewhere.
+
+    >>> cursor = None                                                 # doctest: +SKIP
+    >>> while page := await memory.changes.list(cursor):              # doctest: +SKIP
+    ...     cursor = page[-1].cursor  # keep it: it holds across restarts
+    """
+
+    async def list(
+        self, since: str | None = None, *, limit: int = 100, kinds: Sequence[ChangeKind] | None = None
+    ) -> tuple[Change, ...]:
+        """Reads the next changes after a cursor, in order; none when there are no more yet.
+
+        No change is lost or comes twice, whoever writes meanwhile. One is there once all transactions of the
+        server that began before it have ended.
+
+        Args:
+            since: the cursor of the last change that was read, or that of :meth:`cursor`; None begins with
+                the first that is kept.
+            limit: changes at most, 1 to 1,000.
+            kinds: only changes of these kinds.
+
+        Raises:
+            InvalidInput: the cursor is none, lies ahead of the database, or is older than what is kept; a
+                kind is unknown; the limit is out of its bounds.
+        """
+        return await self._connection.execute(operations.changes(since, limit, kinds))
+
+    async def cursor(self) -> str:
+        """Returns the cursor behind the last change.
+
+        To copy a tenant, take it first, then read the memories, then the changes since.
+        """
+        return await self._connection.execute(operations.change_cursor())

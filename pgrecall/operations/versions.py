@@ -1,0 +1,111 @@
+"""Reading and restoring versions of memories, and reading what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pgrecall.encoding import embedding_item, require_text, to_json
+from pgrecall.errors import InvalidInput
+from pgrecall.models.embedding import Embedded
+from pgrecall.models.memories import Remembered
+from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
+from pgrecall.operations.operation import NOW, Operation, Row, id_of
+from pgrecall.operations.word_differences import word_differences
+
+MOST = 1001
+"""Versions that a memory can have, the present included."""
+
+_LARGEST = 2**31 - 1
+
+
+def versions(reference: int | str, limit: int) -> Operation[tuple[Version, ...]]:
+    """Lists what a memory said, newest first, the present first of all."""
+    return Operation(
+        f"SELECT * FROM recall.versions({id_of(reference, 'memory')}, %(limit)s)",
+        {"memory": reference, "limit": limit},
+        lambda rows: tuple(_version(row) for row in rows),
+        repeatable=True,
+    )
+
+
+def _version(row: Row) -> Version:
+    return Version(**{**row, "tags": tuple(row["tags"]), "aliases": tuple(row["aliases"])})
+
+
+def diff_versions(
+    reference: int | str, earlier: int, later: int | None
+) -> Operation[tuple[FieldDifference, ...]]:
+    """Compares two versions of a memory; without ``later``, one with the present."""
+    return Operation(
+        f"SELECT * FROM recall.diff_versions({id_of(reference, 'memory')}, %(earlier)s, %(later)s)",
+        {
+            "memory": reference,
+            "earlier": _number(earlier),
+            "later": None if later is None else _number(later),
+        },
+        lambda rows: tuple(_difference(row["field"], row["earlier"], row["later"]) for row in rows),
+        repeatable=True,
+    )
+
+
+def _difference(field: str, earlier: Any, later: Any) -> FieldDifference:
+    words = word_differences(earlier, later) if field in ("title", "body") else ()
+    return FieldDifference(field, earlier, later, words)
+
+
+def restore_version(
+    reference: int | str,
+    number: int,
+    embedded: Embedded | None,
+    embedded_with: str | None,
+    content_hash: str | None,
+    now: datetime | None,
+) -> Operation[Remembered]:
+    """Makes a memory say again what it said in a version."""
+    return Operation(
+        f"SELECT * FROM recall.restore_version({id_of(reference, 'memory')}, %(number)s, %(embedded)s, "
+        f"%(model)s, {NOW})",
+        {
+            "memory": reference,
+            "number": _number(number),
+            "embedded": None
+            if embedded is None
+            else to_json({"content_hash": content_hash, **embedding_item(embedded)}),
+            "model": None if embedded is None else embedded_with,
+            "now": now,
+        },
+        lambda rows: Remembered(rows[0]["id"], rows[0]["key"], rows[0]["outcome"]),
+        repeatable=True,
+    )
+
+
+def changes(
+    since: str | None, limit: int, kinds: Sequence[ChangeKind] | None
+) -> Operation[tuple[Change, ...]]:
+    """Reads the next changes after a cursor, in order."""
+    if since is not None:
+        require_text(since, "The cursor")
+    for kind in kinds or ():
+        require_text(kind, "The kind of change")
+    return Operation(
+        "SELECT * FROM recall.changes(%(since)s, %(limit)s, %(kinds)s)",
+        {"since": since, "limit": limit, "kinds": None if kinds is None else list(kinds)},
+        lambda rows: tuple(Change(**row) for row in rows),
+        repeatable=True,
+    )
+
+
+def change_cursor() -> Operation[str]:
+    """Reads the cursor behind the last change."""
+    return Operation(
+        "SELECT recall.change_cursor() AS cursor", {}, lambda rows: str(rows[0]["cursor"]), repeatable=True
+    )
+
+
+def _number(number: int) -> int:
+    """Returns the number; raises InvalidInput for one that no version has."""
+    if not 0 < number <= _LARGEST:
+        raise InvalidInput(f"There is no version {number}.", hint="Versions are counted from 1.")
+    return number

@@ -1,0 +1,82 @@
+-- The log of changes. Its order is (era, xid, id): the number of the transaction, and within one that of the row. When a
+-- change can be read, no transaction with a smaller number is under way, so none can come before it later.
+
+-- change_kinds: the kinds of changes that readers get. Others may be logged one day; readers ignore what they do not know.
+CREATE OR REPLACE FUNCTION recall.change_kinds() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY['new', 'rewritten', 'archived', 'restored', 'superseded', 'merged', 'deleted', 'risen', 'faded'];
+
+-- change_era: the era in which this server logs changes. Numbers of transactions begin anew on a server that a dump is
+-- restored to, and some come twice after a failover or a recovery to an earlier time: each of these begins an era. Its
+-- first writer makes others wait until it commits.
+CREATE OR REPLACE FUNCTION recall.change_era() RETURNS int
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_here text := (SELECT c.system_identifier FROM pg_control_system() c)
+                   || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+    v_known jsonb;
+BEGIN
+    LOOP
+        SELECT s.value INTO v_known FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'changes.era';
+        IF v_known ->> 'server' = v_here THEN
+            RETURN v_known -> 'era';
+        END IF;
+        INSERT INTO recall.setting AS s (tenant, name, value)
+        VALUES ('*', 'changes.era', jsonb_build_object('era', 1, 'server', v_here))
+        ON CONFLICT (tenant, name) DO UPDATE SET value = jsonb_build_object(
+            'era', (s.value -> 'era')::int + 1, 'server', v_here)
+        WHERE s.value ->> 'server' <> v_here;
+    END LOOP;
+END $$;
+
+-- log_changes: logs a change of this kind of each of these memories. p_other is the memory that replaces them.
+CREATE OR REPLACE FUNCTION recall.log_changes(
+    p_tenant text, p_ids bigint[], p_kind text, p_at timestamptz, p_other bigint DEFAULT NULL
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_era int;
+BEGIN
+    IF cardinality(p_ids) > 0 THEN
+        v_era := recall.change_era();
+        INSERT INTO recall.memory_change (tenant, era, memory_id, kind, at, other_id)
+        SELECT p_tenant, v_era, u.id, p_kind, p_at, p_other
+        FROM unnest(p_ids) WITH ORDINALITY u(id, place) WHERE u.id IS NOT NULL ORDER BY u.place;
+    END IF;
+END $$;
+
+-- expire_changes: deletes up to p_limit changes of this tenant that are older than the setting changes.days, and returns
+-- how many. The position of the last one stays: a reader that is not so far has missed some.
+CREATE OR REPLACE FUNCTION recall.expire_changes(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_before timestamptz := recall.require_moment(p_now) - make_interval(
+        secs => 86400 * recall.setting_number(v_tenant, 'changes.days'));
+    v_gone bigint;
+    v_last record;
+BEGIN
+    WITH oldest AS MATERIALIZED (
+        SELECT c.era, c.xid, c.id, c.at FROM recall.memory_change c
+        WHERE c.tenant = v_tenant AND c.memory_id IS NOT NULL
+        ORDER BY c.era, c.xid, c.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM recall.memory_change c USING oldest o
+        WHERE c.tenant = v_tenant AND (c.era, c.xid, c.id) = (o.era, o.xid, o.id) AND o.at < v_before
+        RETURNING c.era, c.xid, c.id
+    )
+    SELECT g.*, count(*) OVER () AS many INTO v_last FROM gone g ORDER BY g.era DESC, g.xid DESC, g.id DESC LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    v_gone := v_last.many;
+    DELETE FROM recall.memory_change c
+    WHERE c.tenant = v_tenant AND c.memory_id IS NULL AND (c.era, c.xid, c.id) < (v_last.era, v_last.xid, v_last.id);
+    INSERT INTO recall.memory_change (tenant, era, xid, id, kind, at) OVERRIDING SYSTEM VALUE
+    VALUES (v_tenant, v_last.era, v_last.xid, v_last.id, 'expired', p_now) ON CONFLICT DO NOTHING;
+    RETURN v_gone;
+END $$;

@@ -1,0 +1,206 @@
+-- Versions: what a memory said before it was changed.
+
+-- current_face: through what the changes of this transaction are made: the setting `recall.face` of a program, else sql.
+CREATE OR REPLACE FUNCTION recall.current_face() RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN left(coalesce(nullif(current_setting('recall.face', true), ''), 'sql'), 100);
+END $$;
+
+-- note_rewrites: p_new are memories, which are locked, as they are about to become: keeps a version of those whose text,
+-- role, author, tags, aliases, metadata, time or validity change, and logs all that change as rewritten.
+CREATE OR REPLACE FUNCTION recall.note_rewrites(p_tenant text, p_new recall.memory[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_said bigint[];
+    v_changed bigint[];
+BEGIN
+    SELECT array_agg(x.id ORDER BY x.id) FILTER (WHERE x.says_other),
+           array_agg(x.id ORDER BY x.id) FILTER (WHERE x.says_other OR x.is_other)
+    INTO v_said, v_changed
+    FROM (
+        SELECT m.id,
+               (m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata, m.occurred_at, m.valid_from, m.valid_until)
+               IS DISTINCT FROM
+               (d.title, d.body, d.role, d.author, d.tags, d.aliases, d.metadata, d.occurred_at, d.valid_from, d.valid_until)
+               AS says_other,
+               (m.layer, m.context, m.source, m.session_id, m.expires_at)
+               IS DISTINCT FROM (d.layer, d.context, d.source, d.session_id, d.expires_at) AS is_other
+        FROM unnest(p_new) d JOIN recall.memory m ON m.tenant = p_tenant AND m.id = d.id) x;
+    PERFORM recall.log_changes(p_tenant, v_changed, 'rewritten', p_now);
+    IF v_said IS NOT NULL THEN
+        PERFORM recall.keep_versions(p_tenant, v_said, p_now);
+    END IF;
+END $$;
+
+-- keep_versions: keeps what these memories, which are locked, say now, as the newest version of each, and deletes the
+-- oldest beyond the setting versions.per_memory. For callers that are about to change them.
+CREATE OR REPLACE FUNCTION recall.keep_versions(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_most int := recall.setting_number(p_tenant, 'versions.per_memory');
+BEGIN
+    IF v_most > 0 THEN
+        INSERT INTO recall.memory_version (
+            tenant, memory_id, number, title, body, role, author, tags, aliases, metadata, occurred_at, valid_from,
+            valid_until, written_at, written_by, written_through, replaced_at, replaced_by, replaced_through)
+        SELECT p_tenant, m.id, coalesce(l.number, 0) + 1, m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata,
+               m.occurred_at, m.valid_from, m.valid_until, coalesce(l.replaced_at, m.created_at), l.replaced_by,
+               l.replaced_through, greatest(p_now, l.replaced_at, m.created_at), session_user, recall.current_face()
+        FROM unnest(p_ids) u(id)
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id
+        LEFT JOIN LATERAL (
+            SELECT v.number, v.replaced_at, v.replaced_by, v.replaced_through FROM recall.memory_version v
+            WHERE v.tenant = p_tenant AND v.memory_id = u.id ORDER BY v.number DESC LIMIT 1) l ON true
+        ORDER BY m.id;
+    END IF;
+    DELETE FROM recall.memory_version v USING (
+        SELECT u.id, l.number FROM unnest(p_ids) u(id)
+        CROSS JOIN LATERAL (
+            SELECT o.number FROM recall.memory_version o
+            WHERE o.tenant = p_tenant AND o.memory_id = u.id ORDER BY o.number DESC LIMIT 1) l) n
+    WHERE v.tenant = p_tenant AND v.memory_id = n.id AND v.number <= n.number - v_most;
+END $$;
+
+-- versions: what a memory said, newest first, the present first of all; `replaced_at` is NULL of the present. `written_by`
+-- is the login role that wrote a version, `written_through` the face: cli, http, mcp, page, client, sql; both NULL where
+-- that was not recorded.
+CREATE OR REPLACE FUNCTION recall.versions(p_memory_id bigint, p_limit int DEFAULT 50)
+RETURNS TABLE (
+    number int, title text, body text, role text, author text, tags text[], aliases text[], metadata jsonb,
+    occurred_at timestamptz, valid_from timestamptz, valid_until timestamptz, written_at timestamptz, written_by text,
+    written_through text, replaced_at timestamptz
+)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    PERFORM recall.require_memory(p_memory_id), recall.require_between(p_limit, 1, 1001, 'p_limit');
+    RETURN QUERY
+    SELECT x.number, x.title, x.body, x.role, x.author, x.tags, x.aliases, x.metadata, x.occurred_at, x.valid_from,
+           x.valid_until, x.written_at, x.written_by, x.written_through, x.replaced_at
+    FROM (
+        SELECT (recall.present_version(v_tenant, p_memory_id)).*
+        UNION ALL
+        SELECT v.* FROM recall.memory_version v WHERE v.tenant = v_tenant AND v.memory_id = p_memory_id) x
+    ORDER BY x.number DESC LIMIT p_limit;
+END $$;
+
+-- present_version: what a memory says now, as a version that nobody replaced.
+CREATE OR REPLACE FUNCTION recall.present_version(p_tenant text, p_memory_id bigint) RETURNS recall.memory_version
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_present recall.memory_version;
+BEGIN
+    SELECT m.tenant, m.id, coalesce(l.number, 0) + 1, m.title, m.body, m.role, m.author, m.tags, m.aliases, m.metadata,
+           m.occurred_at, m.valid_from, m.valid_until, coalesce(l.replaced_at, m.created_at), l.replaced_by,
+           l.replaced_through, NULL, NULL, NULL
+    INTO v_present
+    FROM recall.memory m
+    LEFT JOIN LATERAL (
+        SELECT v.number, v.replaced_at, v.replaced_by, v.replaced_through FROM recall.memory_version v
+        WHERE v.tenant = p_tenant AND v.memory_id = m.id ORDER BY v.number DESC LIMIT 1) l ON true
+    WHERE m.tenant = p_tenant AND m.id = p_memory_id;
+    RETURN v_present;
+END $$;
+
+-- require_version: the version of a memory with this number (NULL: the present). Raises an error if it is not kept.
+CREATE OR REPLACE FUNCTION recall.require_version(p_tenant text, p_memory_id bigint, p_number int)
+RETURNS recall.memory_version
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_version recall.memory_version := recall.present_version(p_tenant, recall.require_memory(p_memory_id));
+    v_present int := v_version.number;
+BEGIN
+    IF p_number IS DISTINCT FROM v_present AND p_number IS NOT NULL THEN
+        SELECT v.* INTO v_version FROM recall.memory_version v
+        WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = p_number;
+        IF NOT FOUND THEN
+            PERFORM recall.raise_invalid(
+                format('Memory %s has no version %s; the present one is %s.', p_memory_id, p_number, v_present),
+                'List its versions; the setting versions.per_memory says how many are kept.');
+        END IF;
+    END IF;
+    RETURN v_version;
+END $$;
+
+-- said_fields: the fields of a version that edit takes: all that it says.
+CREATE OR REPLACE FUNCTION recall.said_fields(p_version recall.memory_version) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
+    replaced_through}'::text[];
+
+-- diff_versions: the fields in which two versions of a memory differ, with their values; without p_later, from a version
+-- to the present.
+CREATE OR REPLACE FUNCTION recall.diff_versions(p_memory_id bigint, p_earlier int, p_later int DEFAULT NULL)
+RETURNS TABLE (field text, earlier jsonb, later jsonb)
+LANGUAGE plpgsql STABLE ROWS 5
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_earlier jsonb;
+    v_later jsonb;
+BEGIN
+    IF p_earlier IS NULL THEN
+        PERFORM recall.raise_invalid('p_earlier is NULL; it must be the number of a version.');
+    END IF;
+    v_earlier := recall.said_fields(recall.require_version(v_tenant, p_memory_id, p_earlier));
+    v_later := recall.said_fields(recall.require_version(v_tenant, p_memory_id, p_later));
+    RETURN QUERY
+    SELECT f.field, v_earlier -> f.field, v_later -> f.field
+    FROM unnest(ARRAY['title', 'body', 'role', 'author', 'tags', 'aliases', 'metadata', 'occurred_at', 'valid_from',
+                      'valid_until']) WITH ORDINALITY f(field, place)
+    WHERE v_earlier -> f.field IS DISTINCT FROM v_later -> f.field ORDER BY f.place;
+END $$;
+
+-- restore_version: makes a memory say again what it said in an earlier version, as an edit; what it says now becomes a
+-- version in turn. Its layer, links, pin and accesses stay, and an archived memory stays archived. p_embedded and
+-- p_embedded_with are as for edit.
+CREATE OR REPLACE FUNCTION recall.restore_version(
+    p_memory_id bigint, p_number int, p_embedded jsonb DEFAULT NULL, p_embedded_with text DEFAULT NULL,
+    p_now timestamptz DEFAULT now()
+) RETURNS TABLE (id bigint, key text, outcome text)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_version recall.memory_version;
+BEGIN
+    IF p_number IS NULL THEN
+        PERFORM recall.raise_invalid('p_number is NULL; it must be the number of a version.');
+    END IF;
+    v_version := recall.require_version(v_tenant, p_memory_id, p_number);
+    RETURN QUERY SELECT e.id, e.key, e.outcome
+    FROM recall.edit(p_memory_id, recall.said_fields(v_version), p_embedded, p_embedded_with, p_now) e;
+END $$;
+
+-- erase_versions: deletes the versions of this tenant that belong to the subject of an erasure although their memories no
+-- longer do: somebody else's name or other tags were put on them since. Returns the number of rows by table.
+CREATE OR REPLACE FUNCTION recall.erase_versions(p_tenant text, p_subject jsonb) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_author text := recall.plain(lower(p_subject ->> 'author'));
+    v_tag text := lower(p_subject ->> 'tag');
+    v_gone bigint;
+BEGIN
+    IF v_author IS NULL AND v_tag IS NULL THEN
+        RETURN '{}';  -- the other fields have no versions
+    END IF;
+    DELETE FROM recall.memory_version v USING recall.memory m
+    WHERE v.tenant = p_tenant AND m.tenant = p_tenant AND m.id = v.memory_id
+      AND (v_author IS NULL OR recall.plain(lower(v.author)) = v_author)
+      AND (v_tag IS NULL OR EXISTS (SELECT FROM unnest(v.tags) t WHERE lower(t) = v_tag))
+      AND (p_subject ->> 'session' IS NULL OR m.session_id = p_subject ->> 'session')
+      AND (p_subject ->> 'source' IS NULL OR m.source = p_subject ->> 'source')
+      AND (p_subject ->> 'key' IS NULL OR m.key LIKE recall.key_pattern(p_subject ->> 'key'));
+    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    RETURN CASE WHEN v_gone > 0 THEN jsonb_build_object('memory_version', v_gone) ELSE '{}' END;
+END $$;
