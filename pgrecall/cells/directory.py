@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from pgrecall.cells.addresses import url_at
 from pgrecall.database.connections import connect
 from pgrecall.database.server import Row
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
+
+LOCK_PATIENCE = 1.0
+"""Seconds to wait for another call that moves the same tenant."""
 
 Connection = psycopg.Connection[Row]
 
@@ -184,6 +188,42 @@ class Directory:
                 connection.execute(change)
             connection.execute(_BIND, {"role": role, "tenant": tenant})
 
+    @contextmanager
+    def alone(self, tenant: str) -> Iterator[None]:
+        """While this lasts, nobody else moves the tenant.
+
+        Raises:
+            InvalidInput: somebody is moving it.
+        """
+        with self.connected() as connection:
+            query = "SELECT pg_try_advisory_lock(hashtext('recall_cells'), hashtext(%s)) AS ours"
+            deadline = time.monotonic() + LOCK_PATIENCE  # the server notices the end of a killed one late
+            while not ((row := connection.execute(query, (tenant,)).fetchone()) and row["ours"]):
+                if time.monotonic() > deadline:
+                    raise InvalidInput(
+                        f"Another call is moving tenant {tenant}.", hint="Let that one end, or stop it."
+                    )
+                time.sleep(0.1)
+            try:
+                yield
+            finally:
+                query = "SELECT pg_advisory_unlock(hashtext('recall_cells'), hashtext(%s))"
+                connection.execute(query, (tenant,))
+
+    def flip(self, tenant: str, cell: int) -> None:
+        """Notes that a tenant lives in another cell, with its move, in one transaction."""
+        with self.connected() as connection, connection.transaction():
+            for statement in _FLIP:
+                connection.execute(statement.encode(), {"tenant": tenant, "cell": cell})
+
+    def flipped(self, older_than: float) -> list[str]:
+        """Tenants that live in their new cell since so many seconds, and still have rows in the old one."""
+        query = (
+            "SELECT tenant FROM recall_cells.move WHERE step = 'flipped' "
+            "AND flipped_at <= now() - make_interval(secs => %(seconds)s) ORDER BY flipped_at"
+        )
+        return [row["tenant"] for row in self._rows(query, {"seconds": older_than})]
+
     def run(self, sql: str, parameters: Mapping[str, object] | None = None) -> int:
         """Runs a statement that changes the directory; returns how many rows it changed."""
         with self.connected() as connection:
@@ -200,6 +240,11 @@ class Directory:
 _BIND = (
     "INSERT INTO recall_cells.binding (role, tenant) VALUES (%(role)s, %(tenant)s) "
     "ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant"
+)
+_FLIP = (
+    "UPDATE recall_cells.place SET cell = %(cell)s, version = DEFAULT, placed_at = now() "
+    "WHERE tenant = %(tenant)s",
+    "UPDATE recall_cells.move SET step = 'flipped', flipped_at = now() WHERE tenant = %(tenant)s",
 )
 _CELLS = (
     "SELECT c.number, c.address, c.draining, c.room, c.bytes, c.noted_at, c.dimensions, "

@@ -1,4 +1,4 @@
-"""Commands for administrators about cells: add, list, check, drain, remove."""
+"""Commands for administrators about cells: add, list, check, balance, drain, remove."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pgrecall.faces.cli.invocation import DONE, FAILED, CommandGroup, GlobalOpti
 from pgrecall.faces.cli.options import TEXT, json_option, name_of
 
 if TYPE_CHECKING:
+    from pgrecall.cells.balance import BalancePlan
     from pgrecall.cells.fleet import CellState, Fleet
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -142,6 +143,45 @@ def remove(given: GlobalOptions, number: int) -> None:
     """Remove a cell in which no tenant lives. Its database stays as it is."""
     require_fleet(given).remove(number)
     notes().print(f"Cell {number} is removed; its database is still there.")
+
+
+@cell.command("balance")
+@click.option("--plan", "only_plan", is_flag=True, help="Show the moves; make none.")
+@click.option("--apply", "applies", is_flag=True, help="Make the moves, one after the other.")
+@json_option
+@pass_globals
+def balance(given: GlobalOptions, only_plan: bool, applies: bool, as_json: bool) -> None:
+    """Plan moves that even out cells and empty those that drain, or make them."""
+    from pgrecall.cells.balance import plan_balance
+    from pgrecall.cells.move import Mover
+
+    if only_plan == applies:
+        raise InvalidInput("It is not clear what to do.", hint="Say one of --plan and --apply.")
+    fleet = require_fleet(given)
+    cells = fleet.directory.cells()
+    tenants = [one for one in fleet.tenants() if one.moving_to is None]
+    sizes = [(one.tenant, one.cell, one.bytes) for one in tenants if one.bytes is not None]
+    draining = [entry.number for entry in cells if entry.draining]
+    plan = plan_balance(sizes, [entry.number for entry in cells], draining)
+    if as_json:
+        print_json(plan)
+    else:
+        _show_balance(plan)
+    mover = Mover(fleet, lambda sentence: notes().print(sentence))
+    for move in plan.moves if applies else ():
+        mover.move(move.tenant, move.target)
+
+
+def _show_balance(plan: BalancePlan) -> None:
+    if not plan.moves:
+        output().print("No move would even out the cells.")
+        return
+    rows = table("tenant", "from", "to", "size", right=("from", "to", "size"))
+    for move in plan.moves:
+        rows.add_row(move.tenant, str(move.source), str(move.target), size_text(move.bytes))
+    output().print(rows)
+    for number, before in plan.before.items():
+        output().print(f"Cell {number}: {size_text(before)} before, {size_text(plan.after[number])} after.")
 
 
 def size_text(held: int | None) -> str:

@@ -62,6 +62,7 @@ COMMANDS: Mapping[str, str] = {
     "keys": "keys:keys",
     "roles": "roles:roles",
     "cell": "cells:cell",
+    "tenant": "tenants:tenant",
     "postgres": "database:postgres",
     "upgrade": "database:upgrade",
 }

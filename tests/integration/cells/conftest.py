@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall import Memory
 from pgrecall.cells.fleet import Fleet
+from pgrecall.cells.move import Mover
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, _database
-from tests.given_server import Server
+from tests.given_server import Server, own_server_only
 from tests.waiting import PATIENCE
 
 
@@ -58,9 +65,6 @@ class Installation:
         return self
 
 
-Install = Callable[[Server, str], "Iterator[Installation]"]
-
-
 @contextmanager
 def installed(server: Server, template: str, cells: int) -> Iterator[Installation]:
     """Databases for an installation, none of which is a cell yet."""
@@ -84,3 +88,34 @@ def installation(server: Server, template: str) -> Iterator[Installation]:
 def two_cells(installation: Installation) -> Installation:
     """Two empty cells."""
     return installation.add(0, 1)
+
+
+@pytest.fixture(scope="session")
+def logical_server() -> Iterator[EmbeddedServer]:
+    """A server that can be a source of logical replication, for moves."""
+    own_server_only("needs wal_level logical, and a restart for it")
+    folder = Path(tempfile.mkdtemp(prefix="pgr-cells-", dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        first = EmbeddedServer.start(folder / "data", fast=True)
+        with first, psycopg.connect(first.url, autocommit=True) as admin:
+            admin.execute("ALTER SYSTEM SET wal_level = 'logical'")
+            admin.execute("ALTER SYSTEM SET autovacuum = off")
+            admin.execute("ALTER SYSTEM SET max_logical_replication_workers = 8")
+            admin.execute("ALTER SYSTEM SET wal_retrieve_retry_interval = '100ms'")
+        with EmbeddedServer.start(folder / "data", fast=True) as server:
+            with psycopg.connect(server.url, autocommit=True) as admin:
+                admin.execute("CREATE DATABASE cells_fresh")
+            migrate.upgrade(make_conninfo(server.url, dbname="cells_fresh"), dimensions=DIMENSIONS)
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def movable(logical_server: EmbeddedServer) -> Iterator[Installation]:
+    """Two empty cells between which tenants can move."""
+    with installed(logical_server, "cells_fresh", 2) as made:
+        yield made.add(0, 1)
+        for move in made.fleet.directory.moves():  # of a test that failed
+            Mover(made.fleet).undo(move.tenant)

@@ -11,7 +11,13 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import AsyncMemory, Memory
-from pgrecall.errors import DatabaseUnavailable, DatabaseUnsuitable, InvalidInput, SchemaMismatch, TenantElsewhere
+from pgrecall.errors import (
+    DatabaseUnavailable,
+    DatabaseUnsuitable,
+    InvalidInput,
+    SchemaMismatch,
+    TenantElsewhere,
+)
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS

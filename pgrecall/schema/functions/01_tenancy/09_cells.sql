@@ -208,3 +208,64 @@ BEGIN
     DELETE FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell';
     DELETE FROM recall.resident;
 END $$;
+
+-- move_name: what the publication, the slot and the subscription of a tenant's move are called.
+CREATE OR REPLACE FUNCTION recall.move_name(p_tenant text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 'recall_move_' || md5(p_tenant);
+
+-- tenant_digests: rows of a tenant in each of its tables, and a sum over their content that does not depend on their
+-- order or place. Columns that Postgres computes are left out.
+CREATE OR REPLACE FUNCTION recall.tenant_digests(p_tenant text)
+RETURNS TABLE (relation text, held bigint, digest numeric)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET timezone = 'UTC'
+SET datestyle = 'ISO'
+SET extra_float_digits = 1 AS $$
+DECLARE
+    v_table name;
+    v_row text;
+BEGIN
+    FOR v_table IN SELECT * FROM recall.tenant_tables(p_tenant) LOOP
+        -- Vectors and bits in binary: a tenth of the time.
+        SELECT string_agg(CASE
+            WHEN format_type(a.atttypid, NULL) = 'halfvec' THEN format('md5(halfvec_send(t.%I))', a.attname)
+            WHEN a.atttypid = 'varbit[]'::regtype THEN format('md5(array_send(t.%I))', a.attname)
+            ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attname)
+        INTO v_row
+        FROM pg_attribute a
+        WHERE a.attrelid = format('recall.%I', v_table)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+          AND a.attgenerated = '';
+        RETURN QUERY EXECUTE format(
+            'SELECT %L, count(*), coalesce(sum(hashtextextended(ROW(%s)::text, 0)::numeric), 0) '
+            'FROM recall.%I t WHERE t.tenant = $1', v_table, v_row, v_table) USING p_tenant;
+    END LOOP;
+END $$;
+
+-- forget_tenant: deletes every row of a tenant that does not live here, and its table of vectors; returns how many.
+CREATE OR REPLACE FUNCTION recall.forget_tenant(p_tenant text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_table name;
+    v_rows bigint;
+    v_all bigint := 0;
+    v_own text := (SELECT 'vector_' || h.number FROM recall.vector_home h WHERE h.tenant = p_tenant);
+BEGIN
+    PERFORM FROM recall.resident r WHERE r.tenant = p_tenant AND r.cell IS NOT NULL FOR UPDATE;
+    IF NOT FOUND THEN
+        PERFORM recall.raise_invalid(format('Tenant %s lives in this cell.', p_tenant), 'Nothing of it is deleted.');
+    END IF;
+    IF v_own IS NOT NULL THEN
+        EXECUTE format('DROP TABLE IF EXISTS recall.%I', v_own);
+    END IF;
+    FOR v_table IN SELECT * FROM recall.tenant_tables() LOOP
+        EXECUTE format('DELETE FROM recall.%I t WHERE t.tenant = $1', v_table) USING p_tenant;
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        v_all := v_all + v_rows;
+    END LOOP;
+    DELETE FROM recall.tenant_lock l WHERE l.tenant = p_tenant AND NOT EXISTS (
+        SELECT FROM recall.tenant_role r WHERE r.tenant = p_tenant);
+    RETURN v_all;
+END $$;
