@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -195,7 +195,8 @@ class Directory:
         Raises:
             InvalidInput: somebody is moving it.
         """
-        with self.connected() as connection:
+        with ExitStack() as opened:
+            connection = opened.enter_context(self.connected())
             query = "SELECT pg_try_advisory_lock(hashtext('recall_cells'), hashtext(%s)) AS ours"
             deadline = time.monotonic() + LOCK_PATIENCE  # the server notices the end of a killed one late
             while not ((row := connection.execute(query, (tenant,)).fetchone()) and row["ours"]):
@@ -204,11 +205,12 @@ class Directory:
                         f"Another call is moving tenant {tenant}.", hint="Let that one end, or stop it."
                     )
                 time.sleep(0.1)
-            try:
-                yield
-            finally:
-                query = "SELECT pg_advisory_unlock(hashtext('recall_cells'), hashtext(%s))"
-                connection.execute(query, (tenant,))
+            opened.callback(_unlock, connection, tenant)
+            lasting = opened.pop_all()
+        try:
+            yield  # outside of the connection: what fails here is not the directory's
+        finally:
+            lasting.close()
 
     def flip(self, tenant: str, cell: int) -> None:
         """Notes that a tenant lives in another cell, with its move, in one transaction."""
@@ -235,6 +237,11 @@ class Directory:
 
     def _one(self, sql: str, parameters: Mapping[str, object] | None = None) -> Any:
         return self._rows(sql, parameters)[0]
+
+
+def _unlock(connection: Connection, tenant: str) -> None:
+    with suppress(psycopg.Error):  # a lost connection holds no lock
+        connection.execute("SELECT pg_advisory_unlock(hashtext('recall_cells'), hashtext(%s))", (tenant,))
 
 
 _BIND = (

@@ -53,6 +53,7 @@ ELSEWHERE = {
     ("pooler.md", "export PGRECALL_DATABASE_URL"): "tests/pooler",
     ("pooler.md", "pgrecall doctor"): "tests/pooler",
     ("pooler.md", "[databases]"): "tests/pooler starts one like it",
+    ("scale.md", "from pgrecall import Memory"): "tests/integration/cells/test_routing.py",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }
 
