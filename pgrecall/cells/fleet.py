@@ -13,6 +13,9 @@ from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError
 from pgrecall.schema import roles
 from pgrecall.schema.roles import Rights
 
+ANY_TENANT = "*"
+"""The tenant of a role that may name any."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellState:
@@ -264,6 +267,7 @@ class Fleet:
         for entry in self.directory.cells():
             url = self.directory.url_of(entry.address)
             roles.create(url, role, may=may, tenant=tenant, password=password, timeout=self._timeout)
+        self._admit(tenant)
         self.directory.bind(role, tenant, password)
 
     def bind_role(self, role: str, tenant: str) -> bool:
@@ -272,8 +276,16 @@ class Fleet:
             roles.bind(self.directory.url_of(entry.address), role, tenant, timeout=self._timeout)
             for entry in self.directory.cells()
         ]
+        self._admit(tenant)
         self.directory.bind(role, tenant, None)
         return any(changed)
+
+    def _admit(self, tenant: str) -> None:
+        """Places the tenant of a bound role and lets it live there: the role itself may not."""
+        if tenant != ANY_TENANT:
+            place = self.directory.place(tenant)
+            query = "INSERT INTO recall.resident (tenant) VALUES (%(tenant)s) ON CONFLICT DO NOTHING"
+            self.at(place.address).run(query, {"tenant": tenant})
 
     def unbind_role(self, role: str) -> bool:
         """Removes the bindings of a role everywhere; False if there was none."""

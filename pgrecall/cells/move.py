@@ -79,6 +79,12 @@ class Mover:
         entry = self._entry(tenant)
         source, copying = self._checked(tenant, target, entry)
         copying.require_possible()
+        homes = [cell.residents().get(tenant, ("gone", target)) for cell in (copying.source, copying.target)]
+        if all(elsewhere is None for _, elsewhere in homes):
+            raise InvalidInput(
+                f"Tenant {tenant} lives in cell {source} and in cell {target}.",
+                hint="Look at both, then have one of them forget it: docs/howto/scale.md.",
+            )
         memories, held = copying.source.sizes([tenant])[tenant]
         room = self._fleet.directory.cell(target)
         if room.room is not None and room.bytes + held > room.room:

@@ -163,7 +163,7 @@ def _routes(url: str | None, cells: str | None, settings: Settings) -> Routes | 
     if url is not None:
         return None
     if cells is None and settings.cells is not None:
-        if settings.database_url is not None:
+        if settings.database_url:
             raise InvalidInput(
                 "The settings name both a database and a directory of cells.",
                 hint="Set either PGRECALL_DATABASE_URL or PGRECALL_CELLS.",

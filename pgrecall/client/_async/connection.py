@@ -16,7 +16,13 @@ from pgrecall.client.concurrency import AsyncLock, async_run, async_sleep
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.database.error_translation import READ_ONLY
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    DatabaseUnsuitable,
+    InvalidInput,
+    TenantElsewhere,
+)
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
 from pgrecall.operations.service import admit_tenant
@@ -224,8 +230,8 @@ class AsyncConnection:
             database = await self._database_at(place.address)
             try:
                 await database.fetch(admit_tenant(), tenant=self.tenant)
-            except TenantElsewhere:
-                pass  # the flip is under way: its cell and the directory agree in a moment
+            except (TenantElsewhere, DatabaseUnsuitable):
+                pass  # it is just moving, and cell and directory agree in a moment; or others admit tenants
             else:
                 return
         await async_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))

@@ -17,7 +17,13 @@ from pgrecall.client.concurrency import Lock, sync_run, sync_sleep
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.error_translation import READ_ONLY
 from pgrecall.database.pool import Database
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    DatabaseUnsuitable,
+    InvalidInput,
+    TenantElsewhere,
+)
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
 from pgrecall.operations.service import admit_tenant
@@ -223,8 +229,8 @@ class Connection:
             database = self._database_at(place.address)
             try:
                 database.fetch(admit_tenant(), tenant=self.tenant)
-            except TenantElsewhere:
-                pass  # the flip is under way: its cell and the directory agree in a moment
+            except (TenantElsewhere, DatabaseUnsuitable):
+                pass  # it is just moving, and cell and directory agree in a moment; or others admit tenants
             else:
                 return
         sync_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))

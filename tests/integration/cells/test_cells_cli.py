@@ -85,6 +85,31 @@ def test_without_a_directory(installation: Installation) -> None:
     assert "The directory of cells cannot be reached" in line("status", code=3)
 
 
+def test_a_cell_is_emptied_by_command(movable: Installation) -> None:
+    line = Line(movable)
+    line("tenant", "place", "acme", "--cell", "1")
+    line("--tenant", "acme", "remember", "The winch needs grease.", "--key", "winch")
+    line("cell", "drain", "1")
+    assert "Tenant acme lives in cell 0." in line("cell", "balance", "--apply")
+    line("tenant", "sweep", "--older-than", "0")
+    assert "Cell 1 is removed" in line("cell", "remove", "1")
+    assert "The winch" in line("--tenant", "acme", "show", "winch")
+
+
+def test_roles_are_bound_everywhere(two_cells: Installation) -> None:
+    line, role = Line(two_cells), "cells_reader"
+    try:
+        assert "acts for tenant acme" in line("roles", "create", role, "--for", "acme", "--reader")
+        for cell in (0, 1):
+            [row] = two_cells.ask(cell, f"SELECT tenant FROM recall.tenant_role WHERE role = '{role}'")
+            assert row == {"tenant": "acme"}
+        assert "may act for any tenant" in line("roles", "bind", role, "--any-tenant")
+        assert line("roles", "unbind", role) == "Unbound.\n"
+        assert line("roles", "unbind", role) == "It is bound to no tenant.\n"
+    finally:
+        two_cells.ask(0, f"DROP ROLE {role}")
+
+
 def test_a_move_by_command(movable: Installation) -> None:
     line = Line(movable)
     line("tenant", "place", "acme", "--cell", "0")

@@ -242,6 +242,21 @@ def test_what_cannot_be_moved(movable: Installation, two_cells: Installation) ->
         Mover(two_cells.fleet).move("acme", 1)
 
 
+def test_a_tenant_in_two_cells_is_left_alone(movable: Installation) -> None:
+    movable.fleet.place("acme", 0)
+    movable.memory().remember("The winch needs grease.")
+    movable.ask(1, "INSERT INTO recall.resident (tenant) VALUES ('acme')")
+    movable.direct(1).remember("A stray note.")
+    with pytest.raises(InvalidInput, match="lives in cell 0 and in cell 1"):
+        Mover(movable.fleet).move("acme", 1)
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="Tenant acme lives in this cell"):
+        movable.ask(1, "SELECT recall.forget_tenant('acme')")
+    movable.ask(1, "UPDATE recall.resident SET state = 'gone', cell = 0 WHERE tenant = 'acme'")
+    movable.ask(1, "SELECT recall.forget_tenant('acme')")
+    assert held(movable, 1) == {}
+    assert {finding.level for finding in movable.fleet.check()} == {"ok"}
+
+
 def test_a_long_transaction_keeps_writers_at_the_source(
     movable: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

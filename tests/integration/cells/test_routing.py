@@ -139,12 +139,19 @@ def test_keys_work_in_whichever_cell(tenants_apart: Installation) -> None:
 
 
 @pytest.fixture
-def bound(tenants_apart: Installation) -> Iterator[str]:
+def bound(tenants_apart: Installation, bound_role: str) -> str:
+    assert tenants_apart.cells
+    return bound_role
+
+
+@pytest.fixture
+def bound_role(installation: Installation, two_cells: Installation) -> Iterator[str]:
+    """A login role that acts for beta."""
     role = "cells_beta"
-    tenants_apart.fleet.create_role(role, may="app", tenant="beta", password=None)
+    two_cells.fleet.create_role(role, may="app", tenant="beta", password=None)
     yield role
-    with psycopg.connect(tenants_apart.directory, autocommit=True) as admin:
-        for url in (*tenants_apart.cells, tenants_apart.directory):
+    with psycopg.connect(installation.directory, autocommit=True) as admin:
+        for url in (*installation.cells, installation.directory):
             with psycopg.connect(url, autocommit=True) as there:
                 there.execute(f"DROP OWNED BY {role}".encode())
         admin.execute(f"DROP ROLE {role}".encode())
@@ -159,6 +166,20 @@ def test_a_bound_login_acts_for_its_tenant_alone(tenants_apart: Installation, bo
             client.for_tenant("acme").get("winch")
         with pytest.raises(DatabaseUnsuitable, match="for all cells"):
             client.keys.any()
+
+
+def test_a_bound_login_admits_nobody(tenants_apart: Installation, bound: str) -> None:
+    for cell in (0, 1):
+        url = make_conninfo(tenants_apart.cells[cell], user=bound)
+        with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT recall.admit_tenant()")
+
+
+def test_a_role_is_bound_with_its_tenant(two_cells: Installation, bound_role: str) -> None:
+    url = make_conninfo(two_cells.directory, user=bound_role)
+    with Memory(cells=url, settings=Settings(tenant="beta", embedder="none")) as client:
+        client.remember("The first note of a new tenant.")
+        assert client.status().memories == 1
 
 
 def test_what_does_not_go_together(two_cells: Installation, empty_database: str) -> None:

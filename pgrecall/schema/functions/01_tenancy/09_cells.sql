@@ -73,16 +73,17 @@ BEGIN
                'Ask there, or again in a moment if it is just moving.';
 END $$;
 
--- admit_tenant: lets a new tenant live in this cell: the one that this role is bound to, or that the transaction names.
--- Returns whether it is new; raises if it lives in another cell. Clients call it for tenants that the directory of the
--- cells has placed here.
+-- admit_tenant: lets the new tenant that the transaction names live in this cell. Returns whether it is new; raises if it
+-- lives in another cell. Clients call it for tenants that the directory has placed here. Only for roles that may name
+-- any tenant: who is bound to one must not spread it over cells.
 CREATE OR REPLACE FUNCTION recall.admit_tenant() RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_tenant text := coalesce(nullif(recall.bound_tenant(), '*'), nullif(current_setting('recall.tenant', true), ''));
+    v_tenant text := nullif(current_setting('recall.tenant', true), '');
 BEGIN
-    IF recall.bound_tenant() IS NULL OR v_tenant IS NULL OR v_tenant = '*' OR NOT recall.in_cells() THEN
+    PERFORM recall.require_any_tenant('admit tenants');
+    IF v_tenant IS NULL OR v_tenant = '*' OR NOT recall.in_cells() THEN
         PERFORM recall.current_tenant();  -- says what is wrong, if anything is
         RETURN false;
     ELSIF length(v_tenant) > 200 THEN
