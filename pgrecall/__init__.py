@@ -19,6 +19,7 @@ from pgrecall.errors import (
     RecallError,
     RerankerError,
     SchemaMismatch,
+    TenantElsewhere,
 )
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ __all__ = [
     "Status",
     "StoredMemory",
     "Subject",
+    "TenantElsewhere",
     "VitalityCounts",
     "VitalityPoint",
     "VitalityTerms",

@@ -8,6 +8,7 @@
     │   ├── DatabaseUnavailable     no connection, or it was lost
     │   │   └── DatabaseBusy            all connections of the client were in use
     │   ├── DatabaseTimeout         Postgres took longer than the client's timeout
+    │   ├── TenantElsewhere         the tenant lives in another cell, or is just moving there
     │   ├── DatabaseUnsuitable      a version, an extension or a right is missing
     │   └── SchemaMismatch          not initialised, too old, or newer than this pgrecall
     ├── EmbedderError           the embedder failed or returned something that is not vectors
@@ -76,6 +77,10 @@ class DatabaseBusy(DatabaseUnavailable):
 
 class DatabaseTimeout(DatabaseError):
     """A call took longer than the client's timeout and was cancelled."""
+
+
+class TenantElsewhere(DatabaseError):
+    """The tenant does not live in this cell; nothing was done."""
 
 
 class DatabaseUnsuitable(DatabaseError):

@@ -62,6 +62,14 @@ class Settings:
             SecretText(), "URL of the Postgres database; if unset, an embedded server is started."
         ),
     )
+    cells: Secret | None = field(
+        default=None,
+        metadata=_setting(
+            SecretText(),
+            "URL of the directory of cells, which knows the database of each tenant; "
+            "instead of DATABASE_URL.",
+        ),
+    )
     data_dir: Path = field(
         default_factory=_default_data_dir,
         metadata=_setting(FolderPath(), "Folder of the embedded server's data."),

@@ -6,7 +6,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pgrecall.errors import DatabaseError, EmbedderMismatch, InvalidInput, MissingExtra
+from pgrecall.cells.directory import Directory
+from pgrecall.cells.routes import Routes
+from pgrecall.errors import DatabaseError, DatabaseUnsuitable, EmbedderMismatch, InvalidInput, MissingExtra
 from pgrecall.schema import state as schema
 from pgrecall.search.embed.embedder import Embedder, LearnsDimensions, dimensions_of, make_embedder
 from pgrecall.search.rerank.reranker import Reranker, make_reranker
@@ -30,9 +32,11 @@ class Resources:
         embedder: Embedder | None,
         reranker: Reranker | None,
         timeout: float | None,
+        cells: str | None = None,
     ) -> None:
         self.settings = settings or load_settings()
-        own_server = url is None and self.settings.database_url is None
+        self.routes = _routes(url, cells, self.settings)
+        own_server = url is None and self.settings.database_url is None and self.routes is None
         self.embedder = (
             configured_embedder(self.settings, own_server=own_server) if embedder is None else embedder
         )
@@ -67,6 +71,31 @@ class Resources:
             self.release_server()
             raise
         return self.server.serving_url
+
+    def prepare_routes(self) -> None:
+        """Reads the cells from the directory, where that is possible; else they are read when they are used.
+
+        Raises:
+            DatabaseUnavailable: the directory cannot be reached.
+            SchemaMismatch: there is none.
+            InvalidInput: it has no cell yet.
+        """
+        assert self.routes is not None  # callers check
+        try:
+            cells = self.routes.cells()
+        except DatabaseUnsuitable:  # a role that is bound to a tenant may ask for that tenant alone
+            return
+        if not cells:
+            raise InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
+
+    def url_of_cell(self, address: str) -> str:
+        """The connection string of a cell."""
+        assert self.routes is not None  # callers check
+        return self.routes.url_of(address)
+
+    def check_cell(self, url: str) -> None:
+        """Raises what :meth:`prepare` raises if a cell cannot be used."""
+        self._require_usable(schema.inspect(url, timeout=self.settings.connect_timeout))
 
     def _current(self, server: EmbeddedServer) -> schema.SchemaState:
         """Upgrades an embedded server, and creates a role that can use memories and nothing else."""
@@ -125,6 +154,22 @@ class Resources:
         if self.server is not None:
             self.server.release()
             self.server = None
+
+
+def _routes(url: str | None, cells: str | None, settings: Settings) -> Routes | None:
+    """The routes to the cells; None without cells. Arguments win over settings."""
+    if url is not None and cells is not None:
+        raise InvalidInput("A client has a database or cells, not both.", hint="Leave out url or cells.")
+    if url is not None:
+        return None
+    if cells is None and settings.cells is not None:
+        if settings.database_url:
+            raise InvalidInput(
+                "The settings name both a database and a directory of cells.",
+                hint="Set either PGRECALL_DATABASE_URL or PGRECALL_CELLS.",
+            )
+        cells = settings.cells.get_secret_value()
+    return None if cells is None else Routes(Directory(cells, timeout=settings.connect_timeout))
 
 
 def configured_embedder(settings: Settings, *, own_server: bool) -> Embedder | None:

@@ -16,6 +16,7 @@ from pgrecall.errors import (
     MemoryNotFound,
     RecallError,
     SchemaMismatch,
+    TenantElsewhere,
 )
 
 _LOST = ("08", "57P")
@@ -33,6 +34,12 @@ _BROKEN_OFF = {
 """Message and hint by the SQLSTATE of a statement that was rolled back."""
 
 
+TENANT_ELSEWHERE = "RC001"
+"""SQLSTATE of ``recall.require_resident``."""
+
+READ_ONLY = "25006"
+"""SQLSTATE of a change in a transaction that may only read."""
+
 _MIXED_UP = ("26000", "42P05", "08P01")
 """SQLSTATEs of a prepared statement that is missing, is there already, or has other parameters."""
 
@@ -44,6 +51,15 @@ def translated(error: psycopg.Error) -> RecallError:
         return DatabaseError(
             f"A connection pooler mixed up prepared statements; nothing of it was done: {sentence(message)}",
             hint="Set PGRECALL_PREPARED_STATEMENTS=off, or let the pooler track them.",
+            sqlstate=error.sqlstate,
+        )
+    if error.sqlstate == TENANT_ELSEWHERE:
+        return TenantElsewhere(sentence(message), hint=error.diag.message_hint or "", sqlstate=error.sqlstate)
+    if error.sqlstate == READ_ONLY:
+        return DatabaseError(
+            f"This can only be read now; nothing of it was done: {sentence(message)}",
+            hint="Try again in a moment: a tenant is read-only while it leaves for another cell. A standby "
+            "always is; then ask the primary.",
             sqlstate=error.sqlstate,
         )
     return _by_class(error)

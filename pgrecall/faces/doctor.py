@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, get_args, runtime_checkable
 
+from pgrecall.cells.fleet import CellFinding
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
 from pgrecall.models.maintenance import JobStatus, Status
@@ -19,7 +20,7 @@ from pgrecall.search.rerank.reranker import make_reranker, warm_up
 from pgrecall.settings import Settings
 
 Level = Literal["ok", "warn", "fail"]
-Area = Literal["server", "schema", "roles", "embedder", "reranker", "jobs", "memories"]
+Area = Literal["server", "cells", "schema", "roles", "embedder", "reranker", "jobs", "memories"]
 AREAS: Sequence[Area] = get_args(Area)
 
 STALE_STATISTICS = timedelta(days=2)
@@ -100,6 +101,19 @@ def check_schema(state: schema.SchemaState) -> Finding:
     except RecallError as error:
         return failed("schema", error, "pgrecall upgrade" if "upgrade" in error.hint else "")
     return Finding("schema", "ok", f"Schema {state.revision}, embeddings of {state.dimensions} dimensions.")
+
+
+def check_cells(found: Iterable[CellFinding]) -> Iterator[Finding]:
+    """Lists what a check of every cell has found."""
+    for one in found:
+        name = "Directory" if one.cell is None else f"Cell {one.cell}"
+        yield Finding("cells", one.level, f"{name}: {one.message}", one.fix)
+
+
+def check_cell(state: Status) -> Iterator[Finding]:
+    """Says which cell this database is, if it is one."""
+    if state.cell is not None:
+        yield Finding("cells", "ok", f"This database is cell {state.cell} of an installation.")
 
 
 def check_caller(caller: Caller, *, allowed: bool) -> Finding:

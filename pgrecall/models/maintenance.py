@@ -47,10 +47,11 @@ class Status:
 
     ``links`` counts links without co_access links. ``access_counts`` counts the accesses of all
     memories. ``never_used`` is the share of live memories that were never used; being stored and shown
-    does not count. ``accesses_waiting`` are not folded yet, the oldest since
-    ``waiting_since``. ``accents_off``: accents in words and names are ignored, which needs the extension
-    unaccent. The vitality of nine tenths of the live memories lies between ``vitality_low`` and
-    ``vitality_high``. ``alarms`` has a sentence for each problem that needs attention.
+    does not count. ``accesses_waiting`` are not folded yet, the oldest since ``waiting_since``.
+    ``accents_off``: accents in words and names are ignored, which needs the extension unaccent.
+    ``cell`` is the number of the cell, None where there are none. The vitality of nine tenths of the
+    live memories lies between ``vitality_low`` and ``vitality_high``. ``alarms`` has a sentence for
+    each problem that needs attention.
     """
 
     tenant: str
@@ -66,6 +67,7 @@ class Status:
     language: str
     accents_off: bool
     revision: str
+    cell: int | None
     server_version: str
     statistics_at: datetime | None
     never_used: float

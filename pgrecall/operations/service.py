@@ -58,6 +58,16 @@ def caller() -> Operation[Caller]:
     return Operation("SELECT * FROM recall.caller()", {}, lambda rows: Caller(**rows[0]), repeatable=True)
 
 
+def admit_tenant() -> Operation[bool]:
+    """Lets a tenant that the directory has placed in a cell live there; returns whether it is new."""
+    return Operation(
+        "SELECT recall.admit_tenant() AS admitted",
+        {},
+        lambda rows: bool(rows[0]["admitted"]),
+        repeatable=True,
+    )
+
+
 def census() -> Operation[Census]:
     """Computes figures of all tenants together; reads every memory."""
     return Operation(

@@ -30,6 +30,7 @@ GROUPS = {
     "Charts": "charts",
     "Jobs": "worker jobs",
     "Serve": "serve keys connect capture mcp tools roles",
+    "Several databases": "cell tenant",
 }
 _TYPES = {"integer": "number", "float": "number", "id_or_key": "id or key"}
 

@@ -36,6 +36,7 @@ GROUPS: dict[str, str] = {
 
 OF_THE_CLIENT = frozenset(
     {
+        "admit_tenant",
         "begin_job",
         "due_tenants",
         "end_job",

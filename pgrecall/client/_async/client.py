@@ -53,8 +53,11 @@ class AsyncClient:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         timeout: float | None = None,
+        cells: str | None = None,
     ) -> None:
-        resources = Resources(url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout)
+        resources = Resources(
+            url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout, cells=cells
+        )
         self._connection = AsyncConnection(resources, resources.settings.tenant if tenant is None else tenant)
         # sync: self.__enter__()  # a Memory is open once it is made
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from pgrecall.client._async.connection import AsyncGroup
 from pgrecall.client.export_file import Transfer, read_export, write_export
+from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
 from pgrecall.jobs.runner import Runner
 from pgrecall.models.maintenance import JobOutcome, JobRun, JobStatus
@@ -50,7 +51,10 @@ class AsyncJobsGroup(AsyncGroup):
             InvalidInput: there is no job of this name.
         """
         job = job_named(name)
-        runner = self.runner(stop=stop, progress=progress)
+        if all_tenants:
+            runner = self.runner(stop=stop, progress=progress)
+        else:
+            runner = self._runner_in(await self._connection.tenant_database(), stop=stop, progress=progress)
         tenant = None if all_tenants else self._connection.tenant
 
         def work() -> builtins.list[JobOutcome]:
@@ -93,8 +97,18 @@ class AsyncJobsGroup(AsyncGroup):
             stop: once set, running steps end and nothing new begins.
             progress: called with the tenant and how much is done, in the thread that does the work.
         """
+        return self._runner_in(self._connection.database, embedder=embedder, stop=stop, progress=progress)
+
+    def _runner_in(
+        self,
+        database: AsyncDatabase,
+        *,
+        embedder: Embedder | None = None,
+        stop: Event | None,
+        progress: Callable[[str, int], None],
+    ) -> Runner:
         return Runner(
-            self._connection.database.blocking,
+            database.blocking,
             embedder=embedder or self._connection.embedder,
             stop=stop,
             progress=progress,
@@ -129,7 +143,7 @@ class AsyncExportGroup(AsyncGroup):
         """
         path = Path(target) if isinstance(target, str) else target
         transfer = Transfer(self._connection.tenant, embeddings, progress)
-        database = self._connection.database.blocking
+        database = (await self._connection.tenant_database()).blocking
         work = partial(write_export, database, path, transfer, now)
         return await self._connection.run(work, transfer.stop.set)
 
@@ -157,5 +171,5 @@ class AsyncExportGroup(AsyncGroup):
         """
         path = Path(source) if isinstance(source, str) else source
         transfer = Transfer(self._connection.tenant, embeddings, progress)
-        database = self._connection.database.blocking
+        database = (await self._connection.tenant_database()).blocking
         return await self._connection.run(partial(read_export, database, path, transfer), transfer.stop.set)

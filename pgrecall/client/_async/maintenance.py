@@ -123,26 +123,30 @@ class AsyncKeysGroup(AsyncGroup):
 
     async def holder(self, secret: str, *, now: datetime | None = None) -> KeyHolder | None:
         """Finds the tenant a key acts for, whichever it is; None for an unknown or revoked key."""
-        return await self._connection.execute(service.key_holder(secret, now))
+        finding = service.key_holder(secret, now)
+        return await self._connection.execute_anywhere(finding, service.digest(secret))
 
     async def open_session(self, secret: str, cookie: str, seconds: int) -> bool:
         """Opens a session of the page, named by a cookie; returns False for an unknown or revoked key.
 
         A key has 20 sessions at most: the oldest ends when it opens another. Only digests are stored.
         """
-        return await self._connection.execute(service.open_page_session(secret, cookie, seconds))
+        opening = service.open_page_session(secret, cookie, seconds)
+        return await self._connection.execute_anywhere(opening, service.digest(secret))
 
     async def session_tenant(self, cookie: str) -> str | None:
         """Finds the tenant of a session; None if it has ended or its key was revoked."""
-        return await self._connection.execute(service.page_session_tenant(cookie))
+        finding = service.page_session_tenant(cookie)
+        return await self._connection.execute_anywhere(finding, service.digest(cookie))
 
     async def close_session(self, cookie: str) -> bool:
         """Ends a session, for every copy of its cookie; returns whether there was one."""
-        return await self._connection.execute(service.close_page_session(cookie))
+        closing = service.close_page_session(cookie)
+        return await self._connection.execute_anywhere(closing, service.digest(cookie))
 
     async def any(self) -> bool:
-        """Returns whether any tenant of this database has a key that is not revoked."""
-        return await self._connection.execute(service.has_active_key())
+        """Returns whether any tenant of this database, or of the cells, has a key that is not revoked."""
+        return await self._connection.execute_anywhere(service.has_active_key())
 
 
 class AsyncServiceGroup(AsyncGroup):
@@ -150,12 +154,12 @@ class AsyncServiceGroup(AsyncGroup):
 
     async def caller(self) -> Caller:
         """Returns the role this client logs in as, the tenant it acts for, and what it may do."""
-        return await self._connection.execute(service.caller())
+        return await self._connection.execute_anywhere(service.caller())
 
     async def census(self) -> Census:
-        """Computes figures of all tenants together. It reads every memory."""
-        return await self._connection.execute(service.census())
+        """Computes figures of all tenants together, with cells those of one cell. It reads every memory."""
+        return await self._connection.execute_anywhere(service.census())
 
     async def schema(self) -> SchemaStamp:
         """Reads the schema version; an upgrade may have changed it since this client was opened."""
-        return await self._connection.execute(service.schema_state())
+        return await self._connection.execute_anywhere(service.schema_state())

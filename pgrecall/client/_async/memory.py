@@ -52,6 +52,8 @@ class AsyncMemory(AsyncStore):
         reranker: use this one instead of the one that ``settings`` describe.
         timeout: seconds that one call may take in Postgres before it is cancelled there; None: those of
             ``settings``, and without them no limit.
+        cells: libpq connection string of the directory of cells, instead of ``url``: each tenant is found in
+            its cell, and a new one is placed where most room is.
 
     Raises:
         InvalidInput: the tenant or the timeout is invalid.

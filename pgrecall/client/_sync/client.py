@@ -54,8 +54,11 @@ class Client:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         timeout: float | None = None,
+        cells: str | None = None,
     ) -> None:
-        resources = Resources(url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout)
+        resources = Resources(
+            url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout, cells=cells
+        )
         self._connection = Connection(resources, resources.settings.tenant if tenant is None else tenant)
         self.__enter__()  # a Memory is open once it is made
 

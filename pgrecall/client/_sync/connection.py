@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -11,12 +12,21 @@ from functools import partial
 from importlib import import_module
 from typing import Generic, Protocol, Self, TypeVar, overload
 
+from pgrecall.cells.directory import Place
 from pgrecall.client.concurrency import Lock, sync_run, sync_sleep
 from pgrecall.client.resources import Resources, require_tenant
+from pgrecall.database.error_translation import READ_ONLY
 from pgrecall.database.pool import Database
-from pgrecall.errors import DatabaseError, DatabaseUnavailable
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    DatabaseUnsuitable,
+    InvalidInput,
+    TenantElsewhere,
+)
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
+from pgrecall.operations.service import admit_tenant
 from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedder, embed_with_tokens, for_queries
 from pgrecall.search.embed.passages import embed_memories
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
@@ -27,12 +37,28 @@ T = TypeVar("T")
 PAUSES = (0.0, 0.1)
 """Seconds at most before an operation is tried again, once for each; shortened at random."""
 
+MOVING = 5.0
+"""Seconds for which a call waits for its tenant to arrive in another cell, which takes about one."""
+
+BETWEEN_CELLS = 0.05
+"""Seconds between two attempts meanwhile, shortened at random."""
+
+KEYS_KNOWN = 10_000
+"""Keys of which a client remembers the cell."""
+
 
 @dataclass(slots=True)
 class _Opened:
-    """What a client has opened; its views see it too."""
+    """What a client has opened; its views see it too.
+
+    ``database`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
+    ``holders`` the address where something was found that names no tenant, such as a key.
+    """
 
     database: Database | None = None
+    cells: dict[str, Database] = field(default_factory=dict)
+    holders: dict[object, str] = field(default_factory=dict)
+    closed: bool = False
     lock: Lock = field(default_factory=Lock)
 
 
@@ -68,23 +94,61 @@ class Connection:
 
     @property
     def database(self) -> Database:
-        """The open database.
+        """The open database, for what needs one whatever the tenant.
 
         Raises:
             DatabaseUnavailable: the client was not opened.
+            InvalidInput: there are several: the client has cells.
         """
+        if self.resources.routes is not None:
+            raise InvalidInput(
+                "This works on one database, and the client has cells.",
+                hint="Use the URL of a cell instead of cells (PGRECALL_CELLS), for each cell.",
+            )
         if self._opened.database is None:
             raise DatabaseUnavailable("This client is not open.", hint="Call its open().")
         return self._opened.database
 
+    def tenant_database(self) -> Database:
+        """The database in which the tenant lives."""
+        routes = self.resources.routes
+        if routes is None:
+            return self.database
+        place = routes.known(self.tenant)
+        if place is None:
+            place = sync_run(partial(routes.find, self.tenant))
+        return self._database_at(place.address)
+
+    def _database_at(self, address: str) -> Database:
+        """The database of a cell, checked and opened at the first use."""
+        opened = self._opened
+        if opened.closed:
+            raise InvalidInput("This client is closed.", hint="Open a new one.")
+        if address not in opened.cells:
+            with opened.lock:
+                if address not in opened.cells:
+                    url = self.resources.url_of_cell(address)
+                    sync_run(partial(self.resources.check_cell, url))
+                    opened.cells[address] = Database(url, **self.resources.limits())
+        return opened.cells[address]
+
     def pool_figures(self) -> dict[str, int]:
-        """Statistics of the connection pool; empty before its first use."""
-        return {} if self._opened.database is None else self._opened.database.figures()
+        """Statistics of the connection pools together; empty before the first use."""
+        databases = list(self._opened.cells.values())
+        if self._opened.database is not None:
+            databases.append(self._opened.database)
+        figures: dict[str, int] = {}
+        for database in databases:
+            for name, number in database.figures().items():
+                figures[name] = figures.get(name, 0) + number
+        return figures
 
     def open(self) -> None:
-        """Finds or starts the database, once; a view opens nothing."""
+        """Finds or starts the database, once; a view opens nothing. With cells each is opened when used."""
         with self._opened.lock:
-            if not self._is_view and self._opened.database is None:
+            if self.resources.routes is not None:
+                sync_run(self.resources.prepare_routes)
+            elif not self._is_view and self._opened.database is None:
                 url = self._prepare_url()
                 self._opened.database = Database(url, **self.resources.limits())
 
@@ -101,25 +165,113 @@ class Connection:
         if not self._is_view:
             if self._opened.database is not None:
                 self._opened.database.close()
+            self._opened.closed = True
+            for database in self._opened.cells.values():
+                database.close()
             sync_run(self.resources.release)
 
     def execute(self, operation: Operation[T]) -> T:
         """Executes an operation for the tenant in a transaction of its own.
 
         An operation that a lost connection, a deadlock or an upgrade interrupted is repeated if that does no
-        harm.
+        harm; with cells also one that the cell refused because the tenant lives elsewhere or is about to.
         """
-        pauses = iter(PAUSES)
+        pauses, refused_at = iter(PAUSES), 0.0
         while True:
+            place = self._known_place()
             try:
-                return operation.read(self.database.fetch(operation, tenant=self.tenant))
+                database = self.tenant_database()
+                return operation.read(database.fetch(operation, tenant=self.tenant))
             except DatabaseError as error:
+                if self._is_routed_anew(error, operation):
+                    refused_at = refused_at or time.monotonic()
+                    if time.monotonic() - refused_at < MOVING:
+                        self._look_again(error, place)
+                        continue
+                if isinstance(error, DatabaseUnavailable) and self._has_moved(place):
+                    continue
                 pause = next(pauses, None) if may_repeat(error, operation) else None
                 if pause is None and was_lost(error) and not operation.repeatable:
                     raise in_doubt(error) from error
                 if pause is None:
                     raise
                 sync_sleep(random.uniform(0, pause))
+
+    def _known_place(self) -> Place | None:
+        routes = self.resources.routes
+        return None if routes is None else routes.known(self.tenant)
+
+    def _is_routed_anew(self, error: DatabaseError, operation: Operation[T]) -> bool:
+        """Whether the tenant may be found elsewhere, or here in a moment. What may be lost does not wait."""
+        if self.resources.routes is None:
+            return False
+        return isinstance(error, TenantElsewhere) or (error.sqlstate == READ_ONLY and operation.durable)
+
+    def _has_moved(self, before: Place | None) -> bool:
+        """Whether the tenant of a cell that does not answer has a place in another one by now."""
+        routes = self.resources.routes
+        if routes is None or before is None:
+            return False
+        try:
+            place = sync_run(partial(routes.find, self.tenant))
+        except DatabaseError:
+            return False  # the cell's own error says more
+        return place.cell != before.cell
+
+    def _look_again(self, error: DatabaseError, before: Place | None) -> None:
+        """Looks a refused tenant up again. Where it stays in its cell it is new there, or on its way."""
+        routes = self.resources.routes
+        assert routes is not None  # _is_routed_anew
+        if isinstance(error, TenantElsewhere):
+            place = sync_run(partial(routes.find, self.tenant))
+            if before is not None and place.version != before.version:
+                return
+            database = self._database_at(place.address)
+            try:
+                database.fetch(admit_tenant(), tenant=self.tenant)
+            except (TenantElsewhere, DatabaseUnsuitable):
+                pass  # it is just moving, and cell and directory agree in a moment; or others admit tenants
+            else:
+                return
+        sync_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))
+
+    def execute_anywhere(self, operation: Operation[T], name: object = None) -> T:
+        """Executes an operation that needs no tenant: in the cell whose answer is not empty.
+
+        Args:
+            name: what is looked for, such as the digest of a key; its cell is asked first the next time.
+
+        Raises:
+            DatabaseUnavailable: no cell has it, and one of them does not answer.
+        """
+        routes = self.resources.routes
+        if routes is None:
+            return self.execute(operation)
+        addresses = list((sync_run(routes.known_cells)).values())
+        held = self._opened.holders.get(name)
+        addresses.sort(key=lambda address: address != held)
+        failure: DatabaseError | None = None
+        answer: T | None = None
+        for address in addresses:
+            try:
+                rows = (self._database_at(address)).fetch(operation, tenant=self.tenant)
+            except DatabaseUnavailable as error:
+                failure = error
+                continue
+            answer = operation.read(rows)
+            if answer:
+                self._remember_holder(name, address)
+                return answer
+        if failure is not None or not addresses:
+            raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
+        return answer  # type: ignore[return-value]  # some cell has answered, with nothing
+
+    def _remember_holder(self, name: object, address: str) -> None:
+        holders = self._opened.holders
+        if name is not None:
+            if len(holders) >= KEYS_KNOWN:
+                holders.clear()
+            holders[name] = address
 
     def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
         """Runs blocking work that needs no Postgres."""
@@ -134,7 +286,8 @@ class Connection:
         """
         assert self.embedder is not None  # callers check
         embedder = for_queries(self.embedder)
-        return self._fitting(sync_run(partial(embed_with_tokens, embedder, texts, QUESTION_TOKENS)))
+        made = sync_run(partial(embed_with_tokens, embedder, texts, QUESTION_TOKENS))
+        return self._fitting(made)
 
     def embed_memories(self, texts: Sequence[tuple[str, str]]) -> list[Embedded]:
         """Returns the vector of each memory, given as title and body, with token signs and passages.
@@ -148,6 +301,7 @@ class Connection:
 
     def _fitting(self, made: list[Embedded]) -> list[Embedded]:
         if made:
+            self.tenant_database()  # with cells, the first one tells the dimensions of all
             self.resources.require_dimensions(len(made[0].vector))
         return made
 

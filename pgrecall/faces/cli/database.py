@@ -135,7 +135,8 @@ def _lines(state: Status, where: str) -> Iterator[str]:
     yield where
     embedder = f"embedder {state.embedder or 'none yet'} ({state.dimensions} dimensions)"
     language = f"language {state.language}{'' if state.accents_off else ' (without unaccent)'}"
-    yield f"schema {state.revision}, {embedder}, {language}, tenant {state.tenant}"
+    cell = "" if state.cell is None else f" in cell {state.cell}"
+    yield f"schema {state.revision}, {embedder}, {language}, tenant {state.tenant}{cell}"
     bare = f"{state.awaiting_embedding:,} without embedding"
     yield f"{state.memories:,} memories, {state.archived:,} archived, {bare}"
     counts = state.access_counts

@@ -11,6 +11,7 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.errors import RecallError
+from pgrecall.faces.cli.cells import fleet_of
 from pgrecall.faces.cli.console import SafeConsole, output, plain, print_json, styled, table
 from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, is_fresh, pass_globals
 from pgrecall.faces.cli.options import all_tenants_option, clock, json_option, now_option
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pgrecall.schema.state import SchemaState
     from pgrecall.settings import Settings
 
-AREAS = ("server", "schema", "roles", "embedder", "reranker", "jobs", "memories")
+AREAS = ("server", "cells", "schema", "roles", "embedder", "reranker", "jobs", "memories")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
@@ -58,7 +59,13 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
     problems: Sequence[AccessProblem] = ()
     known: str | None = None
     maintenance: Iterator[Finding] = iter(())
-    if is_fresh(settings):
+    fleet = fleet_of(given)
+    if fleet is not None:
+        try:
+            yield from checks.check_cells(fleet.check())
+        except RecallError as error:
+            yield checks.failed("cells", error)
+    elif is_fresh(settings):
         where = settings.data_dir.expanduser()
         absent = f"There is no embedded Postgres in {where} yet."
         yield checks.Finding("server", "warn", absent, "pgrecall init")
@@ -88,7 +95,14 @@ def _maintenance(
 ) -> tuple[str | None, Iterator[Finding]]:
     """The name of the embedder of the stored embeddings, and the findings on roles, jobs and memories."""
     from pgrecall import Memory
-    from pgrecall.faces.doctor import check_caller, check_jobs, check_memories, check_rights, failed
+    from pgrecall.faces.doctor import (
+        check_caller,
+        check_cell,
+        check_jobs,
+        check_memories,
+        check_rights,
+        failed,
+    )
 
     now = clock()
     roles: list[Finding] = []
@@ -101,7 +115,8 @@ def _maintenance(
             state = memory.status(now=now)
     except RecallError as error:
         return None, iter((*roles, failed("memories", error)))
-    return state.embedder, iter((*roles, *check_jobs(state, now), *check_memories(state, now)))
+    found = (*check_cell(state), *roles, *check_jobs(state, now), *check_memories(state, now))
+    return state.embedder, iter(found)
 
 
 def _is_wanted(found: Finding, areas: Collection[str]) -> bool:

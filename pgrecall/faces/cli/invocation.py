@@ -12,7 +12,7 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.database.face import acting_through
-from pgrecall.errors import DatabaseError, DatabaseUnsuitable, RecallError
+from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput, RecallError
 from pgrecall.faces.cli.console import notes
 from pgrecall.settings import Settings, load_settings
 
@@ -35,12 +35,22 @@ class GlobalOptions:
     database_url: str | None = field(default=None, repr=False)
     tenant: str | None = None
     data_dir: Path | None = None
+    cells: str | None = field(default=None, repr=False)
 
     def settings(self) -> Settings:
         """The settings of this run. A data directory without a URL selects the embedded server in it."""
-        embedded = self.data_dir is not None and self.database_url is None
-        settings = load_settings(database_url=self.database_url, tenant=self.tenant, data_dir=self.data_dir)
-        return replace(settings, database_url=None) if embedded else settings
+        settings = load_settings(
+            database_url=self.database_url, tenant=self.tenant, data_dir=self.data_dir, cells=self.cells
+        )
+        if self.cells is not None and (self.database_url is not None or self.data_dir is not None):
+            raise InvalidInput(
+                "--cells does not go with --database-url or --data-dir.", hint="Leave out one of them."
+            )
+        if self.cells is not None:
+            return replace(settings, database_url=None)
+        if self.database_url is not None:
+            return replace(settings, cells=None)
+        return replace(settings, database_url=None, cells=None) if self.data_dir is not None else settings
 
     @contextmanager
     def opened(self, *, embeds: bool = False) -> Iterator[Memory]:
@@ -69,6 +79,11 @@ class GlobalOptions:
         from pgrecall.embedded.shared_server import EmbeddedServer
 
         settings = self.settings()
+        if settings.cells is not None:
+            raise InvalidInput(
+                "This command works on one database, and PGRECALL_CELLS names several.",
+                hint="Name the one: --database-url URL.",
+            )
         if settings.database_url:
             yield settings.database_url.get_secret_value(), None, settings
             return
@@ -99,7 +114,8 @@ class CommandGroup(click.Group):
 
 def is_fresh(settings: Settings) -> bool:
     """Whether the embedded server has no data yet."""
-    return not settings.database_url and not (settings.data_dir.expanduser() / "postgres").exists()
+    elsewhere = settings.database_url or settings.cells
+    return not elsewhere and not (settings.data_dir.expanduser() / "postgres").exists()
 
 
 def _say_on_terminal(sentence: str) -> None:

@@ -65,6 +65,8 @@ COMMANDS: Mapping[str, str] = {
     "serve": "serve:serve",
     "keys": "keys:keys",
     "roles": "roles:roles",
+    "cell": "cells:cell",
+    "tenant": "tenants:tenant",
     "postgres": "database:postgres",
     "upgrade": "database:upgrade",
 }
@@ -133,13 +135,20 @@ def _errors_reported() -> Iterator[None]:
     type=click.Path(path_type=Path),
     help="Data directory of the embedded Postgres [PGRECALL_DATA_DIR].",
 )
+@click.option("--cells", help="Directory of cells to use, instead of a database [PGRECALL_CELLS].")
 @click.version_option(__version__, message="%(prog)s %(version)s", help="Print the version.")
 @completion.install_option
 @completion.show_option
 @click.pass_context
-def app(context: click.Context, database_url: str | None, tenant: str | None, data_dir: Path | None) -> None:
+def app(
+    context: click.Context,
+    database_url: str | None,
+    tenant: str | None,
+    data_dir: Path | None,
+    cells: str | None,
+) -> None:
     """Agent memory in your own Postgres, ranked by what matters now."""
-    context.obj = GlobalOptions(database_url, tenant, data_dir)
+    context.obj = GlobalOptions(database_url, tenant, data_dir, cells)
 
 
 def main() -> None:

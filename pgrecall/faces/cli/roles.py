@@ -9,12 +9,13 @@ import click
 from rich.table import Table
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.cli.cells import fleet_of
 from pgrecall.faces.cli.console import notes, output, print_json, table
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
 
 if TYPE_CHECKING:
-    from pgrecall.schema.roles import RoleBinding
+    from pgrecall.schema.roles import Rights, RoleBinding
 
 ANY = "*"
 """Any tenant, as the database writes it."""
@@ -27,7 +28,10 @@ any_tenant_option = click.option(
 
 @click.group("roles", cls=CommandGroup)
 def roles() -> None:
-    """Manage login roles of the database and the tenant each acts for. For administrators."""
+    """Manage login roles and the tenant each acts for. For administrators.
+
+    With PGRECALL_CELLS, create, bind and unbind act on every cell and on the directory.
+    """
 
 
 @roles.command("create")
@@ -49,16 +53,15 @@ def create(
     if reader and worker:
         raise InvalidInput("--reader and --worker exclude each other.")
     wanted = _require_tenant(tenant, any_tenant=any_tenant)
-    with given.located() as (url, _, settings):
-        password = settings.role_password.get_secret_value() if settings.role_password else None
-        create(
-            url,
-            name,
-            may="reader" if reader else "worker" if worker else "app",
-            tenant=wanted,
-            password=password,
-            timeout=settings.connect_timeout,
-        )
+    may: Rights = "reader" if reader else "worker" if worker else "app"
+    if (fleet := fleet_of(given)) is not None:
+        secret = given.settings().role_password
+        password = secret.get_secret_value() if secret else None
+        fleet.create_role(name, may=may, tenant=wanted, password=password)
+    else:
+        with given.located() as (url, _, settings):
+            password = settings.role_password.get_secret_value() if settings.role_password else None
+            create(url, name, may=may, tenant=wanted, password=password, timeout=settings.connect_timeout)
     notes().print(f"Role {name} {_acts_for(wanted)}.")
 
 
@@ -72,8 +75,11 @@ def bind(given: GlobalOptions, name: str, tenant: str | None, any_tenant: bool) 
     from pgrecall.schema.roles import bind
 
     wanted = _require_tenant(tenant, any_tenant=any_tenant)
-    with given.located() as (url, _, settings):
-        changed = bind(url, name, wanted, timeout=settings.connect_timeout)
+    if (fleet := fleet_of(given)) is not None:
+        changed = fleet.bind_role(name, wanted)
+    else:
+        with given.located() as (url, _, settings):
+            changed = bind(url, name, wanted, timeout=settings.connect_timeout)
     output().print(f"Role {name} {_acts_for(wanted)}{'' if changed else ' already'}.")
 
 
@@ -84,8 +90,11 @@ def unbind(given: GlobalOptions, name: str) -> None:
     """Remove a role's binding: it then acts for no tenant."""
     from pgrecall.schema.roles import unbind
 
-    with given.located() as (url, _, settings):
-        changed = unbind(url, name, timeout=settings.connect_timeout)
+    if (fleet := fleet_of(given)) is not None:
+        changed = fleet.unbind_role(name)
+    else:
+        with given.located() as (url, _, settings):
+            changed = unbind(url, name, timeout=settings.connect_timeout)
     output().print("Unbound." if changed else "It is bound to no tenant.")
 
 

@@ -27,6 +27,7 @@ from pgrecall.errors import (
     RecallError,
     RerankerError,
     SchemaMismatch,
+    TenantElsewhere,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -34,8 +35,8 @@ NAMESPACE = "urn:pgrecall:problem:"
 RETRY_AFTER = "1"
 """Seconds, for errors that may pass."""
 
-_TRANSIENT = ("40", "53", "55", "57")
-"""SQLSTATE classes of errors that may pass: conflicts, lack of resources, locks, cancellation."""
+_TRANSIENT = ("25006", "40", "53", "55", "57")
+"""SQLSTATE classes of errors that may pass: read-only, conflicts, lack of resources, locks, cancellation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ PROBLEM_TYPES: Mapping[type[RecallError], ProblemType] = {
     DatabaseUnavailable: ProblemType(503, "database-unavailable", "Postgres does not answer"),
     DatabaseBusy: ProblemType(503, "database-busy", "No connection to Postgres is free"),
     DatabaseTimeout: ProblemType(504, "database-timeout", "Postgres took too long"),
+    TenantElsewhere: ProblemType(503, "tenant-elsewhere", "The tenant lives in another cell"),
     DatabaseUnsuitable: ProblemType(500, "database-unsuitable", "Postgres lacks something"),
     SchemaMismatch: ProblemType(503, "schema-mismatch", "The schema does not match this version"),
     EmbedderError: ProblemType(502, "embedder-failed", "The embedder failed"),

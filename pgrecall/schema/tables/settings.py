@@ -1,4 +1,4 @@
-"""The tables of what a tenant sets or has counted: layers, relevance models, words and settings.
+"""The tables of what a tenant sets or has counted: layers, relevance models, words, settings, and its cell.
 
 Rows of tenant ``*`` hold what applies where a tenant has no row of its own.
 """
@@ -28,6 +28,7 @@ def add(metadata: MetaData) -> None:
     _relevance(metadata)
     _setting(metadata)
     _tenant_lock(metadata)
+    _resident(metadata)
 
 
 def _layers(metadata: MetaData) -> None:
@@ -144,5 +145,25 @@ def _tenant_lock(metadata: MetaData) -> None:
         Column("tenant", Text, nullable=False),
         Column("purpose", Text, nullable=False),
         PrimaryKeyConstraint("tenant", "purpose", name="tenant_lock_pkey"),
+        schema=SCHEMA,
+    )
+
+
+def _resident(metadata: MetaData) -> None:
+    """Which tenants live in this cell; empty in a database that is the only one
+    (``functions/01_tenancy/09_cells.sql``)."""
+    Table(
+        "resident",
+        metadata,
+        Column("tenant", Text, nullable=False),
+        Column("state", Text, nullable=False, server_default=text("'here'")),
+        # Where it lives; NULL: here.
+        Column("cell", BigInteger),
+        moment("since", nullable=False, default=True),
+        PrimaryKeyConstraint("tenant", name="resident_pkey"),
+        CheckConstraint(
+            "(state = 'here' AND cell IS NULL) OR state = 'moving' OR (state = 'gone' AND cell IS NOT NULL)",
+            name="resident_state_check",
+        ),
         schema=SCHEMA,
     )

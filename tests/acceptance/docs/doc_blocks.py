@@ -53,6 +53,10 @@ ELSEWHERE = {
     ("pooler.md", "export PGRECALL_DATABASE_URL"): "tests/pooler",
     ("pooler.md", "pgrecall doctor"): "tests/pooler",
     ("pooler.md", "[databases]"): "tests/pooler starts one like it",
+    ("scale.md", "export PGRECALL_CELLS"): "tests/integration/cells/test_cells_cli.py",
+    ("scale.md", "pgrecall roles create"): "tests/integration/cells/test_cells_cli.py",
+    ("scale.md", "pgrecall tenant list"): "tests/integration/cells/test_cells_cli.py",
+    ("scale.md", "pgrecall cell drain"): "tests/integration/cells/test_cells_cli.py",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }
 

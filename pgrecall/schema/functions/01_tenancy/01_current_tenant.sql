@@ -2,26 +2,31 @@
 
 -- current_tenant: the tenant whose memories this transaction reads and writes: the one the login role is bound to,
 -- or the one named by `SET LOCAL recall.tenant` if the role may name any (bind_role allowed it, or it may act as
--- the owner of this schema). Raises for other roles, and if no tenant is named. The login role counts: SET ROLE
--- changes nothing, and inside functions of the owner current_user is the owner.
+-- the owner of this schema). Raises for other roles, if no tenant is named, and for a tenant that lives in another
+-- cell. The login role counts: SET ROLE changes nothing, and inside functions of the owner current_user is the owner.
 CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := (SELECT r.tenant FROM recall.tenant_role r WHERE r.role = session_user);
 BEGIN
-    IF v_tenant <> '*' THEN
-        RETURN v_tenant;
-    ELSIF v_tenant IS NULL AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+    IF v_tenant IS NULL AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
         PERFORM recall.raise_denied(
             format('Role %s is bound to no tenant and may not name one', session_user),
             format('An administrator runs: SELECT recall.bind_role(%L, ''the-tenant'');', session_user));
+    ELSIF v_tenant IS NULL OR v_tenant = '*' THEN
+        v_tenant := nullif(current_setting('recall.tenant', true), '');
+        IF v_tenant IS NULL OR v_tenant = '*' THEN
+            PERFORM recall.raise_invalid(
+                'No tenant is set for this transaction.',
+                'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
+        END IF;
     END IF;
-    v_tenant := nullif(current_setting('recall.tenant', true), '');
-    IF v_tenant IS NULL OR v_tenant = '*' THEN
-        PERFORM recall.raise_invalid(
-            'No tenant is set for this transaction.',
-            'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
+    -- A constant while this database is the only cell, so that it costs nothing.
+    IF recall.in_cells() THEN
+        IF NOT EXISTS (SELECT FROM recall.resident r WHERE r.tenant = v_tenant AND r.state = 'here') THEN
+            PERFORM recall.require_resident(v_tenant);
+        END IF;
     END IF;
     RETURN v_tenant;
 END $$;

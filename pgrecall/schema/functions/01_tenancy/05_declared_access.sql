@@ -19,7 +19,7 @@ SET search_path FROM CURRENT AS $$
         'change_cursor', 'changes', 'diff_versions', 'versions']) u
     UNION ALL
     SELECT u, 'recall_app' FROM unnest(ARRAY[
-        'has_active_key', 'apply_erasure', 'apply_prune', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
+        'admit_tenant', 'has_active_key', 'apply_erasure', 'apply_prune', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
         'fold_accesses', 'forget', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
         'plan_erasure', 'plan_prune', 'drop_erasure', 'rebuild', 'record_access',
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
@@ -46,8 +46,8 @@ SET search_path FROM CURRENT AS $$
         ('own', 'ALL', '(tenant = ( SELECT current_tenant() AS current_tenant))'),
         ('shared', 'SELECT', '(tenant = ''*''::text)')) p(policy, command, condition)
     WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p')
-      -- The owner's alone: bindings, digests of keys and of sessions, and what Alembic keeps.
-      AND c.relname NOT IN ('tenant_role', 'api_key', 'page_session', 'alembic_version')
+      -- The owner's alone: bindings, digests of keys and of sessions, who lives here, and what Alembic keeps.
+      AND c.relname NOT IN ('tenant_role', 'api_key', 'page_session', 'resident', 'alembic_version')
       AND (p.policy = 'own' OR c.relname IN ('job_run', 'layer', 'relevance_model', 'rerank_model'))
 $$;
 

@@ -79,11 +79,11 @@ DECLARE
 BEGIN
     SELECT * INTO v_key FROM recall.api_key k
     WHERE k.hash = p_hash AND k.revoked_at IS NULL AND recall.bound_tenant() IN (k.tenant, '*');
-    IF NOT FOUND THEN
+    IF NOT FOUND OR NOT recall.lives_here(v_key.tenant) THEN
         RETURN;
     END IF;
     IF coalesce(v_key.last_used_at NOT BETWEEN p_now - interval '1 minute' AND p_now + interval '1 minute', true)
-       AND NOT current_setting('transaction_read_only')::boolean THEN
+       AND NOT current_setting('transaction_read_only')::boolean AND NOT recall.is_moving(v_key.tenant) THEN
         -- Whoever holds the row is noting the same: nobody waits for that.
         PERFORM FROM recall.api_key k WHERE k.tenant = v_key.tenant AND k.id = v_key.id FOR UPDATE SKIP LOCKED;
         IF FOUND THEN

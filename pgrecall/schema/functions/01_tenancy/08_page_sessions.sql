@@ -18,6 +18,8 @@ BEGIN
     SELECT * INTO v_key FROM recall.key_holder(p_key_hash, p_now);
     IF NOT FOUND THEN
         RETURN false;
+    ELSIF recall.in_cells() THEN
+        PERFORM recall.require_resident(v_key.tenant);
     END IF;
     PERFORM FROM recall.api_key k WHERE k.tenant = v_key.tenant AND k.id = v_key.id FOR NO KEY UPDATE;
     DELETE FROM recall.page_session s
@@ -50,7 +52,16 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.close_page_session(p_digest bytea) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := (
+        SELECT s.tenant FROM recall.page_session s
+        WHERE s.digest = p_digest AND recall.bound_tenant() IN (s.tenant, '*'));
 BEGIN
-    DELETE FROM recall.page_session s WHERE s.digest = p_digest AND recall.bound_tenant() IN (s.tenant, '*');
+    IF v_tenant IS NULL OR NOT recall.lives_here(v_tenant) THEN
+        RETURN false;
+    ELSIF recall.in_cells() THEN
+        PERFORM recall.require_resident(v_tenant);
+    END IF;
+    DELETE FROM recall.page_session s WHERE s.tenant = v_tenant AND s.digest = p_digest;
     RETURN FOUND;
 END $$;

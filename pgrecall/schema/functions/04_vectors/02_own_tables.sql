@@ -14,7 +14,9 @@ DECLARE
 BEGIN
     PERFORM recall.require_between(p_more_than, 0, 1000000000, 'p_more_than');
     PERFORM recall.lock_tenant(v_tenant, 'vector table');
-    IF recall.vector_table(v_tenant) <> 'vector_shared' OR (
+    IF recall.in_cells() AND EXISTS (SELECT FROM pg_publication p WHERE p.pubname = recall.move_name(v_tenant)) THEN
+        RETURN 0;  -- its rows are being copied to another cell from where they are
+    ELSIF recall.vector_table(v_tenant) <> 'vector_shared' OR (
         SELECT count(*) FROM (
             SELECT FROM recall.vector_shared v WHERE v.tenant = v_tenant LIMIT p_more_than + 1) counted) <= p_more_than THEN
         RETURN 0;
@@ -46,6 +48,29 @@ BEGIN
         HINT = 'They stay where they are and are found as before; try again later.';
 END $$;
 
+-- make_vector_table: makes an empty table for the vectors of one tenant, with its key.
+CREATE OR REPLACE FUNCTION recall.make_vector_table(p_table text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE IF NOT EXISTS recall.%I (LIKE recall.vector_shared INCLUDING DEFAULTS, '
+                   'CONSTRAINT %I PRIMARY KEY (tenant, memory_id, part))', p_table, p_table || '_pkey');
+    PERFORM recall.protect_table(format('recall.%I', p_table)::regclass);
+END $$;
+
+-- index_vector_table: makes the indexes that searches by meaning use in a table of one tenant's vectors.
+CREATE OR REPLACE FUNCTION recall.index_vector_table(p_table text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS %I ON recall.%I USING hnsw (embedding halfvec_cosine_ops) '
+        'WITH (m = 16, ef_construction = 128) WHERE NOT archived', p_table || '_live_idx', p_table);
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS %I ON recall.%I USING hnsw (embedding halfvec_cosine_ops) '
+        'WITH (m = 16, ef_construction = 128) WHERE archived', p_table || '_archived_idx', p_table);
+END $$;
+
 -- build_vector_table: makes a table of this name with a copy of a tenant's vectors in the shared table, and its
 -- indexes.
 CREATE OR REPLACE FUNCTION recall.build_vector_table(p_tenant text, p_table text) RETURNS void
@@ -58,12 +83,7 @@ BEGIN
         'INSERT INTO recall.%I SELECT * FROM recall.vector_shared v WHERE v.tenant = $1 ORDER BY v.memory_id, v.part', p_table)
     USING p_tenant;
     EXECUTE format('ALTER TABLE recall.%I ADD CONSTRAINT %I PRIMARY KEY (tenant, memory_id, part)', p_table, p_table || '_pkey');
-    EXECUTE format(
-        'CREATE INDEX %I ON recall.%I USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 128) '
-        'WHERE NOT archived', p_table || '_live_idx', p_table);
-    EXECUTE format(
-        'CREATE INDEX %I ON recall.%I USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 128) '
-        'WHERE archived', p_table || '_archived_idx', p_table);
+    PERFORM recall.index_vector_table(p_table);
 END $$;
 
 -- switch_vector_table: makes this table the one of a tenant's vectors, with what has changed since it was copied;

@@ -228,8 +228,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY j.place
 $$;
 
--- tenants: all tenants with memories, logged searches or accesses that wait to be folded, by name. A role bound to a
--- tenant sees only that tenant.
+-- tenants: all tenants with memories, logged searches or accesses that wait to be folded, by name, but for those that
+-- live in another cell or are about to. A role bound to a tenant sees only that tenant.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -237,9 +237,10 @@ DECLARE
     v_bound text := recall.bound_tenant();
 BEGIN
     IF v_bound <> '*' THEN
-        RETURN QUERY SELECT v_bound WHERE EXISTS (SELECT FROM recall.memory m WHERE m.tenant = v_bound)
+        RETURN QUERY SELECT v_bound WHERE recall.lives_here(v_bound) AND NOT recall.is_moving(v_bound) AND (
+            EXISTS (SELECT FROM recall.memory m WHERE m.tenant = v_bound)
             OR EXISTS (SELECT FROM recall.search_log l WHERE l.tenant = v_bound)
-            OR EXISTS (SELECT FROM recall.access_queue q WHERE q.tenant = v_bound);
+            OR EXISTS (SELECT FROM recall.access_queue q WHERE q.tenant = v_bound));
     ELSIF v_bound = '*' THEN
         RETURN QUERY
         -- Steps from tenant to tenant by index, without reading the rows in between.
@@ -261,7 +262,8 @@ BEGIN
         ), known(tenant) AS (
             SELECT o.tenant FROM owner o UNION SELECT s.tenant FROM searcher s UNION SELECT w.tenant FROM waiting w
         )
-        SELECT k.tenant FROM known k WHERE k.tenant IS NOT NULL ORDER BY 1;
+        SELECT k.tenant FROM known k
+        WHERE k.tenant IS NOT NULL AND recall.lives_here(k.tenant) AND NOT recall.is_moving(k.tenant) ORDER BY 1;
     END IF;
 END $$;
 

@@ -15,7 +15,7 @@ BEGIN
             'links_pending', recall.count_pending_links(),
             'embedder', recall.setting_value('*', 'embedding.model'),
             'dimensions', recall.setting_value('*', 'embedding.dimensions'),
-            'language', recall.language(v_tenant), 'accents_off', recall.removes_accents(),
+            'cell', recall.cell_number(), 'language', recall.language(v_tenant), 'accents_off', recall.removes_accents(),
             'statistics_at', (SELECT s.value FROM recall.setting s
                               WHERE s.tenant = v_tenant AND s.name = 'statistics_at'))
         FROM recall.health_report(p_now) h);

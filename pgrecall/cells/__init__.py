@@ -1,0 +1,14 @@
+"""Cells: several databases that share out the tenants of one installation.
+
+Each cell is a whole pgrecall database. The directory, schema ``recall_cells`` in one small database, says in
+which cell a tenant lives; ``recall.resident`` in each cell says it once more, and refuses everybody else.
+
+addresses   addresses of cells, without user and password
+directory   the directory: places of tenants, cells, bindings, moves
+routes      where tenants live, from the directory and cached; what the client asks
+cell        one cell, as an administrator sees it
+fleet       adding, checking, draining and removing cells
+copying     a tenant's rows on their way from cell to cell, by logical replication
+move        moving a tenant
+balance     which moves would even out cells
+"""

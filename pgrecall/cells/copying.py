@@ -1,0 +1,264 @@
+"""A tenant's rows on their way to another cell: logical replication of what is there and of what changes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from psycopg.sql import SQL, Composable, Identifier, Literal
+
+from pgrecall.cells.cell import BETWEEN_LOOKS, Cell
+from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput
+
+Digests = Mapping[str, tuple[int, int]]
+"""For each table the number of a tenant's rows and their digest."""
+
+SMALL_LAG = 1_000_000
+"""Bytes of write-ahead log that the target may be behind when the writers are stopped."""
+
+
+class Copying:
+    """The copy of one tenant from a cell to another. Whatever is begun is continued by another process.
+
+    Args:
+        source, target: the cells.
+        tenant: the tenant.
+    """
+
+    def __init__(self, source: Cell, target: Cell, tenant: str) -> None:
+        self.source = source
+        self.target = target
+        self.tenant = tenant
+        # As recall.move_name() has it. Slots are of a server, which may hold both cells.
+        self.name = f"recall_move_{hashlib.md5(tenant.encode(), usedforsecurity=False).hexdigest()}"
+
+    def require_possible(self) -> None:
+        """Checks both servers before anything is begun.
+
+        Raises:
+            DatabaseUnsuitable: a setting or a right is missing; says which.
+            InvalidInput: the cells differ in version or embedder, or a login role is missing.
+        """
+        self.source.require_current()
+        self.target.require_current()
+        for cell, end in ((self.source, "source"), (self.target, "target")):
+            with cell.plain() as connection:
+                row = connection.execute(_SERVER).fetchone()
+                assert row is not None
+                if not row["superuser"]:
+                    raise DatabaseUnsuitable(
+                        f"Role {row['role']} is no superuser in the {end} cell, which moving a tenant needs.",
+                        hint="Use such a role in PGRECALL_CELLS, or export and import the tenant.",
+                    )
+                if end == "source" and row["wal_level"] != "logical":
+                    raise DatabaseUnsuitable(
+                        f"The source cell has wal_level {row['wal_level']}; moving needs logical.",
+                        hint="ALTER SYSTEM SET wal_level = 'logical'; then restart that server.",
+                    )
+        ours, theirs = self.source.facts().embedder, self.target.facts().embedder
+        if ours and theirs and ours != theirs:
+            raise InvalidInput(
+                f"The source keeps embeddings of {ours}, the target of {theirs}.",
+                hint="All cells of an installation have one embedder: docs/howto/change-embedder.md.",
+            )
+        roles = self._bound_roles()
+        query = "SELECT rolname FROM pg_roles WHERE rolname = ANY (%(roles)s)"
+        there = {row["rolname"] for row in self.target.run(query, {"roles": roles})}
+        if missing := [role for role in roles if role not in there]:
+            raise InvalidInput(
+                f"The server of the target has no role {', '.join(missing)}, which acts for {self.tenant}.",
+                hint=f"With PGRECALL_CELLS set: pgrecall roles create {missing[0]} --for {self.tenant}.",
+            )
+
+    def begin(self, source_number: int) -> None:
+        """Publishes the tenant at the source and subscribes to it at the target. Harmless when repeated."""
+        if self._subscribed():
+            return
+        self.end()
+        self.target.set_resident(self.tenant, "moving", source_number)
+        self.forget_at(self.target)
+        with self.source.plain() as connection, connection.transaction():
+            # A job that moves the tenant's vectors to their own table ends first; none begins afterwards.
+            connection.execute("SELECT recall.lock_tenant(%s, 'vector table')", (self.tenant,))
+            query = "SELECT t FROM recall.tenant_tables(%s) t"
+            tables = connection.execute(query, (self.tenant,)).fetchall()
+            ours = SQL(" WHERE (tenant = {})").format(Literal(self.tenant))
+            parts: list[Composable] = [Identifier("recall", row["t"]) + ours for row in tables]
+            connection.execute(
+                SQL("CREATE PUBLICATION {} FOR TABLE {} WITH (publish_via_partition_root = true)").format(
+                    Identifier(self.name), SQL(", ").join(parts)
+                )
+            )
+        own = [row["t"] for row in tables if row["t"].startswith("vector_") and row["t"][7:].isdecimal()]
+        for table in own:
+            self.target.run("SELECT recall.make_vector_table(%(table)s)", {"table": table})
+        with self.source.plain() as connection:
+            connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (self.name,))
+        with self.target.plain() as connection:
+            connection.execute(
+                SQL(
+                    "CREATE SUBSCRIPTION {0} CONNECTION {1} PUBLICATION {0} WITH "
+                    "(create_slot = false, slot_name = {2}, synchronous_commit = 'local')"
+                ).format(Identifier(self.name), Literal(self.source.url), Literal(self.name))
+            )
+
+    def wait_for_copy(self, said: Callable[[int, int], None], *, patience: float) -> None:
+        """Waits until every table is copied.
+
+        Args:
+            said: called with the tables that are copied and those there are.
+            patience: seconds without any progress after which it gives up.
+
+        Raises:
+            DatabaseError: nothing was copied for that long.
+        """
+        before, since = -1, time.monotonic()
+        while True:
+            [row] = self._ask_target(_COPIED)
+            if row["ready"] != before:
+                before, since = row["ready"], time.monotonic()
+                said(row["ready"], row["tables"])
+            if row["tables"] and row["ready"] == row["tables"]:
+                return
+            [size] = self._ask_target(_PROGRESS)
+            if size["moved"]:
+                since = time.monotonic()
+            if time.monotonic() - since > patience:
+                raise DatabaseError(
+                    f"Nothing of tenant {self.tenant} was copied for {patience:g} s.",
+                    hint="The log of the target's server says why; then run the same command again.",
+                )
+            time.sleep(0.1)
+
+    def build_indexes(self) -> None:
+        """Builds the vector indexes of a tenant with a table of its own, and gathers statistics."""
+        for table in self._own_tables(self.target):
+            self.target.run("SELECT recall.index_vector_table(%(table)s)", {"table": table})
+        tables = self.target.run("SELECT t FROM recall.tenant_tables(%(tenant)s) t", {"tenant": self.tenant})
+        with self.target.plain() as connection:
+            for row in tables:
+                connection.execute(SQL("ANALYZE {}").format(Identifier("recall", row["t"])))
+
+    def catch_up(self, *, limit: float, to_the_end: bool) -> None:
+        """Waits until the target has what the source has written so far.
+
+        Args:
+            limit: seconds.
+            to_the_end: everything; otherwise all but a little.
+
+        Raises:
+            DatabaseError: it took longer.
+        """
+        deadline = time.monotonic() + limit
+        with self.source.plain() as connection:
+            now = connection.execute("SELECT pg_current_wal_insert_lsn()::text AS lsn").fetchone()
+            assert now is not None
+            behind = {"lsn": now["lsn"], "name": self.name}
+            while True:
+                row = connection.execute(_LAG, behind).fetchone()
+                if row is not None and row["lag"] <= (0 if to_the_end else SMALL_LAG):
+                    return
+                if time.monotonic() > deadline:
+                    raise DatabaseError(
+                        f"The target did not catch up within {limit:g} s.",
+                        hint="Its server's log says why. Run the same command again.",
+                        sqlstate="55P03",
+                    )
+                time.sleep(BETWEEN_LOOKS)
+
+    def differences(self) -> list[str]:
+        """The tables in which source and target differ; both are read at the same time."""
+        with ThreadPoolExecutor(2) as both:
+            ours, theirs = both.map(self.digests, (self.source, self.target))
+        return sorted(table for table in ours.keys() | theirs.keys() if ours.get(table) != theirs.get(table))
+
+    def digests(self, cell: Cell) -> Digests:
+        """Counts and digests of the tenant's rows in a cell."""
+        rows = cell.run("SELECT * FROM recall.tenant_digests(%(tenant)s)", {"tenant": self.tenant})
+        return {row["relation"]: (row["held"], int(row["digest"])) for row in rows}
+
+    def hand_over(self) -> None:
+        """Repeats at the target what is not in the tenant's tables: bindings, and the embedder's name."""
+        for role in self._bound_roles():
+            values = {"role": role, "tenant": self.tenant}
+            self.target.run("SELECT recall.bind_role(%(role)s, %(tenant)s)", values)
+        if (embedder := self.source.facts().embedder) is not None:
+            self.target.run(_EMBEDDER, {"embedder": embedder})
+
+    def end(self) -> None:
+        """Takes down subscription, slot and publication, as far as they are there."""
+        with self.target.plain() as connection:
+            row = connection.execute(_SUBSCRIPTION, (self.name,)).fetchone()
+            if row is not None:
+                name = Identifier(self.name)
+                connection.execute(SQL("ALTER SUBSCRIPTION {} DISABLE").format(name))
+                connection.execute(SQL("ALTER SUBSCRIPTION {} SET (slot_name = NONE)").format(name))
+                connection.execute(SQL("DROP SUBSCRIPTION {}").format(name))
+        # Of tables that were being copied there are slots of their own.
+        pattern = f"{self.name}" if row is None else f"{self.name}|pg_{row['oid']}_sync_[0-9_]+"
+        self._drop_slots(f"^({pattern})$")
+        with self.source.plain() as connection:
+            connection.execute(SQL("DROP PUBLICATION IF EXISTS {}").format(Identifier(self.name)))
+
+    def _drop_slots(self, pattern: str) -> None:
+        """Drops slots at the source, each once its receiver has left it."""
+        deadline = time.monotonic() + 30
+        with self.source.plain() as connection:
+            while rows := connection.execute(_SLOTS, (pattern,)).fetchall():
+                for row in rows:
+                    if not row["active"] or time.monotonic() > deadline:
+                        connection.execute("SELECT pg_drop_replication_slot(%s)", (row["slot_name"],))
+                time.sleep(BETWEEN_LOOKS)
+
+    def forget_at(self, cell: Cell) -> int:
+        """Deletes the tenant's rows in a cell in which it does not live; returns how many."""
+        with cell.plain() as connection, connection.transaction():
+            # What triggers would note of it is deleted with it.
+            connection.execute("SET LOCAL session_replication_role = replica")
+            row = connection.execute("SELECT recall.forget_tenant(%s) AS rows", (self.tenant,)).fetchone()
+            return int(row["rows"]) if row else 0
+
+    def _subscribed(self) -> bool:
+        [row] = self._ask_target("SELECT count(*) AS n FROM pg_subscription WHERE subname = %(name)s")
+        return bool(row["n"])
+
+    def _ask_target(self, sql: str) -> list[Mapping[str, int]]:
+        with self.target.plain() as connection:
+            return list(connection.execute(sql.encode(), {"name": self.name}).fetchall())
+
+    def _own_tables(self, cell: Cell) -> list[str]:
+        query = "SELECT 'vector_' || h.number AS t FROM recall.vector_home h WHERE h.tenant = %(tenant)s"
+        return [row["t"] for row in cell.run(query, {"tenant": self.tenant})]
+
+    def _bound_roles(self) -> list[str]:
+        query = "SELECT r.role FROM recall.tenant_role r WHERE r.tenant = %(tenant)s ORDER BY 1"
+        return [row["role"] for row in self.source.run(query, {"tenant": self.tenant})]
+
+
+_SERVER = (
+    "SELECT current_setting('wal_level') AS wal_level, rolname AS role, rolsuper AS superuser "
+    "FROM pg_roles WHERE rolname = current_user"
+)
+_COPIED = (
+    "SELECT count(*) AS tables, count(*) FILTER (WHERE r.srsubstate = 'r') AS ready "
+    "FROM pg_subscription_rel r JOIN pg_subscription s ON s.oid = r.srsubid WHERE s.subname = %(name)s"
+)
+_PROGRESS = (
+    "SELECT count(*) AS moved FROM pg_stat_progress_copy WHERE datname = current_database() "
+    "AND type = 'CALLBACK' AND %(name)s::text <> ''"
+)
+_LAG = (
+    "SELECT greatest(%(lsn)s::pg_lsn - s.confirmed_flush_lsn, 0) AS lag FROM pg_replication_slots s "
+    "WHERE s.slot_name = %(name)s"
+)
+_SLOTS = "SELECT slot_name, active FROM pg_replication_slots WHERE slot_name ~ %s"
+_SUBSCRIPTION = (
+    "SELECT s.oid FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid "
+    "WHERE s.subname = %s AND d.datname = current_database()"
+)
+_EMBEDDER = (
+    "INSERT INTO recall.setting (tenant, name, value) "
+    "VALUES ('*', 'embedding.model', to_jsonb(%(embedder)s::text)) ON CONFLICT DO NOTHING"
+)

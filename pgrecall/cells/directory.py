@@ -1,0 +1,264 @@
+"""The directory of cells: in which database each tenant lives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Identifier, Literal
+
+from pgrecall.cells.addresses import url_at
+from pgrecall.database.connections import connect
+from pgrecall.database.server import Row
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, SchemaMismatch
+
+LOCK_PATIENCE = 1.0
+"""Seconds to wait for another call that moves the same tenant."""
+
+Connection = psycopg.Connection[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a tenant lives. The version grows with every move."""
+
+    tenant: str
+    cell: int
+    address: str
+    version: int
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class CellEntry:
+    """A cell as the directory has it.
+
+    ``room`` is how many bytes it may hold, None for any; ``bytes`` how many it held when that was noted.
+    ``tenants`` counts those placed there.
+    """
+
+    number: int
+    address: str
+    draining: bool
+    room: int | None
+    bytes: int
+    noted_at: datetime
+    dimensions: int
+    tenants: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveEntry:
+    """A move under way."""
+
+    tenant: str
+    source: int
+    target: int
+    step: str
+    began_at: datetime
+    flipped_at: datetime | None
+
+
+class Directory:
+    """The directory at a URL. Each call opens a connection: callers remember what they learn.
+
+    Args:
+        timeout: seconds to connect.
+    """
+
+    def __init__(self, url: str, *, timeout: float = 10.0) -> None:
+        self.url = url
+        self._timeout = timeout
+
+    def url_of(self, address: str) -> str:
+        """The connection string of a cell, for whoever this directory was opened as."""
+        return url_at(address, self.url)
+
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """A connection to the directory.
+
+        Raises:
+            DatabaseUnavailable: the directory cannot be reached.
+            SchemaMismatch: there is no directory in this database.
+        """
+        try:
+            with connect(self.url, timeout=self._timeout) as connection:
+                yield connection
+        except DatabaseUnavailable as error:
+            raise DatabaseUnavailable(
+                f"The directory of cells cannot be reached: {error.message}",
+                hint="Check PGRECALL_CELLS. Tenants whose cell this client knows are served meanwhile.",
+                sqlstate=error.sqlstate,
+            ) from error
+        except DatabaseError as error:
+            if isinstance(error, SchemaMismatch) or error.sqlstate in ("3F000", "42P01", "42883"):
+                raise SchemaMismatch(
+                    "This database has no directory of cells.",
+                    hint="Check PGRECALL_CELLS; the first `pgrecall cell add URL` makes the directory.",
+                ) from error
+            raise
+
+    def install(self) -> None:
+        """Makes the tables and functions of the directory; harmless when repeated."""
+        with self.connected() as connection, connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext('recall_cells'))")
+            connection.execute((files(__package__) / "directory.sql").read_bytes())
+
+    def is_installed(self) -> bool:
+        """Whether this database has a directory."""
+        with self.connected() as connection:
+            query = "SELECT to_regclass('recall_cells.place') IS NOT NULL AS there"
+            row = connection.execute(query).fetchone()
+            return bool(row and row["there"])
+
+    def installation(self) -> str:
+        """The id of the installation, which every cell repeats."""
+        return str(self._one("SELECT id FROM recall_cells.installation")["id"])
+
+    def find(self, tenant: str) -> Place | None:
+        """Where a tenant lives; None for one that has no place yet."""
+        rows = self._rows("SELECT * FROM recall_cells.find(%(tenant)s)", {"tenant": tenant})
+        return Place(**rows[0]) if rows else None
+
+    def place(self, tenant: str, cell: int | None = None) -> Place:
+        """Where a tenant lives. One that has no place gets one: in ``cell``, or where most room is.
+
+        Raises:
+            DatabaseError: no cell has room.
+            InvalidInput: there is no such cell.
+        """
+        query = "SELECT * FROM recall_cells.place_tenant(%(tenant)s, %(cell)s::bigint)"
+        return Place(**self._one(query, {"tenant": tenant, "cell": cell}))
+
+    def addresses(self) -> dict[int, str]:
+        """The address of each cell, by number, for a role that may act for any tenant."""
+        rows = self._rows("SELECT cell, address FROM recall_cells.find_all()")
+        return {row["cell"]: row["address"] for row in rows}
+
+    def cells(self) -> tuple[CellEntry, ...]:
+        """Every cell, by number. For administrators, like what follows."""
+        return tuple(CellEntry(**row) for row in self._rows(_CELLS))
+
+    def cell(self, number: int) -> CellEntry:
+        """One cell.
+
+        Raises:
+            InvalidInput: there is no such cell.
+        """
+        for entry in self.cells():
+            if entry.number == number:
+                return entry
+        raise InvalidInput(f"There is no cell {number}.", hint="`pgrecall cell list` shows them.")
+
+    def places(self) -> tuple[Place, ...]:
+        """Every tenant with its place, by name."""
+        return tuple(Place(**row) for row in self._rows(_PLACES))
+
+    def moves(self) -> tuple[MoveEntry, ...]:
+        """The moves under way."""
+        return tuple(
+            MoveEntry(**row) for row in self._rows("SELECT * FROM recall_cells.move ORDER BY began_at")
+        )
+
+    def place_all(self, tenants: Sequence[str], cell: int) -> None:
+        """Places those of these tenants in a cell that have no place yet."""
+        self.run(
+            "INSERT INTO recall_cells.place (tenant, cell) SELECT t, %(cell)s::bigint "
+            "FROM unnest(%(tenants)s::text[]) t ON CONFLICT DO NOTHING",
+            {"tenants": list(tenants), "cell": cell},
+        )
+
+    def bind(self, role: str, tenant: str, password: str | None) -> None:
+        """Lets a login role ask for a tenant (``*``: any). It is created if this server does not have it."""
+        with self.connected() as connection, connection.transaction():
+            there = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
+            if there is None:
+                connection.execute(SQL("CREATE ROLE {} LOGIN").format(Identifier(role)))
+            if password is not None:
+                # Hashed here: no log of the server can hold it.
+                made = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
+                change = SQL("ALTER ROLE {} PASSWORD {}").format(Identifier(role), Literal(made.decode()))
+                connection.execute(change)
+            connection.execute(_BIND, {"role": role, "tenant": tenant})
+
+    @contextmanager
+    def alone(self, tenant: str) -> Iterator[None]:
+        """While this lasts, nobody else moves the tenant.
+
+        Raises:
+            InvalidInput: somebody is moving it.
+        """
+        with ExitStack() as opened:
+            connection = opened.enter_context(self.connected())
+            query = "SELECT pg_try_advisory_lock(hashtext('recall_cells'), hashtext(%s)) AS ours"
+            deadline = time.monotonic() + LOCK_PATIENCE  # the server notices the end of a killed one late
+            while not ((row := connection.execute(query, (tenant,)).fetchone()) and row["ours"]):
+                if time.monotonic() > deadline:
+                    raise InvalidInput(
+                        f"Another call is moving tenant {tenant}.", hint="Let that one end, or stop it."
+                    )
+                time.sleep(0.1)
+            opened.callback(_unlock, connection, tenant)
+            lasting = opened.pop_all()
+        try:
+            yield  # outside of the connection: what fails here is not the directory's
+        finally:
+            lasting.close()
+
+    def flip(self, tenant: str, cell: int) -> None:
+        """Notes that a tenant lives in another cell, with its move, in one transaction."""
+        with self.connected() as connection, connection.transaction():
+            for statement in _FLIP:
+                connection.execute(statement.encode(), {"tenant": tenant, "cell": cell})
+
+    def flipped(self, older_than: float) -> list[str]:
+        """Tenants that live in their new cell since so many seconds, and still have rows in the old one."""
+        query = (
+            "SELECT tenant FROM recall_cells.move WHERE step = 'flipped' "
+            "AND flipped_at <= now() - make_interval(secs => %(seconds)s) ORDER BY flipped_at"
+        )
+        return [row["tenant"] for row in self._rows(query, {"seconds": older_than})]
+
+    def run(self, sql: str, parameters: Mapping[str, object] | None = None) -> int:
+        """Runs a statement that changes the directory; returns how many rows it changed."""
+        with self.connected() as connection:
+            return connection.execute(sql.encode(), parameters).rowcount
+
+    def _rows(self, sql: str, parameters: Mapping[str, object] | None = None) -> list[Any]:
+        with self.connected() as connection:
+            return connection.execute(sql.encode(), parameters).fetchall()
+
+    def _one(self, sql: str, parameters: Mapping[str, object] | None = None) -> Any:
+        return self._rows(sql, parameters)[0]
+
+
+def _unlock(connection: Connection, tenant: str) -> None:
+    with suppress(psycopg.Error):  # a lost connection holds no lock
+        connection.execute("SELECT pg_advisory_unlock(hashtext('recall_cells'), hashtext(%s))", (tenant,))
+
+
+_BIND = (
+    "INSERT INTO recall_cells.binding (role, tenant) VALUES (%(role)s, %(tenant)s) "
+    "ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant"
+)
+_FLIP = (
+    "UPDATE recall_cells.place SET cell = %(cell)s, version = DEFAULT, placed_at = now() "
+    "WHERE tenant = %(tenant)s",
+    "UPDATE recall_cells.move SET step = 'flipped', flipped_at = now() WHERE tenant = %(tenant)s",
+)
+_CELLS = (
+    "SELECT c.number, c.address, c.draining, c.room, c.bytes, c.noted_at, c.dimensions, "
+    "(SELECT count(*) FROM recall_cells.place p WHERE p.cell = c.number) AS tenants "
+    "FROM recall_cells.cell c ORDER BY c.number"
+)
+_PLACES = (
+    "SELECT p.tenant, p.cell, c.address, p.version, c.dimensions FROM recall_cells.place p "
+    "JOIN recall_cells.cell c ON c.number = p.cell ORDER BY p.tenant"
+)

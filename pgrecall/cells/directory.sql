@@ -1,0 +1,124 @@
+-- The directory of cells: which tenant lives in which database. One small database keeps it; every cell may be on another
+-- server. Running this twice is harmless.
+
+CREATE SCHEMA IF NOT EXISTS recall_cells;
+
+CREATE TABLE IF NOT EXISTS recall_cells.installation (
+    id text NOT NULL DEFAULT gen_random_uuid()::text,
+    single boolean PRIMARY KEY DEFAULT true CHECK (single)
+);
+INSERT INTO recall_cells.installation DEFAULT VALUES ON CONFLICT DO NOTHING;
+
+-- The address has neither user nor password: clients use those with which they came here.
+CREATE TABLE IF NOT EXISTS recall_cells.cell (
+    number bigint PRIMARY KEY,
+    address text NOT NULL UNIQUE,
+    draining boolean NOT NULL DEFAULT false,
+    room bigint CHECK (room > 0),
+    bytes bigint NOT NULL DEFAULT 0,
+    noted_at timestamptz NOT NULL DEFAULT now(),
+    dimensions int NOT NULL
+);
+
+CREATE SEQUENCE IF NOT EXISTS recall_cells.version;
+CREATE TABLE IF NOT EXISTS recall_cells.place (
+    tenant text PRIMARY KEY CHECK (tenant <> '' AND tenant <> '*' AND length(tenant) <= 200),
+    cell bigint NOT NULL REFERENCES recall_cells.cell,
+    version bigint NOT NULL DEFAULT nextval('recall_cells.version'),
+    placed_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS place_cell_idx ON recall_cells.place (cell, placed_at);
+
+-- One move of a tenant at a time; the row goes when the move has ended.
+CREATE TABLE IF NOT EXISTS recall_cells.move (
+    tenant text PRIMARY KEY REFERENCES recall_cells.place,
+    source bigint NOT NULL REFERENCES recall_cells.cell,
+    target bigint NOT NULL REFERENCES recall_cells.cell,
+    step text NOT NULL DEFAULT 'begun',
+    began_at timestamptz NOT NULL DEFAULT now(),
+    flipped_at timestamptz
+);
+
+-- Which login roles may ask for which tenant ('*': any), as in the cells.
+CREATE TABLE IF NOT EXISTS recall_cells.binding (
+    role text PRIMARY KEY,
+    tenant text NOT NULL
+);
+
+-- require_allowed: raises unless the login role may ask for this tenant ('*': for all).
+CREATE OR REPLACE FUNCTION recall_cells.require_allowed(p_tenant text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT pg_has_role(session_user, current_user, 'MEMBER') AND NOT EXISTS (
+        SELECT FROM recall_cells.binding b WHERE b.role = session_user AND b.tenant IN (p_tenant, '*')) THEN
+        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+            MESSAGE = format('Role %s may not ask the directory of cells for %s.', session_user,
+                             CASE p_tenant WHEN '*' THEN 'all cells' ELSE 'tenant ' || p_tenant END),
+            HINT = 'An administrator runs: pgrecall roles bind, with PGRECALL_CELLS set.';
+    END IF;
+END $$;
+
+-- find: the cell of a tenant; no row if it has none.
+CREATE OR REPLACE FUNCTION recall_cells.find(p_tenant text)
+RETURNS TABLE (tenant text, cell bigint, address text, version bigint, dimensions int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM recall_cells.require_allowed(p_tenant);
+    RETURN QUERY
+    SELECT p.tenant, p.cell, c.address, p.version, c.dimensions
+    FROM recall_cells.place p JOIN recall_cells.cell c ON c.number = p.cell WHERE p.tenant = p_tenant;
+END $$;
+
+-- find_all: every cell, by number.
+CREATE OR REPLACE FUNCTION recall_cells.find_all() RETURNS TABLE (cell bigint, address text, dimensions int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM recall_cells.require_allowed('*');
+    RETURN QUERY SELECT c.number, c.address, c.dimensions FROM recall_cells.cell c ORDER BY c.number;
+END $$;
+
+-- roomiest: the cell with most room, if any has room. What was placed there since its size was noted counts as tenants
+-- of the mean size.
+CREATE OR REPLACE FUNCTION recall_cells.roomiest() RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp AS $$
+    WITH mean AS (
+        SELECT greatest(sum(c.bytes) / greatest((SELECT count(*) FROM recall_cells.place), 1), 1) AS bytes
+        FROM recall_cells.cell c
+    ), filled AS (
+        SELECT c.number, c.room, c.bytes + mean.bytes * (
+                   SELECT count(*) FROM recall_cells.place p
+                   WHERE p.cell = c.number AND p.placed_at > c.noted_at) AS bytes
+        FROM recall_cells.cell c CROSS JOIN mean WHERE NOT c.draining
+    )
+    SELECT f.number FROM filled f WHERE f.room IS NULL OR f.bytes < f.room ORDER BY f.bytes, f.number LIMIT 1
+$$;
+
+-- place_tenant: the cell of a tenant; a new one is placed in p_cell, or where most room is.
+CREATE OR REPLACE FUNCTION recall_cells.place_tenant(p_tenant text, p_cell bigint DEFAULT NULL)
+RETURNS TABLE (tenant text, cell bigint, address text, version bigint, dimensions int)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_cell bigint := coalesce(p_cell, recall_cells.roomiest());
+BEGIN
+    PERFORM recall_cells.require_allowed(p_tenant);
+    IF v_cell IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = format('No cell has room for the new tenant %s.', p_tenant),
+            HINT = 'An administrator runs: pgrecall cell add URL, or pgrecall cell list to see what is full.';
+    ELSIF p_cell IS NOT NULL AND NOT EXISTS (SELECT FROM recall_cells.cell c WHERE c.number = p_cell) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = format('There is no cell %s.', p_cell),
+            HINT = '`pgrecall cell list` shows them.';
+    END IF;
+    INSERT INTO recall_cells.place (tenant, cell) VALUES (p_tenant, v_cell) ON CONFLICT DO NOTHING;
+    RETURN QUERY SELECT * FROM recall_cells.find(p_tenant);
+END $$;
+
+-- The functions above see to it themselves who asks; the others, and the tables, are the owner's alone.
+REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text) FROM PUBLIC;
+GRANT USAGE ON SCHEMA recall_cells TO PUBLIC;
+GRANT EXECUTE ON FUNCTION recall_cells.find(text), recall_cells.find_all(), recall_cells.place_tenant(text, bigint) TO PUBLIC;

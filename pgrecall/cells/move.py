@@ -1,0 +1,263 @@
+"""Moving a tenant to another cell while it is used.
+
+    begun     rows are being copied; the tenant is read and written at the source
+    flipped   it lives at the target; the source still has its rows, and refuses it
+
+In between writers are refused for a moment, while the target catches up and both sides are compared. Then
+the source lets go of the tenant, the target takes it, and the directory says so, in this order: it is never
+in two cells. Every step finds out what was done before, so the same call continues after a crash.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pgrecall.cells.copying import Copying
+from pgrecall.cells.directory import MoveEntry
+from pgrecall.cells.fleet import Fleet
+from pgrecall.errors import DatabaseError, InvalidInput
+
+Said = Callable[[str], None]
+
+COPY_PATIENCE = 600.0
+"""Seconds without progress after which a copy counts as stuck."""
+
+STOP_LIMIT = 10.0
+"""Seconds for which writers are refused at most; then they go on at the source, and it is tried again."""
+
+ATTEMPTS = 3
+
+MEMORIES_PER_SECOND = 900
+"""Memories copied and compared a second, measured on two slow cores; for what a dry run expects."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """What a move would do: how much goes where, and about how many seconds it takes."""
+
+    tenant: str
+    source: int
+    target: int
+    memories: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A move that was done: seconds that it took, and seconds for which writers were refused."""
+
+    tenant: str
+    source: int
+    target: int
+    seconds: float
+    stopped: float
+
+
+class Mover:
+    """Moves tenants between the cells of an installation.
+
+    Args:
+        fleet: the cells.
+        said: called with a sentence for each step.
+    """
+
+    def __init__(self, fleet: Fleet, said: Said = lambda _: None) -> None:
+        self._fleet = fleet
+        self._said = said
+
+    def plan(self, tenant: str, target: int) -> MovePlan:
+        """What a move would do, after checks; changes nothing.
+
+        Raises:
+            InvalidInput: there is no such tenant or cell, it lives there already, is being moved elsewhere,
+                or the cell has no room.
+            DatabaseUnsuitable, DatabaseUnavailable, SchemaMismatch: a server cannot do it.
+        """
+        entry = self._entry(tenant)
+        source, copying = self._checked(tenant, target, entry)
+        copying.require_possible()
+        homes = [cell.residents().get(tenant, ("gone", target)) for cell in (copying.source, copying.target)]
+        if all(elsewhere is None for _, elsewhere in homes):
+            raise InvalidInput(
+                f"Tenant {tenant} lives in cell {source} and in cell {target}.",
+                hint="Look at both, then have one of them forget it: docs/howto/scale.md.",
+            )
+        memories, held = copying.source.sizes([tenant])[tenant]
+        room = self._fleet.directory.cell(target)
+        if room.room is not None and room.bytes + held > room.room:
+            raise InvalidInput(
+                f"Cell {target} has no room for the {held:,} bytes of tenant {tenant}.",
+                hint="Choose another cell, or give it more: pgrecall cell add URL --number N --room SIZE.",
+            )
+        return MovePlan(tenant, source, target, memories, held, 3 + memories / MEMORIES_PER_SECOND)
+
+    def move(self, tenant: str, target: int) -> Moved:
+        """Moves a tenant, or continues its move. Its rows stay at the source until :meth:`finish`.
+
+        Raises:
+            InvalidInput, DatabaseUnsuitable, DatabaseUnavailable, SchemaMismatch: as for :meth:`plan`; or
+                another call is moving the tenant.
+            DatabaseError: the copy is stuck, differs, or writers could not be stopped for a moment.
+        """
+        with self._fleet.directory.alone(tenant):
+            return self._move(tenant, target)
+
+    def _move(self, tenant: str, target: int) -> Moved:
+        began = time.monotonic()
+        entry = self._entry(tenant)
+        if entry is None or entry.step != "flipped":
+            self.plan(tenant, target)
+        source, copying = self._checked(tenant, target, entry)
+        if entry is None:
+            self._begin(tenant, source, target)
+        stopped = 0.0
+        if entry is None or entry.step == "begun":
+            stopped = self._copy_and_flip(copying, source, target)
+        copying.end()
+        self._said(f"Tenant {tenant} lives in cell {target}.")
+        return Moved(tenant, source, target, time.monotonic() - began, stopped)
+
+    def undo(self, tenant: str) -> None:
+        """Undoes a move: a copy under way is dropped; a tenant that has moved goes back with what it has now.
+
+        Raises:
+            InvalidInput: there is nothing to undo.
+        """
+        with self._fleet.directory.alone(tenant):
+            self._undo(tenant)
+
+    def _undo(self, tenant: str) -> None:
+        entry = self._entry(tenant)
+        if entry is None:
+            raise InvalidInput(
+                f"No move of tenant {tenant} can be undone.",
+                hint="Once its rows at the source are deleted, move it back: pgrecall tenant move.",
+            )
+        copying = self._copying(entry)
+        if entry.step == "flipped":
+            self._said("It was used in its new cell since, so it is moved back as it is now.")
+            self._finish(tenant)
+            self._move(tenant, entry.source)
+            self._finish(tenant)
+            return
+        copying.end()
+        copying.target.set_resident(tenant, "moving", entry.source)
+        copying.source.set_resident(tenant, "here", None)
+        copying.forget_at(copying.target)
+        copying.target.run("DELETE FROM recall.resident WHERE tenant = %(tenant)s", {"tenant": tenant})
+        self._fleet.directory.run(_DONE, {"tenant": tenant})
+
+    def finish(self, tenant: str) -> int:
+        """Deletes the rows of a tenant that has moved at the source; returns how many.
+
+        Raises:
+            InvalidInput: it has not moved.
+        """
+        with self._fleet.directory.alone(tenant):
+            return self._finish(tenant)
+
+    def _finish(self, tenant: str) -> int:
+        entry = self._entry(tenant)
+        if entry is None or entry.step != "flipped":
+            raise InvalidInput(f"No rows of tenant {tenant} wait to be deleted.", hint="pgrecall tenant list")
+        copying = self._copying(entry)
+        copying.end()
+        deleted = copying.forget_at(copying.source)
+        self._fleet.directory.run(_DONE, {"tenant": tenant})
+        return deleted
+
+    def sweep(self, older_than: float) -> list[tuple[str, int]]:
+        """Finishes every move whose tenant flipped so many seconds ago; returns tenants and deleted rows."""
+        rows = self._fleet.directory.flipped(older_than)
+        return [(tenant, self.finish(tenant)) for tenant in rows]
+
+    def _entry(self, tenant: str) -> MoveEntry | None:
+        return next((move for move in self._fleet.directory.moves() if move.tenant == tenant), None)
+
+    def _copying(self, entry: MoveEntry) -> Copying:
+        source, target = (self._fleet.directory.cell(number) for number in (entry.source, entry.target))
+        return Copying(self._fleet.cell(source), self._fleet.cell(target), entry.tenant)
+
+    def _checked(self, tenant: str, target: int, entry: MoveEntry | None) -> tuple[int, Copying]:
+        """The cell that the tenant leaves, and its copy."""
+        directory = self._fleet.directory
+        place = directory.find(tenant)
+        if place is None:
+            raise InvalidInput(f"No cell has a tenant {tenant}.", hint="`pgrecall tenant list` shows all.")
+        wanted = directory.cell(target)
+        if entry is not None:
+            if entry.target != target:
+                state = "still has rows in" if entry.step == "flipped" else "is moving from"
+                raise InvalidInput(
+                    f"Tenant {tenant} {state} cell {entry.source}, since its move to cell {entry.target}.",
+                    hint=f"End that first: pgrecall tenant move {tenant} --undo, or --finish after a flip.",
+                )
+            return entry.source, self._copying(entry)
+        if place.cell == target:
+            raise InvalidInput(
+                f"Tenant {tenant} lives in cell {target} already.", hint="pgrecall tenant list"
+            )
+        source = directory.cell(place.cell)
+        return place.cell, Copying(self._fleet.cell(source), self._fleet.cell(wanted), tenant)
+
+    def _begin(self, tenant: str, source: int, target: int) -> None:
+        values = {"tenant": tenant, "source": source, "target": target}
+        if not self._fleet.directory.run(_BEGIN, values):
+            raise InvalidInput(f"Tenant {tenant} is being moved by another call.", hint="Let that one end.")
+
+    def _copy_and_flip(self, copying: Copying, source: int, target: int) -> float:
+        """Copies and flips; returns the seconds for which writers were refused."""
+        state = copying.source.residents().get(copying.tenant, ("here", None))[0]
+        if state == "gone":  # the mover was killed in the middle of the flip
+            self._take(copying, target)
+            return 0.0
+        self._said(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
+        copying.begin(source)
+        copying.wait_for_copy(
+            lambda done, tables: self._said(f"{done} of {tables} tables copied."), patience=COPY_PATIENCE
+        )
+        self._said("Building indexes.")
+        copying.build_indexes()
+        for attempt in range(1, ATTEMPTS + 1):
+            copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
+            try:
+                return self._flip(copying, target)
+            except DatabaseError as error:
+                if error.sqlstate != "55P03" or attempt == ATTEMPTS:
+                    raise
+                self._said(f"{error.message} Trying again.")
+        raise AssertionError  # the last attempt returns or raises
+
+    def _flip(self, copying: Copying, target: int) -> float:
+        began, tenant = time.monotonic(), copying.tenant
+        copying.source.set_resident(tenant, "moving", None)
+        try:
+            copying.source.wait_for_transactions(limit=STOP_LIMIT)
+            copying.catch_up(limit=STOP_LIMIT, to_the_end=True)
+            if differing := copying.differences():
+                raise DatabaseError(
+                    f"The copy of tenant {tenant} differs in {', '.join(differing)}; it stays where it is.",
+                    hint=f"Begin again: pgrecall tenant move {tenant} --undo.",
+                )
+            copying.hand_over()
+        except BaseException:
+            copying.source.set_resident(tenant, "here", None)
+            raise
+        copying.source.set_resident(tenant, "gone", target)
+        self._take(copying, target)
+        return time.monotonic() - began
+
+    def _take(self, copying: Copying, target: int) -> None:
+        """The target takes the tenant, which no cell has at this moment; then the directory says so."""
+        copying.target.set_resident(copying.tenant, "here", None)
+        self._fleet.directory.flip(copying.tenant, target)
+
+
+_BEGIN = (
+    "INSERT INTO recall_cells.move (tenant, source, target) VALUES (%(tenant)s, %(source)s, %(target)s) "
+    "ON CONFLICT DO NOTHING"
+)
+_DONE = "DELETE FROM recall_cells.move WHERE tenant = %(tenant)s"

@@ -1,0 +1,272 @@
+-- Cells: databases that share out the tenants of one installation. A cell has a number, which sets the range of its
+-- sequences apart from those of all others, so that a tenant can move with its ids. From the second cell on, each refuses
+-- tenants that do not live in it: `resident` says who does.
+--
+--   state     cell         here
+--   here      NULL         it lives here
+--   moving    NULL         it lives here and is about to leave: it is read, and writes are refused for a moment
+--   moving    its cell     it is being copied to here
+--   gone      its cell     it has moved there
+
+-- cell_number: the number of this cell; NULL if this database belongs to no cells.
+CREATE OR REPLACE FUNCTION recall.cell_number() RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT (s.value ->> 'number')::bigint FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell'
+$$;
+
+-- switch_residence_check: makes in_cells() say whether tenants are checked. It is a constant in a function, so that
+-- plans hold it and a database without other cells pays nothing; to replace it makes every session plan again.
+CREATE OR REPLACE FUNCTION recall.switch_residence_check(p_on boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    -- STABLE: of an immutable one a plan would keep the value and forget where it came from.
+    EXECUTE format('CREATE OR REPLACE FUNCTION recall.in_cells() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE '
+                   'RETURN %L::boolean', p_on);
+END $$;
+
+-- At every upgrade as before it.
+SELECT recall.switch_residence_check(coalesce((
+    SELECT (s.value ->> 'checked')::boolean FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell'), false));
+
+-- lives_here: whether a tenant lives in this database.
+CREATE OR REPLACE FUNCTION recall.lives_here(p_tenant text) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN NOT recall.in_cells()
+        OR EXISTS (SELECT FROM recall.resident r WHERE r.tenant = p_tenant AND r.cell IS NULL);
+END $$;
+
+-- is_moving: whether a tenant is about to leave this database or on its way here.
+CREATE OR REPLACE FUNCTION recall.is_moving(p_tenant text) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN recall.in_cells()
+        AND EXISTS (SELECT FROM recall.resident r WHERE r.tenant = p_tenant AND r.state = 'moving');
+END $$;
+
+-- require_resident: raises RC001 for a tenant that lives in another cell. For one that is about to leave, the
+-- transaction may only read from here on.
+CREATE OR REPLACE FUNCTION recall.require_resident(p_tenant text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_state text;
+    v_cell bigint;
+BEGIN
+    SELECT r.state, r.cell INTO v_state, v_cell FROM recall.resident r WHERE r.tenant = p_tenant;
+    IF v_state = 'here' THEN
+        RETURN;
+    ELSIF v_state = 'moving' AND v_cell IS NULL THEN
+        IF NOT current_setting('transaction_read_only')::boolean THEN
+            PERFORM set_config('transaction_read_only', 'on', true);
+        END IF;
+        RETURN;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = 'RC001',
+        MESSAGE = format('Tenant %s does not live in cell %s%s.', p_tenant, recall.cell_number(),
+                         coalesce(', but in cell ' || v_cell, '')),
+        HINT = 'Clients with cells= (PGRECALL_CELLS) find its cell by themselves; `pgrecall tenant list` shows it. '
+               'Ask there, or again in a moment if it is just moving.';
+END $$;
+
+-- admit_tenant: lets the new tenant that the transaction names live in this cell. Returns whether it is new; raises if it
+-- lives in another cell. Clients call it for tenants that the directory has placed here. Only for roles that may name
+-- any tenant: who is bound to one must not spread it over cells.
+CREATE OR REPLACE FUNCTION recall.admit_tenant() RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := nullif(current_setting('recall.tenant', true), '');
+BEGIN
+    PERFORM recall.require_any_tenant('admit tenants');
+    IF v_tenant IS NULL OR v_tenant = '*' OR NOT recall.in_cells() THEN
+        PERFORM recall.current_tenant();  -- says what is wrong, if anything is
+        RETURN false;
+    ELSIF length(v_tenant) > 200 THEN
+        PERFORM recall.raise_invalid('The name of a tenant has at most 200 characters.');
+    END IF;
+    INSERT INTO recall.resident (tenant) VALUES (v_tenant) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    PERFORM recall.require_resident(v_tenant);
+    RETURN false;
+END $$;
+
+-- set_sequence_ranges: gives every sequence the range of this cell's number, N * 2^40 and up; returns how many changed.
+-- Called when a database becomes a cell, and by upgrades, which may bring sequences.
+CREATE OR REPLACE FUNCTION recall.set_sequence_ranges() RETURNS int
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_low bigint := greatest(recall.cell_number() << 40, 1);
+    v_high bigint := ((recall.cell_number() + 1) << 40) - 1;
+    v_sequence record;
+    v_changed int := 0;
+BEGIN
+    IF v_low IS NULL OR recall.cell_number() IS NULL THEN
+        RETURN 0;
+    END IF;
+    FOR v_sequence IN
+        SELECT format('%I.%I', s.schemaname, s.sequencename) AS name, s.last_value FROM pg_sequences s
+        WHERE s.schemaname = 'recall' AND (s.min_value, s.max_value) <> (v_low, v_high)
+    LOOP
+        -- The next value of a sequence in use stays: it is in the range of cell 0.
+        EXECUTE format('ALTER SEQUENCE %s MINVALUE %s MAXVALUE %s START %s %s', v_sequence.name, v_low, v_high, v_low,
+            CASE WHEN coalesce(v_sequence.last_value, 0) < v_low THEN 'RESTART' ELSE '' END);
+        v_changed := v_changed + 1;
+    END LOOP;
+    RETURN v_changed;
+END $$;
+
+SELECT recall.set_sequence_ranges();
+
+-- known_tenants: every tenant with a row of its own in any table, by index, and without those that are registered.
+CREATE OR REPLACE FUNCTION recall.known_tenants() RETURNS SETOF text
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_parts text;
+BEGIN
+    SELECT string_agg(format(
+        '(WITH RECURSIVE o(tenant) AS (SELECT min(t.tenant) FROM recall.%1$I t UNION ALL '
+        'SELECT (SELECT min(t.tenant) FROM recall.%1$I t WHERE t.tenant > o.tenant) FROM o WHERE o.tenant IS NOT NULL) '
+        'SELECT o.tenant FROM o)', c.relname), ' UNION ')
+    INTO v_parts
+    FROM recall.tenant_tables() c(relname);
+    RETURN QUERY EXECUTE format('SELECT k.tenant FROM (%s) k WHERE k.tenant <> ''*'' ORDER BY 1', v_parts);
+END $$;
+
+-- tenant_tables: every table with rows of tenants that move with them, by name; partitions by their root, and of the
+-- tables of one tenant's vectors only that of p_tenant. Not locks, nor who lives here, nor bindings of login roles, which
+-- stay in the old cell and are repeated in the new one.
+CREATE OR REPLACE FUNCTION recall.tenant_tables(p_tenant text DEFAULT NULL) RETURNS SETOF name
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT c.relname FROM pg_class c
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped
+    WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+      AND c.relname NOT IN ('tenant_lock', 'resident', 'tenant_role')
+      AND (c.relname !~ '^vector_[0-9]+$' OR c.relname = (
+          SELECT 'vector_' || h.number FROM recall.vector_home h WHERE h.tenant = p_tenant))
+    ORDER BY c.relname
+$$;
+
+-- register_residents: notes every tenant with rows here, and no note yet, as living here; returns them.
+CREATE OR REPLACE FUNCTION recall.register_residents() RETURNS SETOF text
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    INSERT INTO recall.resident AS r (tenant) SELECT k FROM recall.known_tenants() k
+    ON CONFLICT DO NOTHING RETURNING r.tenant
+$$;
+
+-- join_cells: makes this database the cell of this number of an installation. A database with tenants can only be
+-- cell 0, since their ids are in its range.
+CREATE OR REPLACE FUNCTION recall.join_cells(p_number bigint, p_installation text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_cell jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell');
+BEGIN
+    IF p_number NOT BETWEEN 0 AND 4000000 THEN
+        PERFORM recall.raise_invalid(format('There can be no cell %s.', p_number), 'Numbers go from 0 to 4000000.');
+    ELSIF v_cell IS NOT NULL AND (v_cell ->> 'number' <> p_number::text OR v_cell ->> 'installation' <> p_installation) THEN
+        PERFORM recall.raise_invalid(format('This database is cell %s of another installation, or of this one.',
+            v_cell ->> 'number'), 'Remove it there first: pgrecall cell remove.');
+    ELSIF p_number > 0 AND EXISTS (SELECT FROM recall.known_tenants()) AND v_cell IS NULL THEN
+        PERFORM recall.raise_invalid('This database has tenants already, so it can only be cell 0.',
+            'Export each tenant and import it through the client of the cells, or begin with this database.');
+    END IF;
+    INSERT INTO recall.setting (tenant, name, value)
+    VALUES ('*', 'cell', jsonb_build_object('number', p_number, 'installation', p_installation, 'checked', false))
+    ON CONFLICT DO NOTHING;
+    PERFORM recall.set_sequence_ranges();
+END $$;
+
+-- check_residents: from now on this cell refuses tenants that do not live here, or no longer does.
+CREATE OR REPLACE FUNCTION recall.check_residents(p_on boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    IF p_on THEN
+        PERFORM recall.register_residents();
+    END IF;
+    UPDATE recall.setting s SET value = s.value || jsonb_build_object('checked', p_on)
+    WHERE s.tenant = '*' AND s.name = 'cell';
+    PERFORM recall.switch_residence_check(p_on);
+END $$;
+
+-- leave_cells: makes this database a cell no more. Its sequences keep their range.
+CREATE OR REPLACE FUNCTION recall.leave_cells() RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall.check_residents(false);
+    DELETE FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell';
+    DELETE FROM recall.resident;
+END $$;
+
+-- move_name: what the publication, the slot and the subscription of a tenant's move are called.
+CREATE OR REPLACE FUNCTION recall.move_name(p_tenant text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 'recall_move_' || md5(p_tenant);
+
+-- tenant_digests: rows of a tenant in each of its tables, and a sum over their content that does not depend on their
+-- order or place. Columns that Postgres computes are left out.
+CREATE OR REPLACE FUNCTION recall.tenant_digests(p_tenant text)
+RETURNS TABLE (relation text, held bigint, digest numeric)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET timezone = 'UTC'
+SET datestyle = 'ISO'
+SET extra_float_digits = 1 AS $$
+DECLARE
+    v_table name;
+    v_row text;
+BEGIN
+    FOR v_table IN SELECT * FROM recall.tenant_tables(p_tenant) LOOP
+        -- Vectors and bits in binary: a tenth of the time.
+        SELECT string_agg(CASE
+            WHEN format_type(a.atttypid, NULL) = 'halfvec' THEN format('md5(halfvec_send(t.%I))', a.attname)
+            WHEN a.atttypid = 'varbit[]'::regtype THEN format('md5(array_send(t.%I))', a.attname)
+            ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attname)
+        INTO v_row
+        FROM pg_attribute a
+        WHERE a.attrelid = format('recall.%I', v_table)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+          AND a.attgenerated = '';
+        RETURN QUERY EXECUTE format(
+            'SELECT %L, count(*), coalesce(sum(hashtextextended(ROW(%s)::text, 0)::numeric), 0) '
+            'FROM recall.%I t WHERE t.tenant = $1', v_table, v_row, v_table) USING p_tenant;
+    END LOOP;
+END $$;
+
+-- forget_tenant: deletes every row of a tenant that does not live here, and its table of vectors; returns how many.
+CREATE OR REPLACE FUNCTION recall.forget_tenant(p_tenant text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_table name;
+    v_rows bigint;
+    v_all bigint := 0;
+    v_own text := (SELECT 'vector_' || h.number FROM recall.vector_home h WHERE h.tenant = p_tenant);
+BEGIN
+    PERFORM FROM recall.resident r WHERE r.tenant = p_tenant AND r.cell IS NOT NULL FOR UPDATE;
+    IF NOT FOUND THEN
+        PERFORM recall.raise_invalid(format('Tenant %s lives in this cell.', p_tenant), 'Nothing of it is deleted.');
+    END IF;
+    IF v_own IS NOT NULL THEN
+        EXECUTE format('DROP TABLE IF EXISTS recall.%I', v_own);
+    END IF;
+    FOR v_table IN SELECT * FROM recall.tenant_tables() LOOP
+        EXECUTE format('DELETE FROM recall.%I t WHERE t.tenant = $1', v_table) USING p_tenant;
+        GET DIAGNOSTICS v_rows = ROW_COUNT;
+        v_all := v_all + v_rows;
+    END LOOP;
+    DELETE FROM recall.tenant_lock l WHERE l.tenant = p_tenant AND NOT EXISTS (
+        SELECT FROM recall.tenant_role r WHERE r.tenant = p_tenant);
+    RETURN v_all;
+END $$;

@@ -1,0 +1,121 @@
+"""Installations of two cells and a directory, each a database of its own on the server of the run."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from pgrecall import Memory
+from pgrecall.cells.fleet import Fleet
+from pgrecall.cells.move import Mover
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.schema import migrate
+from pgrecall.search.embed.embedder import HashEmbedder
+from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, _database
+from tests.given_server import Server, own_server_only
+from tests.waiting import PATIENCE
+
+
+@dataclass
+class Installation:
+    """The URLs of a directory and of databases that are, or may become, its cells."""
+
+    directory: str
+    cells: list[str]
+    opened: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def fleet(self) -> Fleet:
+        return Fleet(self.directory)
+
+    def memory(self, tenant: str = "acme") -> Memory:
+        """A client of the cells, closed when the test ends."""
+        settings = Settings(tenant=tenant, embedder="hash", connect_timeout=PATIENCE)
+        client = Memory(cells=self.directory, settings=settings, embedder=HashEmbedder(DIMENSIONS))
+        return self.opened.enter_context(client)
+
+    def direct(self, cell: int, tenant: str = "acme") -> Memory:
+        """A client of the database of one cell."""
+        settings = Settings(tenant=tenant, embedder="hash", connect_timeout=PATIENCE)
+        client = Memory(self.cells[cell], settings=settings, embedder=HashEmbedder(DIMENSIONS))
+        return self.opened.enter_context(client)
+
+    def ask(self, cell: int, sql: str, tenant: str | None = None) -> list[dict[str, object]]:
+        """The rows of a statement in one cell, committed."""
+        with psycopg.connect(self.cells[cell], row_factory=dict_row) as connection:
+            if tenant is not None:
+                connection.execute("SELECT set_config('recall.tenant', %s, true)", (tenant,))
+            cursor = connection.execute(sql.encode())
+            return cursor.fetchall() if cursor.description is not None else []
+
+    def add(self, *numbers: int) -> Installation:
+        """Adds these databases as cells."""
+        for number in numbers:
+            self.fleet.add(self.cells[number])
+        return self
+
+
+@contextmanager
+def installed(server: Server, template: str, cells: int) -> Iterator[Installation]:
+    """Databases for an installation, none of which is a cell yet."""
+    with ExitStack() as stack:
+        fresh = contextmanager(_database)
+        directory = stack.enter_context(fresh(server, "template1"))
+        urls = [stack.enter_context(fresh(server, template)) for _ in range(cells)]
+        made = Installation(directory, urls)
+        with made.opened:
+            yield made
+
+
+@pytest.fixture
+def installation(server: Server, template: str) -> Iterator[Installation]:
+    """A directory without cells, and two migrated databases."""
+    with installed(server, template, 2) as made:
+        yield made
+
+
+@pytest.fixture
+def two_cells(installation: Installation) -> Installation:
+    """Two empty cells."""
+    return installation.add(0, 1)
+
+
+@pytest.fixture(scope="session")
+def logical_server() -> Iterator[EmbeddedServer]:
+    """A server that can be a source of logical replication, for moves."""
+    own_server_only("needs wal_level logical, and a restart for it")
+    folder = Path(tempfile.mkdtemp(prefix="pgr-cells-", dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        first = EmbeddedServer.start(folder / "data", fast=True)
+        with first, psycopg.connect(first.url, autocommit=True) as admin:
+            admin.execute("ALTER SYSTEM SET wal_level = 'logical'")
+            admin.execute("ALTER SYSTEM SET autovacuum = off")
+            admin.execute("ALTER SYSTEM SET max_logical_replication_workers = 8")
+            admin.execute("ALTER SYSTEM SET wal_retrieve_retry_interval = '100ms'")
+        with EmbeddedServer.start(folder / "data", fast=True) as server:
+            with psycopg.connect(server.url, autocommit=True) as admin:
+                admin.execute("CREATE DATABASE cells_fresh")
+            migrate.upgrade(make_conninfo(server.url, dbname="cells_fresh"), dimensions=DIMENSIONS)
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def movable(logical_server: EmbeddedServer) -> Iterator[Installation]:
+    """Two empty cells between which tenants can move."""
+    with installed(logical_server, "cells_fresh", 2) as made:
+        yield made.add(0, 1)
+        for move in made.fleet.directory.moves():  # of a test that failed
+            Mover(made.fleet).undo(move.tenant)

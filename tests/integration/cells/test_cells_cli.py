@@ -1,0 +1,124 @@
+"""Cells by the command line, from an installation that is there to one that is spread."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.acceptance.cli.command_tools import command_line, environment
+from tests.integration.cells.conftest import Installation
+
+pytestmark = pytest.mark.slow
+
+
+class Line:
+    """The command line with the directory of an installation."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._settings = {"cells": installation.directory}
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        done = subprocess.run(
+            command_line(*arguments),
+            env=environment(**self._settings),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    def json(self, *arguments: str) -> Any:
+        done = self(*arguments, "--json")
+        return json.loads(done)
+
+
+def test_cells_by_command(installation: Installation) -> None:
+    line = Line(installation)
+    assert line("cell", "add", installation.cells[0]).startswith("Cell 0: ")
+    assert line("cell", "add", installation.cells[1], "--room", "2GB").startswith("Cell 1: ")
+    assert line("tenant", "place", "acme", "--cell", "1") == "Tenant acme lives in cell 1.\n"
+    line("--tenant", "acme", "remember", "The winch needs grease.")
+    assert "tenant acme in cell 1" in line("--tenant", "acme", "status")
+    [zero, one] = line.json("cell", "list")
+    assert (zero["entry"]["tenants"], one["entry"]["tenants"], one["entry"]["room"]) == (0, 1, 2 * 10**9)
+    assert "2 GB" in line("cell", "list")
+    [acme] = line.json("tenant", "list")
+    assert (acme["tenant"], acme["cell"], acme["memories"]) == ("acme", 1, 1)
+    assert line.json("cell", "check")["healthy"]
+    assert "Cell 1: " in line("doctor", "--only", "cells")
+    assert "takes no new tenants. 1 live there." in line("cell", "drain", "1")
+    assert "draining" in line("cell", "list")
+    assert "acme" in line("cell", "balance", "--plan")
+    assert "takes new tenants again" in line("cell", "drain", "1", "--stop")
+    line("cell", "remove", "0")
+    assert len(line.json("cell", "list")) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("cell", "add", "no url"), "cannot be read"),
+        (("cell", "add", "dbname=x", "--room", "much"), "--room 'much' is no size"),
+        (("cell", "drain", "7"), "There is no cell 7"),
+        (("cell", "balance"), "It is not clear what to do"),
+        (("tenant", "move", "acme"), "It is not clear what to do"),
+        (("tenant", "move", "acme", "--undo", "--dry-run"), "--dry-run goes with --to alone"),
+        (("tenant", "move", "nobody", "--to", "1"), "No cell has a tenant nobody"),
+        (("tenant", "place", "acme", "--cell", "9"), "There is no cell 9"),
+        (("upgrade",), "works on one database, and PGRECALL_CELLS names several"),
+        (("worker", "--once"), "works on one database, and the client has cells"),
+        (("--database-url", "dbname=x", "--cells", "dbname=y", "status"), "--cells does not go with"),
+    ],
+)
+def test_bad_input(two_cells: Installation, arguments: tuple[str, ...], said: str) -> None:
+    assert said in Line(two_cells)(*arguments, code=2)
+
+
+def test_without_a_directory(installation: Installation) -> None:
+    line = Line(installation)
+    assert "has no directory of cells" in line("cell", "list", code=3)
+    line = Line(Installation("host=/nowhere dbname=x", []))
+    assert "The directory of cells cannot be reached" in line("status", code=3)
+
+
+def test_a_cell_is_emptied_by_command(movable: Installation) -> None:
+    line = Line(movable)
+    line("tenant", "place", "acme", "--cell", "1")
+    line("--tenant", "acme", "remember", "The winch needs grease.", "--key", "winch")
+    line("cell", "drain", "1")
+    assert "Tenant acme lives in cell 0." in line("cell", "balance", "--apply")
+    line("tenant", "sweep", "--older-than", "0")
+    assert "Cell 1 is removed" in line("cell", "remove", "1")
+    assert "The winch" in line("--tenant", "acme", "show", "winch")
+
+
+def test_roles_are_bound_everywhere(two_cells: Installation) -> None:
+    line, role = Line(two_cells), "cells_reader"
+    try:
+        assert "acts for tenant acme" in line("roles", "create", role, "--for", "acme", "--reader")
+        for cell in (0, 1):
+            [row] = two_cells.ask(cell, f"SELECT tenant FROM recall.tenant_role WHERE role = '{role}'")
+            assert row == {"tenant": "acme"}
+        assert "may act for any tenant" in line("roles", "bind", role, "--any-tenant")
+        assert line("roles", "unbind", role) == "Unbound.\n"
+        assert line("roles", "unbind", role) == "It is bound to no tenant.\n"
+    finally:
+        two_cells.ask(0, f"DROP ROLE {role}")
+
+
+def test_a_move_by_command(movable: Installation) -> None:
+    line = Line(movable)
+    line("tenant", "place", "acme", "--cell", "0")
+    line("--tenant", "acme", "remember", "The winch needs grease.", "--key", "winch")
+    move = ("tenant", "move", "acme", "--to", "1")
+    assert "would move from cell 0 to cell 1: 1 memories" in line(*move, "--dry-run")
+    assert "Moved from cell 0 to cell 1" in line(*move)
+    assert "in cell 1" in line("--tenant", "acme", "status")
+    assert "its old cell still has the rows" in line("tenant", "list")
+    assert line("tenant", "sweep") == "Nothing to delete.\n"
+    assert "acme: " in line("tenant", "sweep", "--older-than", "0")
+    assert "The winch" in line("--tenant", "acme", "show", "winch")
