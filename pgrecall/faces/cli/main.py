@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, str] = {
     "calibration": "calibration:calibration",
     "language": "settings:language",
     "prune": "prune:prune",
+    "dedupe": "dedupe:dedupe",
     "erasure": "erasure:erasure",
     "charts": "charts:charts",
     "worker": "worker:worker",

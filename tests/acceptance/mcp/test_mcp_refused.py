@@ -31,6 +31,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "supersede": ({"old": "gate"}, "new is missing"),
     "forget": ({"memory": "gate", "hard": True}, "there is no argument 'hard'. It takes: memory."),
     "prune_plan": ({"max_share": 0}, "max_share is 0: input should be greater than 0"),
+    "dedupe_plan": ({"max_count": 0}, "max_count is 0: input should be greater than or equal to 1"),
     "status": ({"tenant": "other"}, "there is no argument 'tenant'. It takes: no arguments."),
 }
 
@@ -49,7 +50,7 @@ def test_bad_input_is_a_tool_error_and_changes_nothing(transport: str, served: t
 
     def stored() -> list[Any]:
         with psycopg.connect(url) as connection:
-            tables = ("memory", "link", "pending_link", "activation", "prune_plan")
+            tables = ("memory", "link", "pending_link", "activation", "prune_plan", "dedupe_plan")
             return [
                 connection.execute(f"SELECT * FROM recall.{table} ORDER BY 1, 2").fetchall()
                 for table in tables
