@@ -147,7 +147,7 @@ SET jit = off AS $$
         FROM recall.prune_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
     UNION ALL (SELECT recall.export_line('dedupe_plan', to_jsonb(p))
         FROM recall.dedupe_plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
-    UNION ALL (SELECT recall.export_line('dedupe_item', jsonb_strip_nulls(to_jsonb(i)))
+    UNION ALL (SELECT recall.export_line('dedupe_item', to_jsonb(i))
         FROM recall.dedupe_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
     UNION ALL (SELECT recall.export_line('archival', jsonb_strip_nulls(to_jsonb(v)) - 'id')
         FROM recall.archival v WHERE v.tenant = (SELECT recall.current_tenant()) ORDER BY v.id)
