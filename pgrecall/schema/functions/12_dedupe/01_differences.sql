@@ -32,12 +32,14 @@ RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
     ORDER BY 1);
 
 -- content_words: the distinct stems of a text by a language, without numbers and without the words that it passes over,
--- but with who is spoken of and to.
+-- but with who is spoken of and to. Negations are counted by themselves (negation_count).
 CREATE OR REPLACE FUNCTION recall.content_words(p_language text, p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
 RETURN ARRAY(
-    SELECT w FROM unnest(tsvector_to_array(to_tsvector(recall.configuration(p_language), p_text))) w WHERE w !~ '\d'
+    SELECT w FROM unnest(tsvector_to_array(to_tsvector(
+        recall.configuration(p_language), regexp_replace(p_text, 'n[''\u2019]t\M', '', 'gi')))) w
+    WHERE w !~ '\d' AND recall.negation_count(w) = 0
     UNION
     SELECT t[1] FROM regexp_matches(
         lower(p_text), '\m(i|you|he|she|we|they|my|your|his|her|our|their|me|him|us|them|ich|du|er|wir|mein|dein|unser)\M',

@@ -49,6 +49,8 @@ DECLARE
     v_names text[];
     v_other_names text[];
     v_differences text[] := '{}';
+    -- Whether both say something in the place that differs.
+    v_both boolean := true;
     v_shared int;
 BEGIN
     one_words := 0;
@@ -69,6 +71,7 @@ BEGIN
     v_words := recall.content_words(p_language, p_one);
     v_other_words := recall.content_words(p_language, p_other);
     IF v_numbers <> v_other_numbers THEN
+        v_both := cardinality(v_numbers) = cardinality(v_other_numbers);
         v_differences := v_differences || ARRAY[format('numbers (%s; %s)',
             coalesce(nullif(left(array_to_string(v_numbers, ', '), 100), ''), 'none'),
             coalesce(nullif(left(array_to_string(v_other_numbers, ', '), 100), ''), 'none'))];
@@ -77,11 +80,13 @@ BEGIN
         v_differences := v_differences || ARRAY['negations'];
     END IF;
     IF v_times <> v_other_times THEN
+        v_both := cardinality(v_times) = cardinality(v_other_times);
         v_differences := v_differences || ARRAY[format('dates (%s; %s)',
             coalesce(nullif(array_to_string(v_times, ', '), ''), 'none'),
             coalesce(nullif(array_to_string(v_other_times, ', '), ''), 'none'))];
     END IF;
     IF v_telling <> v_other_telling THEN
+        v_both := cardinality(v_telling) = cardinality(v_other_telling);
         v_differences := v_differences || ARRAY[format('words (%s; %s)',
             coalesce(nullif(array_to_string(ARRAY(SELECT unnest(v_telling) EXCEPT SELECT unnest(v_other_telling)), ', '), ''), 'none'),
             coalesce(nullif(array_to_string(ARRAY(SELECT unnest(v_other_telling) EXCEPT SELECT unnest(v_telling)), ', '), ''), 'none'))];
@@ -102,7 +107,7 @@ BEGIN
     END IF;
     one_words := cardinality(v_only);
     other_words := cardinality(v_only_other);
-    v_shared := cardinality(v_words) - one_words;
+    v_shared := (SELECT count(*) FROM (SELECT unnest(v_words) INTERSECT SELECT unnest(v_other_words)) c);
     v_names := ARRAY(SELECT n FROM unnest(recall.named_words(p_one, false)) n
                      WHERE n <> ALL (string_to_array(v_other, ' ')) AND n <> ALL (v_times));
     v_other_names := ARRAY(SELECT n FROM unnest(recall.named_words(p_other, false)) n
@@ -114,7 +119,7 @@ BEGIN
         reason := format('other names (%s)', left(array_to_string(v_names || v_other_names, ', '), 100));
     ELSIF v_shared < 2 OR v_shared * 2 < greatest(cardinality(v_words), cardinality(v_other_words)) THEN
         reason := 'few words in common';
-    ELSIF cardinality(v_differences) = 1 AND one_words = 0 AND other_words = 0
+    ELSIF cardinality(v_differences) = 1 AND v_both AND one_words = 0 AND other_words = 0
           AND NOT recall.in_other_order(string_to_array(v_one, ' '), string_to_array(v_other, ' ')) THEN
         verdict := 'contradicts';
         reason := 'other ' || v_differences[1];

@@ -121,9 +121,9 @@ BEGIN
             coalesce(p_offset::text, 'NULL')), 'Ask for 0 to 1,000 of them, from 0 on.');
     END IF;
     v_captions := recall.captions(v_plan.tenant, ARRAY(
-        SELECT DISTINCT r.id::bigint
-        FROM jsonb_path_query(v_plan.report, '$.contradictions[*].*') r(id) WHERE jsonb_typeof(r.id) = 'number'
-          AND r.id::numeric = trunc(r.id::numeric) AND r.id::numeric BETWEEN 1 AND 4503599627370496));
+        SELECT DISTINCT CASE WHEN pg_input_is_valid(r.id #>> '{}', 'bigint') THEN (r.id #>> '{}')::bigint END
+        FROM jsonb_path_query(
+            v_plan.report, '$.contradictions[*].keyvalue() ? (@.key == "src" || @.key == "dst").value') r(id)));
     RETURN to_jsonb(v_plan) - 'tenant' || jsonb_build_object(
         'report', v_plan.report || jsonb_build_object('contradictions', (
             SELECT coalesce(jsonb_agg(e.value || jsonb_build_object(

@@ -46,7 +46,11 @@ SET search_path FROM CURRENT AS $$
                 THEN 'number'
             WHEN f.key = 'contradictions' THEN 'array' ELSE jsonb_typeof(f.value) END
            OR f.key = 'layers' AND jsonb_typeof(f.value) NOT IN ('array', 'null')
-           OR f.key = 'contradictions' AND jsonb_path_exists(f.value, 'strict $[*] ? (@.type() != "object")'))
+           OR f.key = 'contradictions' AND jsonb_path_exists(f.value, '$[*] ? (@.type() != "object" || !(exists(@.src)) '
+               '|| !(exists(@.dst)) || !(exists(@.reason)) || !(exists(@.similarity)) || @.src.type() != "number" '
+               '|| @.dst.type() != "number" || @.reason.type() != "string" '
+               '|| @.similarity.type() != "number" && @.similarity.type() != "null" || @.keyvalue().key != "src" '
+               '&& @.keyvalue().key != "dst" && @.keyvalue().key != "reason" && @.keyvalue().key != "similarity")'))
        AND NOT EXISTS (
         SELECT FROM jsonb_each(p_report) f
         WHERE f.key IN ('live', 'uncompared', 'found', 'planned', 'capped', 'clusters')
