@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ZoneShare,
     )
     from pgrecall.models.context import ContextBlock, ContextRequest, ContextSource, LeftOut
+    from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeSummary, DedupeUndone
     from pgrecall.models.erasure import Erasure, ErasureReport, ErasureSummary, Subject
     from pgrecall.models.feedback import Feedback, JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
     from pgrecall.models.import_export import Export, ImportReport, Problem
@@ -95,6 +96,10 @@ __all__ = [
     "DatabaseTimeout",
     "DatabaseUnavailable",
     "DatabaseUnsuitable",
+    "DedupeOutcome",
+    "DedupePlan",
+    "DedupeSummary",
+    "DedupeUndone",
     "Draft",
     "DraftLink",
     "Embedder",
@@ -209,6 +214,7 @@ _MODULES = {
         "StoredMemory",
         "VitalityTerms",
     ),
+    "models.dedupe": ("DedupeOutcome", "DedupePlan", "DedupeSummary", "DedupeUndone"),
     "models.erasure": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
     "models.prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
     "models.search": ("Hit", "Reranked", "SearchRequest", "SearchResult"),

@@ -40,6 +40,7 @@ def live(memory: Memory, url: str, seed: int = 1, size: int = 30) -> None:
     memory.maintenance.refresh_statistics(now=NOW)
     memory.maintenance.refresh_graph()
     _prune(memory)
+    _dedupe(memory)
     _ask(memory, url)
 
 
@@ -135,6 +136,26 @@ def _prune(memory: Memory) -> None:
             memory.prune.undo(plan.id, now=NOW + timedelta(days=days))
 
 
+def _dedupe(memory: Memory) -> None:
+    texts = (
+        "Tom oils the winch of the ferry before the first crossing",
+        "Ida keeps the log of the harbour master",
+    )
+    for days, end in ((303, "undone"), (304, "applied"), (305, "planned")):
+        now = NOW + timedelta(days=days)
+        for number, text in enumerate(texts):
+            drafts = [
+                Draft(text + more, key=f"twin {days} {number} {place}", tags=(f"twin{place}",))
+                for place, more in enumerate((".", "!"))
+            ]
+            memory.remember_many(drafts, now=NOW - timedelta(days=days))
+        plan = memory.dedupe.plan(now=now)
+        if end != "planned":
+            memory.dedupe.apply(plan.id, now=now)
+        if end == "undone":
+            memory.dedupe.undo(plan.id, now=now)
+
+
 def _ask(memory: Memory, url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT set_config('recall.tenant', %s, false)", (memory.tenant,))
@@ -214,6 +235,8 @@ _EVERYTHING = {
     "layers": "SELECT * FROM recall.layers()",
     "languages": "SELECT * FROM recall.languages()",
     "plans": "SELECT p.id, recall.get_prune_plan(p.id) FROM recall.prune_plan p "
+    "WHERE p.tenant = recall.current_tenant() ORDER BY 1",
+    "dedupe plans": "SELECT p.id, recall.get_dedupe_plan(p.id) FROM recall.dedupe_plan p "
     "WHERE p.tenant = recall.current_tenant() ORDER BY 1",
     "candidates": "SELECT * FROM recall.prune_candidates(p_now => %(now)s)",
     "relevance": "SELECT * FROM recall.relevance_models()",

@@ -12,7 +12,7 @@ from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext
 from pgrecall.models.maintenance import GraphReport, JobState, JobStatus
-from pgrecall.operations import maintenance, prune
+from pgrecall.operations import dedupe, maintenance, prune
 from pgrecall.operations.jobs import JobRow, job_states
 from pgrecall.operations.operation import Operation
 
@@ -95,6 +95,16 @@ def _prune(context: JobContext) -> None:
     context.report(summary.planned, planned=summary.planned)
 
 
+def _dedupe(context: JobContext) -> None:
+    compared = 0
+    while batch := context.execute(dedupe.find_duplicates(context.rows(dedupe.BATCH))):
+        compared += batch
+        context.report(compared, compared=compared)
+    plan = context.execute(dedupe.plan_dedupe(dedupe.DedupeRequest(now=context.now)))
+    [summary] = context.execute(dedupe.dedupe_plans(1, plan))
+    context.report(summary.planned, compared=compared, planned=summary.planned)
+
+
 def _verify(context: JobContext) -> None:
     checks = context.execute(maintenance.verify(context.now))
     context.report(len(checks), checks=len(checks), problems=sum(check.problems for check in checks))
@@ -114,6 +124,7 @@ JOBS: tuple[Job, ...] = (
     Job("statistics", "Recounts how rare each word is.", _statistics),
     Job("vectors", "Gives the vectors of a tenant of more than 4,000 an index of their own.", _vectors),
     Job("prune", "Plans what could be archived: a dry run that changes no memory.", _prune),
+    Job("dedupe", "Plans which duplicates could be merged: a dry run that changes no memory.", _dedupe),
     Job("verify", "Checks that stored summaries, links and plans agree with each other.", _verify),
     Job("partitions", "Makes the access log's partitions of the months to come.", _partitions, whole=True),
     Job(

@@ -5,5 +5,5 @@ tool         what a tool is, and how to call one
 arguments    the arguments of each tool
 results      the result of each tool
 read_tools   search, context, get, status
-write_tools  remember, used, link, supersede, forget, prune_plan
+write_tools  remember, used, link, supersede, forget, prune_plan, dedupe_plan
 """

@@ -234,6 +234,19 @@ class PrunePlanArguments(Arguments):
     show: int = Field(20, ge=0, le=200, description="Maximum number of planned memories to list.")
 
 
+class DedupePlanArguments(Arguments):
+    """Arguments of ``dedupe_plan``."""
+
+    min_similarity: float | None = Field(
+        None, ge=0.7, le=1, description="Only duplicates whose vectors are at least this similar."
+    )
+    max_count: int | None = Field(
+        None, ge=1, le=1_000_000, description="Maximum number of memories to merge."
+    )
+    layers: Names | None = Field(None, description="Only memories in these layers.")
+    show: int = Field(20, ge=0, le=200, description="Maximum number of clusters to list.")
+
+
 def parse_time(value: str | None, name: str, now: datetime) -> datetime | None:
     """A date, a time, or how long ago (``7d``), for the argument ``name``.
 

@@ -193,6 +193,45 @@ class PrunePlanResult(Result):
     next_step: str
 
 
+class PlannedDuplicate(Result):
+    """A memory that a plan would merge into the keeper of its cluster."""
+
+    id: int
+    key: str | None
+    title: str
+    reason: str
+
+
+class PlannedCluster(Result):
+    """Memories that say the same."""
+
+    cluster: int
+    keeper: int = Field(description="Id of the memory that stays.")
+    title: str
+    reason: str = Field(description="Why it stays.")
+    merged: tuple[PlannedDuplicate, ...]
+
+
+class ProposedLink(Result):
+    """Two memories that may contradict each other."""
+
+    src: int
+    dst: int
+    reason: str
+
+
+class DedupePlanResult(Result):
+    """The result of ``dedupe_plan``."""
+
+    plan: int = Field(description="Id of the plan.")
+    live: int = Field(description="Number of live memories.")
+    planned: int = Field(description="How many of them the plan would merge into others.")
+    capped: int = Field(description="Duplicates left out by the limit.")
+    clusters: tuple[PlannedCluster, ...] = Field(description="The nearest first.")
+    contradictions: tuple[ProposedLink, ...] = Field(description="Proposed as links; none was made.")
+    next_step: str
+
+
 class LayerResult(Result):
     """Live memories of a layer by zone."""
 

@@ -1,13 +1,15 @@
-"""The tools that write: remember, used, link, supersede, forget, prune_plan."""
+"""The tools that write: remember, used, link, supersede, forget, and the plans of prune and dedupe."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from pgrecall.arguments import DraftFields
+from pgrecall.models.dedupe import DedupePlan
 from pgrecall.models.memories import Access, DraftLink, Remembered
 from pgrecall.models.prune import PrunePlan
 from pgrecall.tools.arguments import (
+    DedupePlanArguments,
     ForgetArguments,
     LinkArguments,
     PrunePlanArguments,
@@ -18,8 +20,12 @@ from pgrecall.tools.arguments import (
     parse_time,
 )
 from pgrecall.tools.results import (
+    DedupePlanResult,
     ForgetResult,
+    PlannedCluster,
+    PlannedDuplicate,
     PlannedMemory,
+    ProposedLink,
     PrunePlanResult,
     RememberResult,
     SimilarResult,
@@ -85,6 +91,39 @@ def _plan_result(arguments: PrunePlanArguments, plan: PrunePlan) -> PrunePlanRes
         capped=report.capped, links_ending=report.links_ending,
         memories=tuple(PlannedMemory.from_value(item) for item in plan.items[: arguments.show]),
         next_step=step if report.planned else "No memory has faded enough to be archived.",
+    )  # fmt: skip
+
+
+def _dedupe(memory: Client, arguments: DedupePlanArguments, _now: datetime) -> MaybeAwaitable[DedupePlan]:
+    return memory.dedupe.plan(
+        min_similarity=arguments.min_similarity, max_count=arguments.max_count, layers=arguments.layers
+    )
+
+
+def _dedupe_result(arguments: DedupePlanArguments, plan: DedupePlan) -> DedupePlanResult:
+    report = plan.report
+    step = (
+        f"Nothing was merged. A person can review the plan with `pgrecall dedupe show {plan.id}`, apply it "
+        f"with `pgrecall dedupe apply {plan.id}` and undo it with `pgrecall dedupe undo {plan.id}`."
+    )
+    return DedupePlanResult(
+        plan=plan.id, live=report.live, planned=report.planned, capped=report.capped,
+        clusters=tuple(
+            PlannedCluster(
+                cluster=cluster.cluster, keeper=cluster.keeper.id, title=cluster.keeper.title,
+                reason=cluster.keeper.reason,
+                merged=tuple(
+                    PlannedDuplicate(id=member.id, key=member.key, title=member.title, reason=member.reason)
+                    for member in cluster.members
+                ),
+            )
+            for cluster in plan.clusters[: arguments.show]
+        ),
+        contradictions=tuple(
+            ProposedLink(src=pair.src, dst=pair.dst, reason=pair.reason)
+            for pair in report.contradictions[: arguments.show]
+        ),
+        next_step=step if report.planned else "No memory says only what another one says.",
     )  # fmt: skip
 
 
@@ -169,4 +208,17 @@ PRUNE_PLAN = Tool(
     result=PrunePlanResult,
     request=_plan,
     respond=_plan_result,
+)
+DEDUPE_PLAN = Tool(
+    name="dedupe_plan",
+    title="Plan what to merge",
+    description=(
+        "Plan which memories say the same and could be merged into one, and which pairs may contradict each "
+        "other. It merges and links nothing: show the plan to a person, who reviews and applies it. Use it "
+        "only when asked to tidy up the memory."
+    ),
+    arguments=DedupePlanArguments,
+    result=DedupePlanResult,
+    request=_dedupe,
+    respond=_dedupe_result,
 )

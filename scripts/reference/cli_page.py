@@ -26,6 +26,7 @@ GROUPS = {
     "Search": "search list context show feedback",
     "Layers and settings": "layers settings language calibration models",
     "Prune": "prune",
+    "Duplicates": "dedupe",
     "Erase": "erasure",
     "Charts": "charts",
     "Jobs": "worker jobs",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,6 +108,14 @@ def vanish(world: World) -> None:
     world.admin.execute("ANALYZE")
 
 
+def _merged(call: Callable[..., Any]) -> Any:
+    """The id of a dedupe plan that is applied."""
+    call("SELECT recall.find_duplicates()")
+    plan = call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
+    call("SELECT count(*) FROM recall.apply_dedupe(%s, p_now => %s)", plan, NOW)
+    return plan
+
+
 def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> dict[str, int]:
     def call(sql: str, *parameters: Any) -> Any:
         row = world.admin.execute(sql.encode(), parameters).fetchone()
@@ -121,6 +129,7 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
     drafts: list[dict[str, Any]] = [
         {"key": f"{tenant}-plan", "title": f"{word} plan", **told, **named, **where},
         {"key": f"{tenant}-mira", "title": f"Mira {word}", "layer": "entity", **told},
+        {"key": f"{tenant}-twin", "title": f"{word} plan", **told, **named, "embedding": VECTOR},
         {"key": f"{tenant}-old", **told, "body": f"{body} of old"},
     ]
     call("SELECT count(*) FROM recall.remember_many(%s, 'hash', false, %s)", json.dumps(drafts), NOW)
@@ -138,7 +147,7 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
     call("SELECT recall.refresh_statistics(%s)", NOW)
     found = {
         "memory": ids[0],
-        "other": ids[2],
+        "other": ids[3],
         "search": call(
             "SELECT max(search_id) FROM recall.search_and_log("
             "jsonb_build_object('query', %s::text), p_now => %s)",
@@ -146,6 +155,7 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
             NOW,
         ),
         "plan": call("SELECT recall.plan_prune(p_max_share => 1, p_now => '2036-06-01')"),
+        "dedupe": _merged(call),
         "erasure": call(
             "SELECT recall.plan_erasure(jsonb_build_object('tag', %s::text), %s, %s)",
             f"{word} nothing",
@@ -157,6 +167,6 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
     }
     call("SELECT recall.rejected(%s, ARRAY[%s::bigint], %s)", found["search"], ids[0], NOW)
     call("SELECT recall.end_job(%s, 'failed', 0, '{}', %s, p_now => %s)", found["run"], f"{body} broke", NOW)
-    call("SELECT recall.supersede(%s, %s, %s)", ids[2], ids[0], NOW)
+    call("SELECT recall.supersede(%s, %s, %s)", ids[3], ids[0], NOW)
     call("SELECT set_config('recall.tenant', '', false)")
     return {name: int(value) for name, value in found.items()}

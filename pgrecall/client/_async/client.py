@@ -15,6 +15,7 @@ from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.client._async.charts import AsyncChartsGroup, AsyncHistoryGroup
+    from pgrecall.client._async.dedupe import AsyncDedupeGroup
     from pgrecall.client._async.erasure import AsyncErasureGroup
     from pgrecall.client._async.feedback import AsyncCalibrationGroup, AsyncFeedbackGroup
     from pgrecall.client._async.jobs import AsyncExportGroup, AsyncJobsGroup
@@ -31,6 +32,7 @@ class AsyncClient:
     calibration: GroupProperty[AsyncCalibrationGroup] = GroupProperty("feedback", "AsyncCalibrationGroup")
     changes: GroupProperty[AsyncChangesGroup] = GroupProperty("versions", "AsyncChangesGroup")
     charts: GroupProperty[AsyncChartsGroup] = GroupProperty("charts", "AsyncChartsGroup")
+    dedupe: GroupProperty[AsyncDedupeGroup] = GroupProperty("dedupe", "AsyncDedupeGroup")
     erasure: GroupProperty[AsyncErasureGroup] = GroupProperty("erasure", "AsyncErasureGroup")
     export: GroupProperty[AsyncExportGroup] = GroupProperty("jobs", "AsyncExportGroup")
     feedback: GroupProperty[AsyncFeedbackGroup] = GroupProperty("feedback", "AsyncFeedbackGroup")

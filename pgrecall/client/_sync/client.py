@@ -16,6 +16,7 @@ from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall.client._sync.charts import ChartsGroup, HistoryGroup
+    from pgrecall.client._sync.dedupe import DedupeGroup
     from pgrecall.client._sync.erasure import ErasureGroup
     from pgrecall.client._sync.feedback import CalibrationGroup, FeedbackGroup
     from pgrecall.client._sync.jobs import ExportGroup, JobsGroup
@@ -32,6 +33,7 @@ class Client:
     calibration: GroupProperty[CalibrationGroup] = GroupProperty("feedback", "CalibrationGroup")
     changes: GroupProperty[ChangesGroup] = GroupProperty("versions", "ChangesGroup")
     charts: GroupProperty[ChartsGroup] = GroupProperty("charts", "ChartsGroup")
+    dedupe: GroupProperty[DedupeGroup] = GroupProperty("dedupe", "DedupeGroup")
     erasure: GroupProperty[ErasureGroup] = GroupProperty("erasure", "ErasureGroup")
     export: GroupProperty[ExportGroup] = GroupProperty("jobs", "ExportGroup")
     feedback: GroupProperty[FeedbackGroup] = GroupProperty("feedback", "FeedbackGroup")

@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, str] = {
     "calibration": "calibration:calibration",
     "language": "settings:language",
     "prune": "prune:prune",
+    "dedupe": "dedupe:dedupe",
     "erasure": "erasure:erasure",
     "charts": "charts:charts",
     "worker": "worker:worker",

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
 
 ACCESS_KINDS = "'write', 'read', 'reference', 'used', 'retrieval'"
-ARCHIVAL_REASONS = "'forgotten', 'pruned', 'expired'"
+ARCHIVAL_REASONS = "'forgotten', 'pruned', 'expired', 'merged'"
 
 
 def add(metadata: MetaData) -> None:
@@ -56,6 +56,8 @@ def _access(metadata: MetaData) -> Table:
         moment("recorded_at", nullable=False, default=True),
         Column("spread_to", ARRAY(BigInteger)),
         Column("spread_by", ARRAY(Double)),
+        # A copy that the keeper of a merge has of an access of this memory.
+        Column("merged_from", BigInteger),
         PrimaryKeyConstraint("tenant", "id", "recorded_at", name="access_pkey"),
         CheckConstraint(f"kind IN ({ACCESS_KINDS})", name="access_kind_check"),
         CheckConstraint("weight BETWEEN 0 AND 100", name="access_weight_check"),
@@ -66,6 +68,12 @@ def _access(metadata: MetaData) -> Table:
             "session_id",
             "at",
             postgresql_where=text("session_id IS NOT NULL"),
+        ),
+        Index(
+            "access_merged_from_idx",
+            "tenant",
+            "merged_from",
+            postgresql_where=text("merged_from IS NOT NULL"),
         ),
         schema=SCHEMA,
         postgresql_partition_by="RANGE (recorded_at)",
@@ -114,7 +122,9 @@ def _archival(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("tenant", "id", name="archival_pkey"),
         owned_by_memory("archival_memory_fkey"),
         CheckConstraint(f"reason IN ({ARCHIVAL_REASONS})", name="archival_reason_check"),
-        CheckConstraint("(plan_id IS NOT NULL) = (reason = 'pruned')", name="archival_plan_check"),
+        CheckConstraint(
+            "(plan_id IS NOT NULL) = (reason IN ('pruned', 'merged'))", name="archival_plan_check"
+        ),
         Index(
             "archival_current_idx",
             "tenant",

@@ -43,6 +43,8 @@ def _links(metadata: MetaData) -> None:
         Column("drafted", Boolean, nullable=False, server_default=text("false")),
         # For co_access links: the time of their weight, which is a decaying count.
         moment("strengthened_at"),
+        # A copy that the keeper of a merge has of a link of this memory.
+        Column("merged_from", BigInteger),
         PrimaryKeyConstraint("tenant", "src", "dst", "relation", name="link_pkey"),
         owned_by_memory("link_src_fkey", "src"),
         owned_by_memory("link_dst_fkey", "dst"),
@@ -63,6 +65,12 @@ def _links(metadata: MetaData) -> None:
             "dst",
             "src",
             postgresql_where=text("relation = 'contradicts'"),
+        ),
+        Index(
+            "link_merged_from_idx",
+            "tenant",
+            "merged_from",
+            postgresql_where=text("merged_from IS NOT NULL"),
         ),
         schema=SCHEMA,
     )

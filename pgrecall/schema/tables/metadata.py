@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.schema.tables import access, erasure, jobs, links, settings, vectors, versions
+from pgrecall.schema.tables import access, dedupe, erasure, jobs, links, settings, vectors, versions
 from pgrecall.schema.tables import search as search_tables
 from pgrecall.schema.tables.columns import SCHEMA, moment, owned_by_memory
 
@@ -248,4 +248,5 @@ def describe(dimensions: int) -> MetaData:
     search_tables.add(metadata)
     erasure.add(metadata)
     versions.add(metadata)
+    dedupe.add(metadata)
     return metadata

@@ -178,6 +178,24 @@ def _for_empty(reader: Reader, url: str) -> None:
 def _for_readme(reader: Reader) -> None:
     _notes(reader, "knowledge/failing-over-the-primary", "knowledge/switchover-playbook")
     _for_pruning(reader)
+    _twins(reader)
+
+
+def _twins(reader: Reader) -> list[int]:
+    """Five pairs of memories that say the same, and their ids."""
+    with psycopg.connect(reader.settings["database_url"]) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'default', true)")
+        twins = connection.execute(
+            "SELECT recall.remember(x.body || x.mark, p_key => x.body || x.mark) FROM ("
+            "SELECT format('The key of shed %s hangs behind the clock', n) AS body, m.mark "
+            "FROM generate_series(1, 5) n, unnest(ARRAY['.', '!']) m(mark)) x"
+        )
+        return [row[0] for row in twins.fetchall()]
+
+
+def _for_duplicates(reader: Reader) -> None:
+    first, *_, last = _twins(reader)
+    reader.words |= {"12": str(first), "40": str(last)}
 
 
 def _for_prune(reader: Reader) -> None:
@@ -189,6 +207,7 @@ PREPARED: dict[str, Callable[[Reader], object]] = {
     "README.md": _for_readme,
     "change-embedder.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app_1024"),
     "context.md": lambda reader: _notes(reader, "gauge"),
+    "duplicates.md": _for_duplicates,
     "existing-postgres.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "feedback.md": _for_feedback,
     "forget.md": _for_forget,

@@ -17,7 +17,9 @@ import pgrecall
 from pgrecall.arguments import LayerFields
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.http.app import ROUTERS
+from pgrecall.models.dedupe import DedupeReport
 from pgrecall.models.prune import PlanReport
+from pgrecall.operations.dedupe import DedupeRequest
 from pgrecall.operations.prune import PruneRequest
 from tests.acceptance.http.http_tools import Served, serving
 from tests.conftest import _database
@@ -31,6 +33,7 @@ ASKED: dict[str, list[type]] = {
     "SearchRequest": [pgrecall.SearchRequest],
     "ContextBody": [pgrecall.SearchRequest, pgrecall.ContextRequest],
     "PruneRequest": [PruneRequest],
+    "DedupeRequest": [DedupeRequest],
     "Access": [pgrecall.Access],
     "DraftLink": [pgrecall.DraftLink],
 }
@@ -39,7 +42,8 @@ SHOWN: dict[str, type] = {
     for shape in (
         pgrecall.Remembered, pgrecall.StoredMemory, pgrecall.VitalityTerms, pgrecall.Link, pgrecall.Hit,
         pgrecall.SearchResult, pgrecall.ContextBlock, pgrecall.LeftOut, pgrecall.PrunePlan,
-        pgrecall.PruneOutcome,
+        pgrecall.PruneOutcome, pgrecall.DedupePlan, pgrecall.DedupeOutcome, pgrecall.DedupeSummary,
+        pgrecall.DedupeUndone, DedupeReport,
         pgrecall.PlanSummary, pgrecall.PruneUndone, pgrecall.Layer, pgrecall.Setting, pgrecall.Status,
         pgrecall.JobStatus,
         pgrecall.JobRun, pgrecall.LayerStatus, pgrecall.Check, PlanReport,

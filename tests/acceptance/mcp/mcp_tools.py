@@ -17,7 +17,8 @@ from tests.waiting import PATIENCE, until
 
 T = TypeVar("T")
 TOOLS = [
-    "search", "context", "get", "remember", "used", "link", "supersede", "forget", "prune_plan", "status",
+    "search", "context", "get", "remember", "used", "link", "supersede", "forget", "prune_plan",
+    "dedupe_plan", "status",
     "history", "diff", "restore", "changes",
 ]  # fmt: skip
 

@@ -35,6 +35,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "diff": ({"memory": "gate", "earlier": 7}, "has no version 7; the present one is 1."),
     "restore": ({"memory": "gate", "version": 0}, "version is 0: input should be greater than"),
     "changes": ({"since": "yesterday"}, "'yesterday' is not a cursor of changes."),
+    "dedupe_plan": ({"max_count": 0}, "max_count is 0: input should be greater than or equal to 1"),
     "status": ({"tenant": "other"}, "there is no argument 'tenant'. It takes: no arguments."),
 }
 
@@ -53,7 +54,7 @@ def test_bad_input_is_a_tool_error_and_changes_nothing(transport: str, served: t
 
     def stored() -> list[Any]:
         with psycopg.connect(url) as connection:
-            tables = ("memory", "link", "pending_link", "activation", "prune_plan")
+            tables = ("memory", "link", "pending_link", "activation", "prune_plan", "dedupe_plan")
             return [
                 connection.execute(f"SELECT * FROM recall.{table} ORDER BY 1, 2").fetchall()
                 for table in tables

@@ -13,8 +13,8 @@ from tests.integration.prune.prune_tools import LONG_AGO, apply, job_context, no
 DAY = timedelta(days=1)
 CHECKS = (
     "summaries", "spreading", "links", "counters", "layers", "accesses", "idempotency keys", "floors",
-    "feedback", "archivals", "statistics", "plans", "names", "waiting links", "successions", "vectors",
-    "passages", "token signs",
+    "feedback", "archivals", "statistics", "plans", "merges", "names", "waiting links", "successions",
+    "vectors", "passages", "token signs",
 )  # fmt: skip
 
 

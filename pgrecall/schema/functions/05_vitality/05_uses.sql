@@ -16,7 +16,9 @@ SET search_path FROM CURRENT AS $$
         'shown', count(*) FILTER (WHERE a.kind = 'retrieval'),
         'used', count(*) FILTER (WHERE recall.is_active_access(a.kind)))
     FROM recall.access a
-    WHERE a.tenant = p_tenant AND (p_memory_id IS NULL OR a.memory_id = p_memory_id)
+    WHERE a.tenant = p_tenant
+      -- In the whole tenant, what a merge has copied counts where it was.
+      AND (p_memory_id IS NULL AND a.merged_from IS NULL OR a.memory_id = p_memory_id)
 $$;
 
 -- used_memories: the memories of a tenant that were used; being stored or shown does not count.

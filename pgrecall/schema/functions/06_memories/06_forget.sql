@@ -38,8 +38,9 @@ BEGIN
     IF v_ids IS NULL THEN
         RETURN 0;
     END IF;
-    v_cited := recall.lock_referenced_activations(p_tenant, v_ids, v_spread_to);
-    PERFORM recall.remove_from_contexts(p_tenant, v_ids), recall.delete_from_logs(p_tenant, v_ids);
+    v_cited := recall.lock_referenced_activations(p_tenant, v_ids, v_spread_to || recall.keepers_of(p_tenant, v_ids));
+    PERFORM recall.remove_from_contexts(p_tenant, v_ids), recall.delete_from_logs(p_tenant, v_ids),
+            recall.delete_merged_copies(p_tenant, v_ids);
     v_replaced := ARRAY(
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = p_tenant AND m.superseded_by = ANY (v_ids) AND m.id <> ALL (v_ids) AND m.archived_at IS NULL
@@ -85,8 +86,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- around_deleted: the memories that change when these are deleted, those that they link to, and those that they spread
--- activation to. One index probe for each (OFFSET 0), whatever the planner knows of the tables.
+-- around_deleted: the memories that change when these are deleted, those that they link to or were merged into,
+-- and those that they spread activation to. One index probe for each (OFFSET 0), whatever the planner knows of the tables.
 CREATE OR REPLACE FUNCTION recall.around_deleted(
     p_tenant text, p_ids bigint[], OUT changed bigint[], OUT kept bigint[], OUT spread_to bigint[]
 )
@@ -103,7 +104,8 @@ BEGIN
     kept := ARRAY(
         SELECT DISTINCT a.dst FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
-            SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id OFFSET 0) a);
+            SELECT l.dst FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id OFFSET 0) a)
+        || recall.keepers_of(p_tenant, p_ids);
     spread_to := ARRAY(
         SELECT DISTINCT t FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (

@@ -14,6 +14,21 @@ RETURN m.title = d.title AND m.body = d.body AND m.layer = d.layer
    AND (d.valid_until IS NULL OR m.valid_until = d.valid_until)
    AND (d.expires_at IS NULL OR m.expires_at = d.expires_at);
 
+-- stated_numbers: the numbers of a text, sorted, with the sign and one decimal point.
+CREATE OR REPLACE FUNCTION recall.stated_numbers(p_text text) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN ARRAY(SELECT translate(n[1], ',', '.')
+             FROM regexp_matches(p_text, '(?:(?<!\w)[-\u2212])?\d+(?:[.,:/-]\d+)*', 'g') n ORDER BY 1);
+
+-- negation_count: how many negations of English, German and Spanish a text has.
+CREATE OR REPLACE FUNCTION recall.negation_count(p_text text) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN regexp_count(p_text,
+    '\m(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|niemals'
+    '|niemand|nichts|ohne|weder|nunca|jamás|nadie|nada|ning[uú]n\w*|sin|tampoco)\M|n[''\u2019]t\M', 1, 'i');
+
 -- states_otherwise: whether two texts, however near in meaning, state different things, as far as their letters show:
 -- other numbers, more or fewer negations (of English, German and Spanish), less than half of their words in common, or
 -- the same sentence of up to 40 words with other words in some places (`on Tuesday`, `on Thursday`; `from A to B`, `from
@@ -23,9 +38,6 @@ CREATE OR REPLACE FUNCTION recall.states_otherwise(p_text text, p_other text) RE
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_number CONSTANT text := '(?:(?<!\w)[-\u2212])?\d+(?:[.,:/-]\d+)*';
-    v_negation CONSTANT text := '\m(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|niemals'
-        '|niemand|nichts|ohne|weder|nunca|jamás|nadie|nada|ning[uú]n\w*|sin|tampoco)\M|n[''\u2019]t\M';
     v_text text := left(p_text, 8000);
     v_other text := left(p_other, 8000);
     v_words text[];
@@ -36,9 +48,8 @@ DECLARE
 BEGIN
     IF v_text = v_other THEN
         RETURN false;
-    ELSIF regexp_count(v_text, v_negation, 1, 'i') <> regexp_count(v_other, v_negation, 1, 'i')
-       OR ARRAY(SELECT translate(n[1], ',', '.') FROM regexp_matches(v_text, v_number, 'g') n ORDER BY 1)
-           <> ARRAY(SELECT translate(n[1], ',', '.') FROM regexp_matches(v_other, v_number, 'g') n ORDER BY 1) THEN
+    ELSIF recall.negation_count(v_text) <> recall.negation_count(v_other)
+       OR recall.stated_numbers(v_text) <> recall.stated_numbers(v_other) THEN
         RETURN true;
     END IF;
     v_words := regexp_split_to_array(btrim(lower(regexp_replace(v_text, '\W+', ' ', 'g'))), ' ');

@@ -30,8 +30,8 @@ BEGIN
     END IF;
     INSERT INTO recall.link AS l (tenant, src, dst, relation, weight, created_at)
     VALUES (v_tenant, p_src, p_dst, p_relation, p_weight, p_now)
-    -- A link made by hand stays when the draft no longer declares it.
-    ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight, drafted = false
+    -- A link made by hand stays when the draft no longer declares it, or a merge that had copied it is undone.
+    ON CONFLICT (tenant, src, dst, relation) DO UPDATE SET weight = excluded.weight, drafted = false, merged_from = NULL
     RETURNING l.xmax = 0 INTO v_new;
     PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
     RETURN v_new;

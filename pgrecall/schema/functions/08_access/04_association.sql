@@ -116,7 +116,8 @@ BEGIN
                          - recall.epoch(coalesce(l.strengthened_at, l.created_at)), v_half_life)
                      + recall.decayed_count(excluded.weight, recall.epoch(coalesce(l.strengthened_at, l.created_at))
                          - recall.epoch(excluded.strengthened_at), v_half_life)),
-            strengthened_at = greatest(coalesce(l.strengthened_at, l.created_at), excluded.strengthened_at)
+            strengthened_at = greatest(coalesce(l.strengthened_at, l.created_at), excluded.strengthened_at),
+            merged_from = NULL
         RETURNING l.src, l.dst
     )
     SELECT array_agg(s.src), array_agg(s.dst) INTO v_src, v_dst FROM strengthened s;

@@ -70,7 +70,7 @@ BEGIN
         ON CONFLICT (tenant, idempotency_key) DO NOTHING
         RETURNING idempotency_key
     )
-    SELECT p_tenant, NULL::bigint, w.memory_id, w.kind, w.weight, w.at, w.session_id, p_now, s.ids, s.amounts
+    SELECT p_tenant, NULL::bigint, w.memory_id, w.kind, w.weight, w.at, w.session_id, p_now, s.ids, s.amounts, NULL::bigint
     FROM wanted w
     LEFT JOIN keyed k ON k.idempotency_key = w.idempotency_key
     LEFT JOIN LATERAL (

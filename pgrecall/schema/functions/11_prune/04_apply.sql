@@ -48,7 +48,7 @@ BEGIN
     FROM (
         SELECT i.memory_id, CASE
             WHEN m.archived_at IS NOT NULL THEN coalesce(
-                'archived by plan ' || g.plan_id, g.reason, 'archived') || ' already'
+                CASE g.reason WHEN 'pruned' THEN 'archived by plan ' || g.plan_id END, g.reason, 'archived') || ' already'
             WHEN m.pinned THEN 'pinned since'
             WHEN a.protected THEN format('protected now: %s memories would be cut off without it', a.cut_size)
             -- Before the check of accesses: a new text counts as one.
@@ -153,7 +153,8 @@ BEGIN
         WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome = 'archived'));
     v_restored := recall.restore_memories(v_plan.tenant, ARRAY(
         SELECT g.memory_id FROM recall.archival g
-        WHERE g.tenant = v_plan.tenant AND g.plan_id = v_plan.id AND g.restored_at IS NULL), p_now);
+        WHERE g.tenant = v_plan.tenant AND g.plan_id = v_plan.id AND g.reason = 'pruned' AND g.restored_at IS NULL),
+        p_now);
     UPDATE recall.prune_plan p SET state = 'undone', undone_at = p_now
     WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
     RETURN cardinality(v_restored);

@@ -292,6 +292,7 @@ SET search_path FROM CURRENT AS $$
     ('archivals', 'Archived memories, and no others, have a reason.'),
     ('statistics', 'Medians, document frequencies and settings can be.'),
     ('plans', 'Prune plans, their items and the archivals agree.'),
+    ('merges', 'What keepers of merges have copied is of memories that are merged, and dedupe plans agree with it.'),
     ('names', 'The names that links and questions go by are titles and aliases.'),
     ('waiting links', 'Links wait for keys that no memory has; importing the memory again mends them.'),
     ('successions', 'No memory replaces itself at any remove.'),
@@ -316,6 +317,7 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'archivals', w::text FROM recall.wrong_archivals(p_tenant) w
     UNION ALL SELECT 'statistics', w FROM recall.wrong_statistics(p_tenant) w
     UNION ALL SELECT 'plans', w::text FROM recall.wrong_plans(p_tenant) w
+    UNION ALL SELECT 'merges', w FROM recall.wrong_merges(p_tenant) w
     UNION ALL SELECT 'names', w::text FROM recall.wrong_names(p_tenant) w
     UNION ALL SELECT 'waiting links', w FROM recall.answered_links(p_tenant) w
     UNION ALL SELECT 'successions', w::text FROM recall.circular_successors(p_tenant) w

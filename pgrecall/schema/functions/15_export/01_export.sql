@@ -13,7 +13,7 @@ SET search_path FROM CURRENT AS $$
            ('supersession', false),
            ('activation', false), ('link', false), ('pending_link', false), ('link_history', false),
            ('access', false), ('access_key', false), ('access_queue', false), ('prune_plan', true),
-           ('prune_item', false), ('archival', false), ('floor_change', false), ('search_log', true),
+           ('prune_item', false), ('dedupe_plan', true), ('dedupe_item', false), ('archival', false), ('floor_change', false), ('search_log', true),
            ('judgement', false)
 $$;
 
@@ -148,6 +148,10 @@ SET jit = off AS $$
         FROM recall.prune_plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
     UNION ALL (SELECT recall.export_line('prune_item', to_jsonb(i))
         FROM recall.prune_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
+    UNION ALL (SELECT recall.export_line('dedupe_plan', to_jsonb(p))
+        FROM recall.dedupe_plan p WHERE p.tenant = (SELECT recall.current_tenant()) ORDER BY p.id)
+    UNION ALL (SELECT recall.export_line('dedupe_item', to_jsonb(i))
+        FROM recall.dedupe_item i WHERE i.tenant = (SELECT recall.current_tenant()) ORDER BY i.plan_id, i.memory_id)
     UNION ALL (SELECT recall.export_line('archival', jsonb_strip_nulls(to_jsonb(v)) - 'id')
         FROM recall.archival v WHERE v.tenant = (SELECT recall.current_tenant()) ORDER BY v.id)
     UNION ALL (SELECT recall.export_line('floor_change', to_jsonb(f) - 'id')

@@ -34,6 +34,7 @@ SET search_path FROM CURRENT AS $$
         SELECT 1 AS place, count(*) AS many, 'memor' AS thing, 'ies' AS plural
         FROM recall.memory m WHERE m.tenant = p_tenant
         UNION ALL SELECT 2, count(*), 'prune plan', 's' FROM recall.prune_plan p WHERE p.tenant = p_tenant
+        UNION ALL SELECT 2, count(*), 'dedupe plan', 's' FROM recall.dedupe_plan p WHERE p.tenant = p_tenant
         UNION ALL SELECT 3, count(*), 'logged search', 'es' FROM recall.search_log s WHERE s.tenant = p_tenant
         UNION ALL SELECT 4, count(*), 'layer', 's' FROM recall.layer l WHERE l.tenant = p_tenant
         UNION ALL SELECT 5, count(*), 'setting', 's'

@@ -53,6 +53,7 @@ SET search_path FROM CURRENT AS $$
      'cardinality(t.spread_by) AND NOT EXISTS (SELECT FROM unnest(t.spread_to, t.spread_by) u(id, amount) '
      'WHERE (u.id IS NOT NULL AND u.amount BETWEEN 0 AND 1) IS NOT TRUE), true)',
      'its spread_to and spread_by are not as many ids and amounts from 0 to 1'),
+    ('access', 't.merged_from IS DISTINCT FROM t.memory_id', 'it was merged from its own memory'),
     ('access_key', 'octet_length(t.idempotency_key) <= 1000', 'its idempotency key has more than 1,000 bytes'),
     ('access_queue', 'array_position(t.memory_ids, NULL) IS NULL', 'one of its memory_ids is null'),
     ('prune_plan', 'recall.is_prune_report(t.options, t.report)', 'its options or report cannot be those of a plan'),
@@ -60,6 +61,14 @@ SET search_path FROM CURRENT AS $$
     ('prune_item', 't.place >= 0', 'its place is negative'),
     ('prune_item', 'jsonb_typeof(t.terms) = ''object'' AND jsonb_typeof(t.impact) = ''object''',
      'its terms or its impact is no JSON object'),
+    ('dedupe_plan', 'recall.is_dedupe_report(t.options, t.report)', 'its options or report cannot be those of a plan'),
+    ('dedupe_item', 't.vitality BETWEEN 0 AND 1 AND coalesce(t.similarity BETWEEN -1 AND 1, true)',
+     'its vitality or similarity is out of bounds'),
+    ('dedupe_item', 't.cluster >= 1', 'its cluster is not positive'),
+    ('dedupe_item', 'NOT t.keeper OR t.outcome IS DISTINCT FROM ''kept'' OR num_nulls(t.added_tags, t.added_aliases, '
+     't.updated_before, t.folded_before, t.sessions_before) = 0', 'it does not say what its keeper was before'),
+    ('dedupe_item', 'coalesce(t.sessions_before BETWEEN 0 AND 1000000000, true) AND coalesce(t.sessions_at_before BETWEEN '
+     '-62135424000 AND 253402128000, true)', 'its sessions are out of bounds'),
     ('search_log', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
     ('search_log', 'length(t.query) <= 10000 AND (t.queries IS NULL OR NOT EXISTS (SELECT FROM unnest(t.queries) q '
      'WHERE (length(q) <= 10000) IS NOT TRUE))', 'a query of it is null or has more than 10,000 characters'),

@@ -6,16 +6,15 @@ CREATE OR REPLACE FUNCTION recall.places_of_memories(p_tenant text)
 RETURNS TABLE (relation regclass, place text, condition text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT c.oid::regclass, c.relname::text, 't.' || k.columns[1] || ' = ANY ($2)'
-           || coalesce(' OR t.' || k.columns[2] || ' = ANY ($2)', '')
+    SELECT c.oid::regclass, c.relname::text, k.condition
            -- That it was deleted is told by its id alone.
            || CASE c.relname WHEN 'memory_change' THEN ' AND t.kind <> ''deleted''' ELSE '' END
     FROM pg_class c
     CROSS JOIN LATERAL (
-        SELECT array_agg(a.attname ORDER BY a.attname) AS columns FROM pg_attribute a
+        SELECT string_agg('t.' || a.attname || ' = ANY ($2)', ' OR ' ORDER BY a.attname) AS condition FROM pg_attribute a
         WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attname = ANY (
-            CASE WHEN c.relname = 'memory' THEN '{id}'::name[] ELSE '{memory_id,src,dst}' END)) k
-    WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r' AND k.columns IS NOT NULL
+            CASE WHEN c.relname = 'memory' THEN '{id}'::name[] ELSE '{memory_id,src,dst,merged_from}' END)) k
+    WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r' AND k.condition IS NOT NULL
       AND c.relname <> 'erasure_item'
       -- Tables of one tenant end with its number.
       AND (c.relispartition OR c.relname !~ '_[0-9]+$' OR c.relname ~ (

@@ -1,0 +1,134 @@
+"""``memory.dedupe``: plans of which duplicates to merge, made, reviewed, applied and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.models.dedupe import DedupeUndone
+from pgrecall.operations import dedupe
+
+if TYPE_CHECKING:
+    from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeSummary
+
+
+class AsyncDedupeGroup(AsyncGroup):
+    """Merges memories that say the same into one of them. Nothing is deleted.
+
+    >>> plan = await memory.dedupe.plan()                          # doctest: +SKIP
+    >>> print(plan.report.planned, "in", plan.report.clusters)     # doctest: +SKIP
+    >>> await memory.dedupe.apply(plan.id)                         # doctest: +SKIP
+    >>> await memory.dedupe.undo(plan.id)                          # doctest: +SKIP
+    """
+
+    async def find(self, *, limit: int = dedupe.BATCH) -> int:
+        """Compares memories that were not compared since their text changed; ``plan`` does it for all.
+
+        Args:
+            limit: compare so many at most, in one transaction, 1 to 100,000.
+
+        Returns:
+            How many were compared; 0 when none is left.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(dedupe.find_duplicates(limit))
+
+    async def plan(
+        self,
+        *,
+        min_similarity: float | None = None,
+        max_count: int | None = None,
+        layers: Sequence[str] | None = None,
+        now: datetime | None = None,
+    ) -> DedupePlan:
+        """Compares what was not compared yet, and plans which duplicates to merge into which. Merges nothing.
+
+        The plan is stored, so that it can be reviewed and applied. What is interrupted goes on where it
+        ended, for memories are compared in batches.
+
+        Args:
+            min_similarity: only duplicates whose vectors are at least this similar, 0.7 to 1; None: setting
+                ``dedupe.min_similarity`` (0.9).
+            max_count: merge this many memories at most; None: setting ``dedupe.max_count`` (1,000).
+            layers: plan only memories of these layers.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: a number is out of its bounds, or a layer is unknown.
+        """
+        request = dedupe.DedupeRequest(min_similarity, max_count, layers, now)
+        while await self.find():
+            pass
+        return await self.get(await self._connection.execute(dedupe.plan_dedupe(request)))
+
+    async def get(self, plan: int, *, limit: int | None = None) -> DedupePlan:
+        """Reads a stored plan.
+
+        Args:
+            plan: the id of the plan.
+            limit: read this many clusters at most, the nearest first; None for all.
+
+        Raises:
+            InvalidInput: this tenant has no such plan, or the limit is negative.
+        """
+        read = await self._connection.execute(dedupe.dedupe_plan(plan, 0, _page(limit, 0)))
+        offset = dedupe.PAGE
+        while offset < (read.report.clusters if limit is None else min(read.report.clusters, limit)):
+            page = await self._connection.execute(dedupe.dedupe_plan(plan, offset, _page(limit, offset)))
+            read = replace(read, clusters=read.clusters + page.clusters)
+            offset += dedupe.PAGE
+        return read
+
+    async def list(self, *, limit: int = 20) -> tuple[DedupeSummary, ...]:
+        """Lists the newest plans, newest first.
+
+        Args:
+            limit: plans at most, 1 to 10,000.
+
+        Raises:
+            InvalidInput: the limit is out of its bounds.
+        """
+        return await self._connection.execute(dedupe.dedupe_plans(limit))
+
+    async def apply(
+        self, plan: int, *, clusters: Sequence[int] | None = None, now: datetime | None = None
+    ) -> DedupeOutcome:
+        """Merges the clusters of a plan in one transaction.
+
+        Each memory is checked again. One that was rewritten, pinned, archived or superseded since is skipped
+        with a note; if it is a keeper, so is its cluster.
+
+        Args:
+            plan: the id of the plan.
+            clusters: merge only these clusters, by their numbers; None for all. A plan is applied once.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: there is no such plan or cluster, or it was applied before or is stale. Nothing was
+                merged.
+        """
+        return await self._connection.execute(dedupe.apply_dedupe(plan, clusters, now))
+
+    async def undo(self, plan: int, *, now: datetime | None = None) -> DedupeUndone:
+        """Takes the merges of a plan back; what came to a keeper since stays with it.
+
+        Args:
+            plan: the id of the plan.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            InvalidInput: there is no such plan, it is not applied, or a later plan has merged one of its
+                memories and is to be undone first.
+        """
+        restored = await self._connection.execute(dedupe.undo_dedupe(plan, now))
+        [summary] = await self._connection.execute(dedupe.dedupe_plans(1, plan))
+        return DedupeUndone(plan, restored, summary.merged - restored)
+
+
+def _page(limit: int | None, offset: int) -> int:
+    return dedupe.PAGE if limit is None else min(dedupe.PAGE, limit - offset)

@@ -1,0 +1,61 @@
+"""Routes for duplicates: dedupe plans of a tenant, made, reviewed, applied and undone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.request_handling import ApiRoute
+from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_list, response_model
+from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeSummary, DedupeUndone
+from pgrecall.operations.dedupe import DedupeRequest
+
+router = APIRouter(prefix="/v1/dedupe", route_class=ApiRoute, tags=["dedupe"])
+
+DedupePlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
+
+
+@router.post("/plans", response_model=response_model(DedupePlan))
+async def plan_dedupe(
+    memory: TenantMemory, bounds: Annotated[dict[str, Any], Body(DedupeRequest)]
+) -> DedupePlan:
+    """Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet."""
+    return await memory.dedupe.plan(**bounds)
+
+
+@router.get("/plans", response_model=response_list(DedupeSummary))
+async def dedupe_plans(
+    memory: TenantMemory, limit: Annotated[int, Query(ge=1, le=1000)] = 20
+) -> tuple[DedupeSummary, ...]:
+    """List plans, newest first."""
+    return await memory.dedupe.list(limit=limit)
+
+
+@router.get("/plans/{plan}", response_model=response_model(DedupePlan))
+async def dedupe_plan(memory: TenantMemory, plan: DedupePlanId) -> DedupePlan:
+    """Return a plan with all its clusters, and how the texts of each differ."""
+    return await memory.dedupe.get(plan)
+
+
+@router.post("/plans/{plan}/apply", response_model=response_model(DedupeOutcome))
+async def apply_dedupe(
+    memory: TenantMemory,
+    plan: DedupePlanId,
+    clusters: Annotated[
+        list[int] | None,
+        Query(description="Merge only these clusters; may be repeated. By default all."),
+    ] = None,
+    now: OptionalTimestamp = None,
+) -> DedupeOutcome:
+    """Merge the clusters of a plan, or some of them, except what has changed since."""
+    return await memory.dedupe.apply(plan, clusters=clusters, now=now)
+
+
+@router.post("/plans/{plan}/undo", response_model=response_model(DedupeUndone))
+async def undo_dedupe(
+    memory: TenantMemory, plan: DedupePlanId, now: OptionalTimestamp = None
+) -> DedupeUndone:
+    """Take the merges of a plan back."""
+    return await memory.dedupe.undo(plan, now=now)

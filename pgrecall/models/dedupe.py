@@ -1,0 +1,242 @@
+"""Dedupe plans, converted from the document that ``recall.get_dedupe_plan`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from pgrecall.models.prune import PlanState
+
+DedupeItemOutcome = Literal["kept", "merged", "skipped"]
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeOptions:
+    """The options of a plan. ``min_similarity`` is 0 to 1; ``layers`` None means all."""
+
+    min_similarity: float
+    max_count: int
+    layers: tuple[str, ...] | None
+
+    @classmethod
+    def from_document(cls, document: Document) -> DedupeOptions:
+        layers = document["layers"]
+        return cls(**{**document, "layers": None if layers is None else tuple(layers)})
+
+
+@dataclass(frozen=True, slots=True)
+class WordChange:
+    """Words of a text that is merged, compared with its keeper: ``same`` in both, ``gone`` if only the text
+    has them, ``new`` if only the keeper has them."""
+
+    kind: Literal["same", "gone", "new"]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeKeeper:
+    """The memory of a cluster that stays, and the reason in one sentence. ``length`` is in characters."""
+
+    id: int
+    key: str | None
+    layer: str
+    title: str
+    vitality: float
+    length: int
+    updated_at: datetime
+    reason: str
+    outcome: DedupeItemOutcome | None
+    note: str | None
+
+    @classmethod
+    def from_document(cls, document: Document) -> DedupeKeeper:
+        return cls(**{**document, "updated_at": datetime.fromisoformat(document["updated_at"])})
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeMember:
+    """A memory that is merged into the keeper of its cluster.
+
+    ``similarity`` is that of the vectors, None without; ``difference`` tells word by word what leads from
+    its text to that of the keeper. ``note`` is the reason why it was skipped.
+    """
+
+    id: int
+    key: str | None
+    layer: str
+    title: str
+    vitality: float
+    length: int
+    updated_at: datetime
+    reason: str
+    outcome: DedupeItemOutcome | None
+    note: str | None
+    similarity: float | None
+    difference: tuple[WordChange, ...]
+
+    @classmethod
+    def from_document(cls, document: Document) -> DedupeMember:
+        read: dict[str, Any] = {
+            "updated_at": datetime.fromisoformat(document["updated_at"]),
+            "difference": tuple(WordChange(*change) for change in document["difference"]),
+        }
+        return cls(**{**document, **read})
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeMoves:
+    """What merging a cluster gives its keeper: logged accesses, and links, tags and aliases that it lacks."""
+
+    accesses: int
+    links: int
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+
+    @classmethod
+    def from_document(cls, document: Document) -> DedupeMoves:
+        return cls(
+            document["accesses"], document["links"], tuple(document["tags"]), tuple(document["aliases"])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeCluster:
+    """Memories that say the same: the keeper, and those that are merged into it."""
+
+    cluster: int
+    keeper: DedupeKeeper
+    moves: DedupeMoves
+    members: tuple[DedupeMember, ...]
+
+    @classmethod
+    def from_document(cls, document: Document) -> DedupeCluster:
+        return cls(
+            document["cluster"],
+            DedupeKeeper.from_document(document["keeper"]),
+            DedupeMoves.from_document(document["moves"]),
+            tuple(DedupeMember.from_document(entry) for entry in document["members"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedContradiction:
+    """Two memories that are the same but for a number, a date, a negation or a small word that turns them.
+
+    A proposal: a person links them, as with ``pgrecall link SRC DST --relation contradicts``.
+    """
+
+    src: int
+    dst: int
+    reason: str
+    similarity: float | None
+    src_title: str
+    src_key: str | None
+    dst_title: str
+    dst_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeReport:
+    """What was found: of ``live`` memories, ``uncompared`` still wait to be compared. Of the ``found``
+    duplicates, ``capped`` exceed the limit, and ``planned`` are merged into the keepers of ``clusters``."""
+
+    live: int
+    uncompared: int
+    found: int
+    planned: int
+    capped: int
+    clusters: int
+    contradictions: tuple[ProposedContradiction, ...]
+
+    @classmethod
+    def from_document(cls, document: Document) -> DedupeReport:
+        proposed = tuple(ProposedContradiction(**entry) for entry in document["contradictions"])
+        return cls(**{**document, "contradictions": proposed})
+
+
+@dataclass(frozen=True, slots=True)
+class DedupePlan:
+    """A stored plan. ``clusters`` may be one page of all ``report.clusters``, in their order."""
+
+    id: int
+    state: PlanState
+    created_at: datetime
+    applied_at: datetime | None
+    undone_at: datetime | None
+    options: DedupeOptions
+    report: DedupeReport
+    clusters: tuple[DedupeCluster, ...]
+
+    @classmethod
+    def from_document(cls, document: Document) -> DedupePlan:
+        """Converts the result of ``recall.get_dedupe_plan``, as in ``pgrecall dedupe show --json``."""
+        read: dict[str, Any] = {
+            "created_at": datetime.fromisoformat(document["created_at"]),
+            "applied_at": _moment(document["applied_at"]),
+            "undone_at": _moment(document["undone_at"]),
+            "options": DedupeOptions.from_document(document["options"]),
+            "report": DedupeReport.from_document(document["report"]),
+            "clusters": tuple(DedupeCluster.from_document(entry) for entry in document["clusters"]),
+        }
+        return cls(**{**document, **read})
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeSummary:
+    """A row of the list of plans. ``merged`` and ``skipped`` count the outcomes of its memories."""
+
+    id: int
+    state: PlanState
+    created_at: datetime
+    applied_at: datetime | None
+    undone_at: datetime | None
+    clusters: int
+    planned: int
+    contradictions: int
+    merged: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeResult:
+    """The outcome of a memory of a plan; ``note`` is the reason why it was skipped."""
+
+    id: int
+    cluster: int
+    keeper: bool
+    outcome: DedupeItemOutcome
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeOutcome:
+    """The outcome of applying a plan, by memory in the order of the plan, each keeper first."""
+
+    plan: int
+    results: tuple[DedupeResult, ...]
+
+    @property
+    def merged(self) -> tuple[int, ...]:
+        """The ids of the memories that were merged into their keepers."""
+        return tuple(result.id for result in self.results if result.outcome == "merged")
+
+    @property
+    def skipped(self) -> tuple[DedupeResult, ...]:
+        """The memories that were skipped."""
+        return tuple(result for result in self.results if result.outcome == "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class DedupeUndone:
+    """The outcome of undoing a plan: ``restored`` memories, and ``back_before`` that had come back."""
+
+    plan: int
+    restored: int
+    back_before: int
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,178 @@
+-- Finding duplicates: each live memory is compared once with its nearest in meaning and with those of the same words; one
+-- without a vector with those that share its rarest words. Only a changed text is compared again. Pairs are stored by
+-- both ids, so that it does not matter from which side one is found.
+
+-- near_by_vectors: pairs of these memories and their p_near nearest live others from this similarity on. A tenant
+-- without a vector table of its own is compared exactly.
+CREATE OR REPLACE FUNCTION recall.near_by_vectors(
+    p_tenant text, p_ids bigint[], p_near int, p_min_similarity double precision
+) RETURNS TABLE (id bigint, other bigint, similarity double precision)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET enable_seqscan = off
+SET enable_sort = on
+SET jit = off
+SET hnsw.iterative_scan = off
+SET hnsw.ef_search = 40 AS $$
+DECLARE
+    v_table text := recall.vector_table(p_tenant);
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT o.memory_id, n.memory_id, 1 - n.distance FROM recall.%1$I o CROSS JOIN LATERAL ('
+        'SELECT v.memory_id, v.part, v.embedding <=> o.embedding AS distance FROM recall.%1$I v WHERE %2$s NOT v.archived '
+        'ORDER BY v.embedding <=> o.embedding LIMIT %3$s) n '
+        'WHERE o.tenant = $1 AND o.memory_id = ANY ($2) AND o.part = 0 AND NOT o.archived '
+        'AND n.part = 0 AND n.memory_id <> o.memory_id AND n.distance <= 1 - $3',
+        v_table,
+        -- The table of one tenant holds no other, and the planner takes its index for the order alone.
+        CASE v_table WHEN 'vector_shared' THEN 'v.tenant = $1 AND' ELSE '' END,
+        CASE v_table WHEN 'vector_shared' THEN p_near + 1 ELSE 2 * p_near + 1 END)
+    USING p_tenant, p_ids, p_min_similarity;
+END $$;
+
+-- near_by_words: pairs of these memories and live others of the same words, whatever the case and punctuation; and of
+-- those without a vector and others that have their three rarest words, at most p_near each.
+CREATE OR REPLACE FUNCTION recall.near_by_words(p_tenant text, p_ids bigint[], p_near int)
+RETURNS TABLE (id bigint, other bigint)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY
+    SELECT m.id, n.id
+    FROM unnest(p_ids) u(id)
+    CROSS JOIN LATERAL (
+        SELECT o.id, o.body FROM recall.memory o WHERE o.tenant = p_tenant AND o.id = u.id AND o.body <> '' OFFSET 0) m
+    CROSS JOIN LATERAL (
+        SELECT s.id FROM recall.memory s
+        WHERE s.tenant = p_tenant
+          AND hashtextextended(lower(regexp_replace(left(s.body, 4000), '\W+', ' ', 'g')), 0)
+              = hashtextextended(lower(regexp_replace(left(m.body, 4000), '\W+', ' ', 'g')), 0)
+          AND s.archived_at IS NULL AND s.id <> m.id
+        LIMIT p_near) n
+    UNION
+    SELECT m.id, n.id
+    FROM unnest(p_ids) u(id)
+    CROSS JOIN LATERAL (
+        SELECT o.id, o.search_text FROM recall.memory o
+        WHERE o.tenant = p_tenant AND o.id = u.id AND o.embedded_with IS NULL OFFSET 0) m
+    CROSS JOIN LATERAL (
+        -- Words that are counted already; of one that is new, no duplicate is known before the next count.
+        SELECT string_agg(r.quoted, ' & ')::tsquery AS query, count(*) AS words FROM (
+            SELECT recall.lexeme_query(l.word)::text AS quoted
+            FROM unnest(tsvector_to_array(m.search_text)) w(word)
+            JOIN recall.lexeme l ON l.tenant = p_tenant AND l.word = w.word
+            WHERE l.documents > 1 AND w.word !~ '\d' AND left(w.word, 1) <> chr(1)
+            ORDER BY l.documents, l.word LIMIT 3) r) q
+    CROSS JOIN LATERAL (
+        SELECT s.id FROM recall.memory s
+        WHERE q.words > 0 AND recall.tenant_words(s.tenant, s.search_text) @@ recall.tenant_query(p_tenant, q.query)
+          AND s.tenant || '' = p_tenant AND s.archived_at IS NULL AND s.id <> m.id
+        LIMIT p_near) n;
+END $$;
+
+-- judged_pairs: which of these pairs are duplicates or may contradict each other. Turns of a conversation, which `next`
+-- joins, are what was said then; and what is linked as a contradiction is known.
+CREATE OR REPLACE FUNCTION recall.judged_pairs(
+    p_tenant text, p_ids bigint[], p_others bigint[], p_similarities double precision[]
+) RETURNS TABLE (
+    src bigint, dst bigint, verdict text, reason text, similarity double precision, src_words int, dst_words int
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+-- One index probe for each of a pair, whatever the planner thinks of the list.
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY
+    SELECT p.src, p.dst, c.verdict, c.reason, p.similarity, c.one_words, c.other_words
+    FROM (
+        SELECT least(u.id, u.other) AS src, greatest(u.id, u.other) AS dst, max(u.similarity) AS similarity
+        FROM unnest(p_ids, p_others, p_similarities) u(id, other, similarity) GROUP BY 1, 2) p
+    JOIN recall.memory one ON one.tenant = p_tenant AND one.id = p.src AND one.archived_at IS NULL AND one.superseded_by IS NULL
+    JOIN recall.memory two ON two.tenant = p_tenant AND two.id = p.dst AND two.archived_at IS NULL AND two.superseded_by IS NULL
+    CROSS JOIN LATERAL recall.compare_texts(
+        one.language, recall.whole_text(one.title, one.body), recall.whole_text(two.title, two.body)) c
+    WHERE recall.told_apart(one, two) IS NULL AND c.verdict <> 'apart'
+      AND NOT EXISTS (
+          SELECT FROM recall.link l WHERE l.tenant = p_tenant
+          AND (l.src = p.src AND l.dst = p.dst OR l.src = p.dst AND l.dst = p.src)
+          AND l.relation IN ('next', 'contradicts', 'supersedes'))
+      AND (c.verdict = 'contradicts' OR NOT EXISTS (
+          SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation = 'next'
+          AND (l.src IN (p.src, p.dst) OR l.dst IN (p.src, p.dst))));
+END $$;
+
+-- uncompared: live memories of a tenant that wait to be compared, by id, p_limit at most (NULL: all).
+CREATE OR REPLACE FUNCTION recall.uncompared(p_tenant text, p_limit int DEFAULT NULL) RETURNS SETOF bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET jit = off AS $$
+DECLARE
+    v_min double precision := recall.setting_number(p_tenant, 'dedupe.min_similarity');
+BEGIN
+    RETURN QUERY
+    SELECT m.id FROM recall.memory m
+    LEFT JOIN recall.compared c ON c.tenant = p_tenant AND c.memory_id = m.id
+    WHERE m.tenant = p_tenant AND m.archived_at IS NULL AND m.superseded_by IS NULL
+      AND (c.content_hash = m.content_hash AND c.embedded = (m.embedded_with IS NOT NULL)
+           AND c.min_similarity <= v_min) IS NOT TRUE
+    ORDER BY m.id LIMIT p_limit;
+END $$;
+
+-- find_duplicates: compares up to p_limit memories that were not compared since their text changed, stores the pairs
+-- that are duplicates or may contradict each other, and returns how many memories it compared; 0 when none is left.
+-- Each call is whole by itself, so whoever is interrupted goes on where the last one ended. No memory changes.
+CREATE OR REPLACE FUNCTION recall.find_duplicates(p_limit int DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET work_mem = '64MB' AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_near int := recall.setting_number(v_tenant, 'dedupe.neighbours')::int;
+    v_min double precision := recall.setting_number(v_tenant, 'dedupe.min_similarity');
+    v_ids bigint[];
+    v_hashes text[];
+    v_embedded boolean[];
+    v_words int[];
+    v_pairs recall.duplicate_pair[];
+BEGIN
+    PERFORM recall.require_between(p_limit, 1, 100000, 'p_limit');
+    PERFORM recall.lock_tenant(v_tenant, 'dedupe');
+    SELECT array_agg(m.id ORDER BY m.id), array_agg(m.content_hash ORDER BY m.id),
+           array_agg(m.embedded_with IS NOT NULL ORDER BY m.id),
+           array_agg(cardinality(recall.content_words(m.language, left(recall.whole_text(m.title, m.body), 8000)))
+                     ORDER BY m.id)
+    INTO v_ids, v_hashes, v_embedded, v_words
+    FROM recall.uncompared(v_tenant, p_limit) w(id) JOIN recall.memory m ON m.tenant = v_tenant AND m.id = w.id;
+    IF v_ids IS NULL THEN
+        RETURN 0;
+    END IF;
+    WITH near AS MATERIALIZED (
+        SELECT n.id, n.other, n.similarity FROM recall.near_by_vectors(v_tenant, v_ids, v_near, v_min) n
+        UNION ALL SELECT w.id, w.other, NULL FROM recall.near_by_words(v_tenant, v_ids, v_near) w
+    ), listed AS (
+        SELECT array_agg(n.id) AS ids, array_agg(n.other) AS others, array_agg(n.similarity) AS similarities FROM near n
+    )
+    SELECT array_agg(ROW(v_tenant, j.src, j.dst, j.verdict, j.reason, j.similarity, j.src_words, j.dst_words)
+                     ::recall.duplicate_pair)
+    INTO v_pairs
+    FROM listed l CROSS JOIN LATERAL recall.judged_pairs(v_tenant, l.ids, l.others, l.similarities) j;
+    -- The memories are locked last and in one order, by those who forget them too; what has gone meanwhile is left out.
+    PERFORM recall.lock_memories(v_tenant, v_ids || ARRAY(SELECT p.src FROM unnest(v_pairs) p)
+                                 || ARRAY(SELECT p.dst FROM unnest(v_pairs) p));
+    DELETE FROM recall.duplicate_pair p WHERE p.tenant = v_tenant AND (p.src = ANY (v_ids) OR p.dst = ANY (v_ids));
+    INSERT INTO recall.duplicate_pair
+    SELECT p.* FROM unnest(v_pairs) p
+    WHERE EXISTS (SELECT FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p.src)
+      AND EXISTS (SELECT FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p.dst);
+    INSERT INTO recall.compared (tenant, memory_id, content_hash, embedded, min_similarity, words)
+    SELECT v_tenant, u.id, u.hash, u.embedded, v_min, u.words
+    FROM unnest(v_ids, v_hashes, v_embedded, v_words) u(id, hash, embedded, words)
+    WHERE EXISTS (SELECT FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = u.id)
+    ON CONFLICT (tenant, memory_id) DO UPDATE SET content_hash = excluded.content_hash, embedded = excluded.embedded,
+        min_similarity = excluded.min_similarity, words = excluded.words;
+    RETURN cardinality(v_ids);
+END $$;

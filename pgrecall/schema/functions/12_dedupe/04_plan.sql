@@ -1,0 +1,258 @@
+-- Dedupe plans: clusters of memories that say the same, each with the one that stays. A new plan changes nothing else.
+
+-- current_pairs: the pairs of a tenant whose memories are live and still have the texts that were compared.
+CREATE OR REPLACE FUNCTION recall.current_pairs(p_tenant text) RETURNS SETOF recall.duplicate_pair
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+SET jit = off AS $$
+    SELECT p.*
+    FROM recall.duplicate_pair p
+    JOIN recall.compared a ON a.tenant = p_tenant AND a.memory_id = p.src
+    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = p.src AND m.content_hash = a.content_hash
+        AND m.archived_at IS NULL AND m.superseded_by IS NULL
+    JOIN recall.compared b ON b.tenant = p_tenant AND b.memory_id = p.dst
+    JOIN recall.memory o ON o.tenant = p_tenant AND o.id = p.dst AND o.content_hash = b.content_hash
+        AND o.archived_at IS NULL AND o.superseded_by IS NULL
+    WHERE p.tenant = p_tenant AND recall.told_apart(m, o) IS NULL
+$$;
+
+-- duplicate_clusters: the clusters of a tenant's duplicates: for each memory that would go, the one that stays (its
+-- keeper), their similarity, and the words that only the keeper has. A keeper says all that the others of its cluster
+-- say; of those that say the same, the most alive stays, then the longest, then the newest. Pinned memories never go.
+CREATE OR REPLACE FUNCTION recall.duplicate_clusters(
+    p_tenant text, p_min_similarity double precision, p_layers text[], p_now timestamptz
+) RETURNS TABLE (memory_id bigint, keeper_id bigint, similarity double precision, more_words int)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off
+SET work_mem = '64MB' AS $$
+DECLARE
+    v_node record;
+    v_keepers int[];
+    v_ids bigint[];
+    v_at int;
+    v_members bigint[] := '{}';
+    v_kept bigint[] := '{}';
+    v_similarities double precision[] := '{}';
+    v_more int[] := '{}';
+BEGIN
+    FOR v_node IN
+        WITH pair AS MATERIALIZED (
+            SELECT p.* FROM recall.current_pairs(p_tenant) p
+            WHERE p.verdict = 'same' AND (p.similarity IS NULL OR p.similarity >= p_min_similarity)
+        ), wanted AS MATERIALIZED (
+            SELECT array_agg(DISTINCT e) AS ids FROM pair p CROSS JOIN LATERAL (VALUES (p.src), (p.dst)) u(e)
+        ), node AS MATERIALIZED (
+            SELECT v.memory_id AS id, m.pinned, row_number() OVER (
+                       ORDER BY m.pinned DESC, c.words DESC, v.vitality DESC,
+                                octet_length(m.title) + octet_length(m.body) DESC, m.updated_at DESC, m.id)::int AS number
+            FROM wanted w
+            CROSS JOIN LATERAL recall.live_memories(p_tenant, p_now, p_ids => w.ids) v
+            JOIN recall.memory m ON m.tenant = p_tenant AND m.id = v.memory_id
+            JOIN recall.compared c ON c.tenant = p_tenant AND c.memory_id = v.memory_id
+            WHERE p_layers IS NULL OR v.layer = ANY (p_layers)
+        ), edge AS (
+            SELECT p.src AS keeper, p.dst AS goes, p.similarity, p.src_words AS more FROM pair p WHERE p.dst_words = 0
+            UNION ALL SELECT p.dst, p.src, p.similarity, p.dst_words FROM pair p WHERE p.src_words = 0
+            -- Of many memories with the same words each was compared with a few; the best of them stands for all.
+            UNION ALL
+            SELECT b.best, b.id, 1, 0 FROM (
+                SELECT n.id, first_value(n.id) OVER (PARTITION BY md5(t.words) ORDER BY n.number) AS best
+                FROM node n
+                JOIN recall.memory m ON m.tenant = p_tenant AND m.id = n.id
+                CROSS JOIN LATERAL (
+                    SELECT recall.plain_words(w.text) || recall.joined(recall.stated_numbers(w.text)) AS words
+                    FROM (SELECT recall.whole_text(m.title, m.body) AS text OFFSET 0) w) t) b
+            JOIN recall.memory m ON m.tenant = p_tenant AND m.id = b.best
+            JOIN recall.memory o ON o.tenant = p_tenant AND o.id = b.id
+            WHERE b.best <> b.id AND recall.told_apart(m, o) IS NULL
+        )
+        SELECT k.number, k.id, (SELECT max(n.number) FROM node n) AS nodes,
+               array_agg(g.number ORDER BY g.number) FILTER (WHERE g.id IS NOT NULL) AS goers,
+               array_agg(g.id ORDER BY g.number) FILTER (WHERE g.id IS NOT NULL) AS goer_ids,
+               array_agg(e.similarity ORDER BY g.number) FILTER (WHERE g.id IS NOT NULL) AS similarities,
+               array_agg(e.more ORDER BY g.number) FILTER (WHERE g.id IS NOT NULL) AS more
+        FROM node k
+        LEFT JOIN edge e ON e.keeper = k.id
+        LEFT JOIN node g ON g.id = e.goes AND NOT g.pinned
+        GROUP BY k.number, k.id ORDER BY k.number
+    LOOP
+        v_keepers := coalesce(v_keepers, array_fill(0, ARRAY[v_node.nodes]));
+        -- One that goes takes nobody with it: each must say the same as the keeper itself.
+        CONTINUE WHEN v_keepers[v_node.number] <> 0 OR v_node.goers IS NULL;
+        FOR i IN 1 .. cardinality(v_node.goers) LOOP
+            v_at := v_node.goers[i];
+            IF v_keepers[v_at] = 0 THEN
+                v_keepers[v_at] := v_node.number;
+                v_keepers[v_node.number] := v_node.number;
+                v_members := v_members || v_node.goer_ids[i];
+                v_kept := v_kept || v_node.id;
+                v_similarities := v_similarities || v_node.similarities[i];
+                v_more := v_more || v_node.more[i];
+            END IF;
+        END LOOP;
+    END LOOP;
+    RETURN QUERY SELECT * FROM unnest(v_members, v_kept, v_similarities, v_more);
+END $$;
+
+-- dedupe_options: the options of a plan, with the setting for each NULL. Raises an error for an invalid value.
+CREATE OR REPLACE FUNCTION recall.dedupe_options(
+    p_tenant text, p_min_similarity double precision, p_max_count int, p_layers text[]
+) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall.check_setting('dedupe.min_similarity', p_min_similarity),
+            recall.check_setting('dedupe.max_count', p_max_count),
+            recall.prune_options(p_tenant, NULL, NULL, NULL, p_layers);
+    RETURN jsonb_build_object(
+        'min_similarity', coalesce(p_min_similarity, recall.setting_number(p_tenant, 'dedupe.min_similarity')),
+        'max_count', coalesce(p_max_count, recall.setting_number(p_tenant, 'dedupe.max_count')::int),
+        'layers', p_layers);
+END $$;
+
+-- proposed_contradictions: pairs that are the same but for a number, a date, a negation or a telling word, the nearest
+-- first, p_limit at most. They are proposed as links, which a person makes.
+CREATE OR REPLACE FUNCTION recall.proposed_contradictions(p_tenant text, p_layers text[], p_limit int) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'src', c.src, 'dst', c.dst, 'reason', c.reason, 'similarity', c.similarity)
+        ORDER BY c.similarity DESC NULLS LAST, c.src, c.dst), '[]')
+    FROM (
+        SELECT p.* FROM recall.current_pairs(p_tenant) p
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = p.src
+        WHERE p.verdict = 'contradicts' AND (p_layers IS NULL OR m.layer = ANY (p_layers))
+          AND NOT EXISTS (
+              SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation = 'contradicts'
+              AND (l.src = p.src AND l.dst = p.dst OR l.src = p.dst AND l.dst = p.src))
+        ORDER BY p.similarity DESC NULLS LAST, p.src, p.dst LIMIT p_limit) c
+$$;
+
+-- plan_dedupe: stores a plan of which duplicates would be merged at p_now and returns its id; nothing else changes. NULL
+-- means the setting. It reads what find_duplicates has compared: call that first, until it returns 0. At most p_max_count
+-- memories are planned to go, the nearest first. Of expired plans that were never applied, the newest 100 are kept.
+CREATE OR REPLACE FUNCTION recall.plan_dedupe(
+    p_min_similarity double precision DEFAULT NULL, p_max_count int DEFAULT NULL, p_layers text[] DEFAULT NULL,
+    p_now timestamptz DEFAULT now()
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET work_mem = '64MB' AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_options jsonb := recall.dedupe_options(v_tenant, p_min_similarity, p_max_count, p_layers);
+    v_members bigint[];
+    v_keepers bigint[];
+    v_similarities double precision[];
+    v_more int[];
+    v_found bigint;
+    v_plan bigint;
+BEGIN
+    PERFORM recall.require_moment(p_now);
+    WITH found AS MATERIALIZED (
+        SELECT c.*, count(*) OVER () AS total FROM recall.duplicate_clusters(
+            v_tenant, (v_options ->> 'min_similarity')::double precision, p_layers, p_now) c
+    ), capped AS (
+        SELECT f.* FROM found f
+        ORDER BY f.similarity DESC NULLS LAST, f.keeper_id, f.memory_id LIMIT (v_options ->> 'max_count')::int
+    )
+    SELECT array_agg(c.memory_id), array_agg(c.keeper_id), array_agg(c.similarity), array_agg(c.more_words), max(c.total)
+    INTO v_members, v_keepers, v_similarities, v_more, v_found FROM capped c;
+    -- As when a prune is planned: what was deleted meanwhile is not planned.
+    PERFORM recall.lock_memories(v_tenant, v_members || v_keepers);
+    LOOP
+        v_plan := nextval('recall.dedupe_plan_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM recall.dedupe_plan p WHERE p.tenant = v_tenant AND p.id = v_plan);
+    END LOOP;
+    INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
+    OVERRIDING SYSTEM VALUE
+    VALUES (v_tenant, v_plan, p_now, v_options, jsonb_build_object(
+        'live', (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL),
+        'uncompared', (SELECT count(*) FROM recall.uncompared(v_tenant)),
+        'found', coalesce(v_found, 0), 'planned', coalesce(cardinality(v_members), 0),
+        'capped', coalesce(v_found - cardinality(v_members), 0),
+        'contradictions', recall.proposed_contradictions(v_tenant, p_layers, 1000)));
+    PERFORM recall.add_dedupe_items(v_tenant, v_plan, v_members, v_keepers, v_similarities, v_more, p_now);
+    UPDATE recall.dedupe_plan p
+    SET report = p.report || jsonb_build_object(
+        'planned', (SELECT count(*) FROM recall.dedupe_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan AND NOT i.keeper),
+        'clusters', (SELECT count(*) FROM recall.dedupe_item i WHERE i.tenant = v_tenant AND i.plan_id = v_plan AND i.keeper))
+    WHERE p.tenant = v_tenant AND p.id = v_plan;
+    PERFORM recall.drop_stale_dedupe_plans(v_tenant, 100, p_now);
+    RETURN v_plan;
+END $$;
+
+-- add_dedupe_items: writes the items of a plan, by cluster; the nearest clusters first.
+CREATE OR REPLACE FUNCTION recall.add_dedupe_items(
+    p_tenant text, p_plan_id bigint, p_members bigint[], p_keepers bigint[], p_similarities double precision[],
+    p_more int[], p_now timestamptz
+) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT
+SET enable_nestloop = off
+SET jit = off AS $$
+    WITH goes AS MATERIALIZED (
+        SELECT u.* FROM unnest(p_members, p_keepers, p_similarities, p_more) u(id, keeper, similarity, more)
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = u.id
+        JOIN recall.memory k ON k.tenant = p_tenant AND k.id = u.keeper
+    ), cluster AS MATERIALIZED (
+        SELECT g.keeper, row_number() OVER (ORDER BY max(g.similarity) DESC NULLS LAST, g.keeper)::int AS number,
+               max(g.more) AS more
+        FROM goes g GROUP BY g.keeper
+    ), alive AS MATERIALIZED (
+        SELECT v.memory_id AS id, v.vitality
+        FROM recall.live_memories(p_tenant, p_now, p_ids => p_members || p_keepers) v
+    ), compared AS MATERIALIZED (
+        -- How the keeper stands among those that go.
+        SELECT c.keeper, c.number, c.more, k.vitality, max(a.vitality) AS next_vitality,
+               max(octet_length(m.title) + octet_length(m.body)) AS next_length, max(m.updated_at) AS next_updated
+        FROM cluster c
+        JOIN alive k ON k.id = c.keeper
+        JOIN goes g ON g.keeper = c.keeper
+        JOIN alive a ON a.id = g.id
+        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = g.id
+        GROUP BY c.keeper, c.number, c.more, k.vitality
+    )
+    INSERT INTO recall.dedupe_item (
+        tenant, plan_id, memory_id, cluster, keeper, vitality, similarity, reason, content_hash)
+    SELECT p_tenant, p_plan_id, m.id, c.number, true, c.vitality, NULL, CASE
+               WHEN m.pinned THEN 'It is pinned.'
+               WHEN c.more > 0 THEN format('It says most: %s more than another.',
+                   CASE c.more WHEN 1 THEN '1 word' ELSE c.more || ' words' END)
+               WHEN c.vitality > c.next_vitality THEN format('It is the most alive: vitality %s, the next %s.',
+                   round(c.vitality::numeric, 3), round(c.next_vitality::numeric, 3))
+               WHEN octet_length(m.title) + octet_length(m.body) > c.next_length THEN 'It is the longest.'
+               WHEN m.updated_at > c.next_updated THEN 'It is the newest.'
+               ELSE 'It was stored first; they are alike.' END, m.content_hash
+    FROM compared c JOIN recall.memory m ON m.tenant = p_tenant AND m.id = c.keeper
+    UNION ALL
+    SELECT p_tenant, p_plan_id, m.id, c.number, false, a.vitality, g.similarity, CASE
+               WHEN g.more > 0 THEN format('The keeper says all of it and %s more.',
+                   CASE g.more WHEN 1 THEN '1 word' ELSE g.more || ' words' END)
+               WHEN recall.whole_text(m.title, m.body) = recall.whole_text(k.title, k.body) THEN 'The same text.'
+               ELSE 'The same words of content.' END, m.content_hash
+    FROM goes g
+    JOIN cluster c ON c.keeper = g.keeper
+    JOIN alive a ON a.id = g.id
+    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = g.id
+    JOIN recall.memory k ON k.tenant = p_tenant AND k.id = g.keeper
+$$;
+
+-- drop_stale_dedupe_plans: deletes expired plans that were never applied, except the newest p_keep.
+CREATE OR REPLACE FUNCTION recall.drop_stale_dedupe_plans(p_tenant text, p_keep int, p_now timestamptz) RETURNS void
+LANGUAGE sql VOLATILE
+SET search_path FROM CURRENT AS $$
+    WITH stale AS MATERIALIZED (
+        SELECT s.id FROM recall.dedupe_plan s
+        WHERE s.tenant = p_tenant AND s.state = 'planned' AND s.created_at < p_now
+              - make_interval(secs => 86400 * recall.setting_number(p_tenant, 'dedupe.plan_days'))
+        ORDER BY s.id DESC OFFSET p_keep
+    ), free AS MATERIALIZED (
+        SELECT p.id FROM recall.dedupe_plan p
+        WHERE p.tenant = p_tenant AND p.id IN (SELECT s.id FROM stale s) AND p.state = 'planned'
+        ORDER BY p.id FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM recall.dedupe_plan p USING free f WHERE p.tenant = p_tenant AND p.id = f.id
+$$;

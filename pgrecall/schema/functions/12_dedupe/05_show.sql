@@ -1,0 +1,169 @@
+-- Reading stored dedupe plans. They are stored without words of memories, which are added when a plan is read.
+
+-- require_dedupe_plan: the plan with this id. Raises an error if there is none.
+CREATE OR REPLACE FUNCTION recall.require_dedupe_plan(p_plan_id bigint) RETURNS recall.dedupe_plan
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_plan recall.dedupe_plan;
+BEGIN
+    SELECT * INTO v_plan FROM recall.dedupe_plan p
+    WHERE p.tenant = recall.current_tenant() AND p.id = p_plan_id;
+    IF NOT FOUND THEN
+        PERFORM recall.raise_invalid(
+            format('There is no dedupe plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
+            'List them with `pgrecall dedupe list` or recall.dedupe_plans().');
+    END IF;
+    RETURN v_plan;
+END $$;
+
+-- moving_links: the links that a keeper gets when these memories are merged into it: those between one of them and a
+-- live memory, unless the keeper has it or it is between those that are merged. `src` and `dst` are those of the copy.
+CREATE OR REPLACE FUNCTION recall.moving_links(p_tenant text, p_keeper bigint, p_ids bigint[])
+RETURNS TABLE (
+    src bigint, dst bigint, relation text, weight double precision, created_at timestamptz,
+    strengthened_at timestamptz, merged_from bigint
+)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT ON (e.src, e.dst, e.relation)
+           e.src, e.dst, e.relation, e.weight, e.created_at, e.strengthened_at, e.member
+    FROM (
+        SELECT CASE WHEN t.relation = 'co_access' THEN least(t.src, t.dst) ELSE t.src END AS src,
+               CASE WHEN t.relation = 'co_access' THEN greatest(t.src, t.dst) ELSE t.dst END AS dst,
+               t.relation, t.weight, t.created_at, t.strengthened_at, t.member, t.other
+        FROM (
+            SELECT p_keeper AS src, l.dst, l.relation, l.weight, l.created_at, l.strengthened_at, u.id AS member, l.dst AS other
+            FROM unnest(p_ids) u(id) JOIN recall.link l ON l.tenant = p_tenant AND l.src = u.id
+            UNION ALL
+            SELECT l.src, p_keeper, l.relation, l.weight, l.created_at, l.strengthened_at, u.id, l.src
+            FROM unnest(p_ids) u(id) JOIN recall.link l ON l.tenant = p_tenant AND l.dst = u.id) t
+        WHERE t.other <> p_keeper AND t.other <> ALL (p_ids) AND t.relation NOT IN ('supersedes', 'next')) e
+    JOIN recall.memory m ON m.tenant = p_tenant AND m.id = e.other AND m.archived_at IS NULL
+    WHERE NOT EXISTS (
+        SELECT FROM recall.link h
+        WHERE h.tenant = p_tenant AND h.src = e.src AND h.dst = e.dst AND h.relation = e.relation)
+    ORDER BY e.src, e.dst, e.relation, e.weight DESC, e.member
+$$;
+
+-- missing_values: the values of the second list that the first does not have, whatever the case, sorted.
+CREATE OR REPLACE FUNCTION recall.missing_values(p_held text[], p_others text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT
+RETURN ARRAY(
+    SELECT min(o COLLATE "C") FROM unnest(p_others) o
+    WHERE lower(o) NOT IN (SELECT lower(h) FROM unnest(p_held) h)
+    GROUP BY lower(o) ORDER BY 1);
+
+-- dedupe_moves: what merging moves from these memories to a keeper, as JSON: the logged accesses, the links that it does
+-- not have, and the tags and aliases that it does not have.
+CREATE OR REPLACE FUNCTION recall.dedupe_moves(p_tenant text, p_keeper bigint, p_ids bigint[]) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_build_object(
+        'accesses', (SELECT count(*) FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids)),
+        'links', (SELECT count(*) FROM recall.moving_links(p_tenant, p_keeper, p_ids)),
+        'tags', to_jsonb(recall.missing_values(k.tags, (
+            SELECT array_agg(t) FROM recall.memory m CROSS JOIN LATERAL unnest(m.tags) t
+            WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)))),
+        'aliases', to_jsonb(recall.missing_values(k.aliases, (
+            SELECT array_agg(t) FROM recall.memory m CROSS JOIN LATERAL unnest(m.aliases) t
+            WHERE m.tenant = p_tenant AND m.id = ANY (p_ids)))))
+    FROM recall.memory k WHERE k.tenant = p_tenant AND k.id = p_keeper
+$$;
+
+-- dedupe_member: an item of a plan with its memory, as JSON.
+CREATE OR REPLACE FUNCTION recall.dedupe_member(i recall.dedupe_item, m recall.memory) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_build_object(
+        'id', m.id, 'key', m.key, 'layer', m.layer, 'title', c.title ->> 'title', 'vitality', i.vitality,
+        'length', length(m.title) + length(m.body), 'updated_at', m.updated_at, 'reason', i.reason,
+        'outcome', i.outcome, 'note', i.note)
+    FROM (SELECT recall.captions(m.tenant, ARRAY[m.id]) -> m.id::text AS title) c
+$$;
+
+-- dedupe_cluster: a cluster of a plan as JSON: its keeper, what merging moves, and those that go, each with its
+-- difference from the keeper word by word. NULL if its keeper has been deleted.
+CREATE OR REPLACE FUNCTION recall.dedupe_cluster(p_plan recall.dedupe_plan, p_cluster int) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_build_object(
+        'cluster', p_cluster,
+        'keeper', recall.dedupe_member(i, k),
+        'moves', recall.dedupe_moves(p_plan.tenant, k.id, ARRAY(
+            SELECT o.memory_id FROM recall.dedupe_item o
+            WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.cluster = p_cluster AND NOT o.keeper)),
+        'members', coalesce((
+            SELECT jsonb_agg(recall.dedupe_member(o, m) || jsonb_build_object(
+                'similarity', o.similarity, 'difference', recall.word_difference(
+                    left(recall.whole_text(m.title, m.body), 20000), left(recall.whole_text(k.title, k.body), 20000)))
+                ORDER BY o.similarity DESC NULLS LAST, m.id)
+            FROM recall.dedupe_item o JOIN recall.memory m ON m.tenant = o.tenant AND m.id = o.memory_id
+            WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.cluster = p_cluster AND NOT o.keeper), '[]'))
+    FROM recall.dedupe_item i JOIN recall.memory k ON k.tenant = i.tenant AND k.id = i.memory_id
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.cluster = p_cluster AND i.keeper
+$$;
+
+-- get_dedupe_plan: a plan as one JSON document, with up to p_limit (at most 1,000) of its clusters, in their order, after
+-- the first p_offset. What merging moves and how texts differ is told as it is now.
+CREATE OR REPLACE FUNCTION recall.get_dedupe_plan(p_plan_id bigint, p_limit int DEFAULT 1000, p_offset int DEFAULT 0)
+RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_plan recall.dedupe_plan := recall.require_dedupe_plan(p_plan_id);
+    v_captions jsonb;
+BEGIN
+    IF NOT coalesce(p_limit BETWEEN 0 AND 1000 AND p_offset >= 0, false) THEN
+        PERFORM recall.raise_invalid(format(
+            'A page of %s clusters from %s on cannot be read.', coalesce(p_limit::text, 'NULL'),
+            coalesce(p_offset::text, 'NULL')), 'Ask for 0 to 1,000 of them, from 0 on.');
+    END IF;
+    v_captions := recall.captions(v_plan.tenant, ARRAY(
+        SELECT DISTINCT CASE WHEN pg_input_is_valid(r.id #>> '{}', 'bigint') THEN (r.id #>> '{}')::bigint END
+        FROM jsonb_path_query(
+            v_plan.report, '$.contradictions[*].keyvalue() ? (@.key == "src" || @.key == "dst").value') r(id)));
+    RETURN to_jsonb(v_plan) - 'tenant' || jsonb_build_object(
+        'report', v_plan.report || jsonb_build_object('contradictions', (
+            SELECT coalesce(jsonb_agg(e.value || jsonb_build_object(
+                'src_title', v_captions -> (e.value ->> 'src') -> 'title', 'src_key', v_captions -> (e.value ->> 'src') -> 'key',
+                'dst_title', v_captions -> (e.value ->> 'dst') -> 'title', 'dst_key', v_captions -> (e.value ->> 'dst') -> 'key')
+                ORDER BY e.place), '[]')
+            FROM jsonb_array_elements(v_plan.report -> 'contradictions') WITH ORDINALITY e(value, place)
+            WHERE v_captions ? (e.value ->> 'src') AND v_captions ? (e.value ->> 'dst'))),
+        'clusters', (
+            SELECT coalesce(jsonb_agg(d.document ORDER BY p.cluster), '[]')
+            FROM (SELECT i.cluster FROM recall.dedupe_item i
+                  WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.keeper
+                  ORDER BY i.cluster LIMIT p_limit OFFSET p_offset) p
+            CROSS JOIN LATERAL (SELECT recall.dedupe_cluster(v_plan, p.cluster) AS document) d));
+END $$;
+
+-- dedupe_plans: the newest plans, newest first, or the one with this id: how many clusters and memories to merge each
+-- planned, how many contradictions it proposes, and the outcome of its items.
+CREATE OR REPLACE FUNCTION recall.dedupe_plans(p_limit int DEFAULT 20, p_plan_id bigint DEFAULT NULL)
+RETURNS TABLE (
+    id bigint, state text, created_at timestamptz, applied_at timestamptz, undone_at timestamptz,
+    clusters bigint, planned bigint, contradictions bigint, merged bigint, skipped bigint
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    PERFORM recall.require_between(p_limit, 1, 10000, 'p_limit');
+    RETURN QUERY
+    SELECT p.id, p.state, p.created_at, p.applied_at, p.undone_at, (p.report ->> 'clusters')::bigint,
+           (p.report ->> 'planned')::bigint, jsonb_array_length(p.report -> 'contradictions')::bigint,
+           i.merged, i.skipped
+    FROM (
+        SELECT * FROM recall.dedupe_plan x
+        WHERE x.tenant = v_tenant AND (p_plan_id IS NULL OR x.id = p_plan_id)
+        ORDER BY x.id DESC LIMIT p_limit) p
+    CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE y.outcome = 'merged') AS merged,
+               count(*) FILTER (WHERE y.outcome = 'skipped' AND NOT y.keeper) AS skipped
+        FROM recall.dedupe_item y WHERE y.tenant = p.tenant AND y.plan_id = p.id) i
+    ORDER BY p.id DESC;
+END $$;

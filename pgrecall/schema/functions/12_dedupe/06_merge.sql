@@ -1,0 +1,143 @@
+-- Merging a cluster, and undoing it. The keeper gets a copy of each access and of each link of those that go, marked with
+-- the memory that it is of. Those that go are archived and superseded by the keeper, and stay as they were, with their
+-- own log: so nothing of them is lost if the keeper is deleted, and undo has but to take the copies away.
+
+-- merge_cluster: merges live memories into their keeper. The caller has locked them all, and those at the other ends of
+-- their links, with their activations.
+CREATE OR REPLACE FUNCTION recall.merge_cluster(
+    p_tenant text, p_plan_id bigint, p_keeper bigint, p_ids bigint[], p_now timestamptz
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_half_life double precision := recall.setting_number(p_tenant, 'association.half_life_days');
+    v_moves jsonb := recall.dedupe_moves(p_tenant, p_keeper, p_ids);
+    v_tags text[] := ARRAY(SELECT jsonb_array_elements_text(v_moves -> 'tags'));
+    v_aliases text[] := ARRAY(SELECT jsonb_array_elements_text(v_moves -> 'aliases'));
+    v_linked bigint[];
+BEGIN
+    -- As it was before: what undo cannot compute anew from the log.
+    UPDATE recall.dedupe_item i
+    SET outcome = 'kept', note = NULL, added_tags = v_tags, added_aliases = v_aliases, updated_before = m.updated_at,
+        folded_before = a.folded_until, sessions_before = a.sessions, sessions_at_before = a.sessions_at
+    FROM recall.memory m JOIN recall.activation a ON a.tenant = m.tenant AND a.memory_id = m.id
+    WHERE i.tenant = p_tenant AND i.plan_id = p_plan_id AND i.memory_id = p_keeper
+      AND m.tenant = p_tenant AND m.id = p_keeper;
+    UPDATE recall.dedupe_item i SET outcome = 'merged', note = NULL, updated_before = m.updated_at
+    FROM recall.memory m
+    WHERE i.tenant = p_tenant AND i.plan_id = p_plan_id AND i.memory_id = ANY (p_ids)
+      AND m.tenant = p_tenant AND m.id = i.memory_id;
+    -- What these spread stays with the rows that they have.
+    INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, recorded_at, merged_from)
+    SELECT p_tenant, p_keeper, e.kind, e.weight, e.at, e.session_id, greatest(p_now, e.recorded_at), e.memory_id
+    FROM recall.access e WHERE e.tenant = p_tenant AND e.memory_id = ANY (p_ids) ORDER BY e.id;
+    PERFORM recall.fold_memories(p_tenant, ARRAY[p_keeper], ARRAY['-infinity'::timestamptz]);
+    UPDATE recall.activation a SET sessions = s.state[1], sessions_at = s.state[2]
+    FROM recall.merged_sessions(p_tenant, p_ids || p_keeper, v_half_life) s(state)
+    WHERE a.tenant = p_tenant AND a.memory_id = p_keeper AND s.state[2] IS NOT NULL;
+    WITH copied AS (
+        INSERT INTO recall.link (tenant, src, dst, relation, weight, created_at, strengthened_at, merged_from)
+        SELECT p_tenant, l.src, l.dst, l.relation, l.weight, l.created_at, l.strengthened_at, l.merged_from
+        FROM recall.moving_links(p_tenant, p_keeper, p_ids) l
+        RETURNING dst
+    )
+    SELECT array_agg(DISTINCT c.dst) INTO v_linked FROM copied c;
+    IF v_tags || v_aliases <> '{}' THEN
+        UPDATE recall.memory m SET tags = m.tags || v_tags, aliases = m.aliases || v_aliases, updated_at = p_now
+        WHERE m.tenant = p_tenant AND m.id = p_keeper;
+    END IF;
+    PERFORM recall.archive_memories(p_tenant, p_ids, 'merged', p_plan_id, p_now);
+    UPDATE recall.memory m SET superseded_by = p_keeper, updated_at = p_now
+    WHERE m.tenant = p_tenant AND m.id = ANY (p_ids);
+    INSERT INTO recall.link (tenant, src, dst, relation, created_at, merged_from)
+    SELECT p_tenant, p_keeper, u.id, 'supersedes', p_now, u.id FROM unnest(p_ids) u(id)
+    ON CONFLICT (tenant, src, dst, relation) DO NOTHING;
+    PERFORM recall.recount_links(p_tenant, v_linked || p_keeper);
+END $$;
+
+-- merged_sessions: the decaying counts {count, epoch} of sessions of these memories as one, of the latest of their times.
+CREATE OR REPLACE FUNCTION recall.merged_sessions(p_tenant text, p_ids bigint[], p_half_life double precision)
+RETURNS double precision[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT ARRAY[sum(recall.decayed_count(a.sessions, x.latest - a.sessions_at, p_half_life)), max(x.latest)]
+    FROM (SELECT max(b.sessions_at) AS latest FROM recall.activation b
+          WHERE b.tenant = p_tenant AND b.memory_id = ANY (p_ids)) x
+    JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = ANY (p_ids) AND a.sessions_at IS NOT NULL
+$$;
+
+-- unmerge_cluster: takes from a keeper what the merge of these memories has given it, and restores those that are still
+-- archived by that merge. What has happened to the keeper since stays: its uses, its links, its text. Returns how many
+-- memories are back. The caller has locked what merge_cluster asks for.
+CREATE OR REPLACE FUNCTION recall.unmerge_cluster(
+    p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_ids bigint[]
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := p_plan.tenant;
+    v_until timestamptz;
+    v_recounted bigint[];
+    v_cited bigint[];
+    v_back bigint[];
+BEGIN
+    IF p_keeper.memory_id IS NOT NULL THEN
+        DELETE FROM recall.access e
+        WHERE e.tenant = v_tenant AND e.memory_id = p_keeper.memory_id AND e.merged_from = ANY (p_ids);
+        -- As far as it was folded then, and what has come since.
+        SELECT greatest(p_keeper.folded_before, max(e.at)) INTO v_until
+        FROM recall.access e
+        WHERE e.tenant = v_tenant AND e.memory_id = p_keeper.memory_id AND e.recorded_at >= p_plan.applied_at
+          AND e.at <= (SELECT a.folded_until FROM recall.activation a
+                       WHERE a.tenant = v_tenant AND a.memory_id = p_keeper.memory_id);
+        UPDATE recall.activation a SET folded_until = v_until
+        WHERE a.tenant = v_tenant AND a.memory_id = p_keeper.memory_id;
+        PERFORM recall.fold_memories(v_tenant, ARRAY[p_keeper.memory_id], ARRAY['-infinity'::timestamptz], v_until);
+        UPDATE recall.activation a SET sessions = p_keeper.sessions_before, sessions_at = p_keeper.sessions_at_before
+        WHERE a.tenant = v_tenant AND a.memory_id = p_keeper.memory_id
+          -- A session that has come since was counted into what they had together.
+          AND NOT EXISTS (
+              SELECT FROM recall.access e
+              WHERE e.tenant = v_tenant AND e.memory_id = a.memory_id AND e.recorded_at >= p_plan.applied_at
+                AND e.session_id IS NOT NULL AND recall.is_active_access(e.kind));
+        UPDATE recall.memory m
+        SET tags = ARRAY(SELECT t FROM unnest(m.tags) WITH ORDINALITY u(t, place)
+                         WHERE t <> ALL (p_keeper.added_tags) ORDER BY place),
+            aliases = ARRAY(SELECT t FROM unnest(m.aliases) WITH ORDINALITY u(t, place)
+                            WHERE t <> ALL (p_keeper.added_aliases) ORDER BY place),
+            updated_at = CASE m.updated_at WHEN p_plan.applied_at THEN p_keeper.updated_before ELSE m.updated_at END
+        WHERE m.tenant = v_tenant AND m.id = p_keeper.memory_id
+          AND p_keeper.added_tags || p_keeper.added_aliases <> '{}';
+    END IF;
+    WITH dropped AS (
+        DELETE FROM recall.link l
+        WHERE l.tenant = v_tenant AND l.merged_from = ANY (p_ids)
+          AND (l.src = p_keeper.memory_id OR l.dst = p_keeper.memory_id)
+        RETURNING l.dst
+    )
+    SELECT array_agg(DISTINCT d.dst) INTO v_recounted FROM dropped d;
+    WITH closed AS (
+        -- Not closed but deleted: as if it had not been.
+        DELETE FROM recall.archival v
+        WHERE v.tenant = v_tenant AND v.memory_id = ANY (p_ids) AND v.reason = 'merged' AND v.plan_id = p_plan.id
+        RETURNING v.memory_id, v.restored_at
+    ), restored AS (
+        UPDATE recall.memory m
+        SET archived_at = NULL,
+            updated_at = CASE m.updated_at WHEN p_plan.applied_at THEN i.updated_before ELSE m.updated_at END
+        FROM closed c
+        JOIN recall.dedupe_item i ON i.tenant = v_tenant AND i.plan_id = p_plan.id AND i.memory_id = c.memory_id
+        WHERE m.tenant = v_tenant AND m.id = c.memory_id AND c.restored_at IS NULL
+        RETURNING m.id
+    )
+    SELECT array_agg(r.id ORDER BY r.id) INTO v_back FROM restored r;
+    UPDATE recall.memory m SET superseded_by = NULL
+    WHERE m.tenant = v_tenant AND m.id = ANY (p_ids) AND m.superseded_by = p_keeper.memory_id
+      AND NOT EXISTS (
+          SELECT FROM recall.link l WHERE l.tenant = v_tenant AND l.src = p_keeper.memory_id AND l.dst = m.id
+          AND l.relation = 'supersedes');
+    v_cited := ARRAY(SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = v_tenant AND l.src = ANY (v_back));
+    PERFORM recall.sync_vectors(v_tenant, coalesce(v_back, '{}'));
+    PERFORM recall.recount_links(v_tenant, v_recounted || v_cited || p_keeper.memory_id);
+    RETURN coalesce(cardinality(v_back), 0);
+END $$;

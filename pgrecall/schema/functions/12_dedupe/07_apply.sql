@@ -1,0 +1,214 @@
+-- Applying and undoing dedupe plans. Apply checks every item again.
+
+-- claim_dedupe_plan: locks and returns the plan. Only one plan of a tenant is applied or undone at a time, and nobody
+-- supersedes a memory meanwhile, since both could close a circle.
+CREATE OR REPLACE FUNCTION recall.claim_dedupe_plan(p_plan_id bigint) RETURNS recall.dedupe_plan
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    PERFORM recall.lock_tenant(v_tenant, 'dedupe'), recall.lock_tenant(v_tenant, 'supersede');
+    PERFORM FROM recall.dedupe_plan p WHERE p.tenant = v_tenant AND p.id = p_plan_id FOR UPDATE;
+    RETURN recall.require_dedupe_plan(p_plan_id);
+END $$;
+
+-- check_dedupe_applies: raises unless this plan can be applied at p_now.
+CREATE OR REPLACE FUNCTION recall.check_dedupe_applies(p_plan recall.dedupe_plan, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_days double precision := recall.setting_number(p_plan.tenant, 'dedupe.plan_days');
+BEGIN
+    IF p_plan.state <> 'planned' THEN
+        PERFORM recall.raise_invalid(format('Dedupe plan %s was %s already, at %s.', p_plan.id, p_plan.state,
+            coalesce(p_plan.undone_at, p_plan.applied_at)), 'Make a new plan.');
+    ELSIF recall.epoch(recall.require_moment(p_now)) - recall.epoch(p_plan.created_at) > 86400 * v_days THEN
+        PERFORM recall.raise_invalid(format('Dedupe plan %s is stale: it was made at %s, more than %s days ago.',
+            p_plan.id, p_plan.created_at, v_days), 'Make a new plan.');
+    ELSIF p_plan.created_at > p_now + interval '5 minutes' THEN
+        PERFORM recall.raise_invalid(format('Dedupe plan %s was made for %s, which is not yet.',
+            p_plan.id, p_plan.created_at), 'Make a plan for now.');
+    END IF;
+END $$;
+
+-- lock_clusters: locks the memories of a plan, and those at the other ends of their links against deletion, then the
+-- activations of all of them. If one came while it waited, it starts again without locks, for the new one may come
+-- earlier in the order.
+CREATE OR REPLACE FUNCTION recall.lock_clusters(p_tenant text, p_keepers bigint[], p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_around bigint[];
+    v_now bigint[];
+BEGIN
+    LOOP
+        BEGIN
+            v_around := recall.linked_with(p_tenant, p_keepers || p_ids);
+            PERFORM recall.lock_memories(p_tenant, v_around, p_keepers, p_ids);
+            v_now := recall.linked_with(p_tenant, p_keepers || p_ids);
+            IF NOT v_around @> v_now THEN
+                RAISE SQLSTATE 'RC001';
+            END IF;
+            PERFORM recall.lock_activations(p_tenant, v_now || p_keepers || p_ids);
+            RETURN;
+        EXCEPTION WHEN SQLSTATE 'RC001' THEN
+            NULL;
+        END;
+    END LOOP;
+END $$;
+
+-- linked_with: the memories at the other ends of the links of these. One index probe for each (OFFSET 0).
+CREATE OR REPLACE FUNCTION recall.linked_with(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT ARRAY(
+        SELECT DISTINCT e.other FROM unnest(p_ids) u(id)
+        CROSS JOIN LATERAL (
+            (SELECT l.dst AS other FROM recall.link l WHERE l.tenant = p_tenant AND l.src = u.id OFFSET 0)
+            UNION ALL
+            (SELECT l.src FROM recall.link l WHERE l.tenant = p_tenant AND l.dst = u.id OFFSET 0)) e)
+$$;
+
+-- dedupe_objections: the items of a plan that must not be merged now, each with its reason. A keeper that has changed
+-- keeps its whole cluster as it is.
+CREATE OR REPLACE FUNCTION recall.dedupe_objections(p_plan recall.dedupe_plan, p_clusters int[])
+RETURNS TABLE (memory_id bigint, note text)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    WITH own AS MATERIALIZED (
+        SELECT i.memory_id, i.cluster, i.keeper, m, CASE
+            WHEN i.cluster <> ALL (p_clusters) THEN 'not chosen'
+            WHEN m.archived_at IS NOT NULL THEN coalesce(g.reason, 'archived') || ' already'
+            WHEN m.superseded_by IS NOT NULL THEN 'superseded since'
+            WHEN m.pinned AND NOT i.keeper THEN 'pinned since'
+            WHEN m.content_hash <> i.content_hash THEN 'rewritten since' END AS note
+        FROM recall.dedupe_item i
+        JOIN recall.memory m ON m.tenant = i.tenant AND m.id = i.memory_id
+        LEFT JOIN recall.archival g ON g.tenant = i.tenant AND g.memory_id = i.memory_id AND g.restored_at IS NULL
+        WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id
+    ), told AS (
+        SELECT o.memory_id, coalesce(o.note, CASE
+            WHEN o.keeper THEN NULL
+            WHEN k.memory_id IS NULL THEN 'its keeper was deleted since'
+            WHEN k.note IS NOT NULL THEN 'its keeper was ' || k.note
+            WHEN recall.told_apart(k.m, o.m) IS NOT NULL THEN recall.told_apart(k.m, o.m) || ' since'
+            WHEN EXISTS (
+                SELECT FROM recall.link l
+                WHERE l.tenant = p_plan.tenant AND l.relation IN ('contradicts', 'supersedes')
+                  AND (l.src, l.dst) IN ((k.memory_id, o.memory_id), (o.memory_id, k.memory_id)))
+                THEN 'linked as another since' END) AS note
+        FROM own o LEFT JOIN own k ON k.cluster = o.cluster AND k.keeper
+    )
+    SELECT t.memory_id, t.note FROM told t WHERE t.note IS NOT NULL
+$$;
+
+-- apply_dedupe: merges the clusters of a plan (p_clusters: these of them) into their keepers, in one transaction, and
+-- returns the outcome of each item, in the order of the plan: kept, merged, or skipped with a note. An item that was
+-- rewritten, pinned, archived or superseded since is skipped; so is a cluster whose keeper was. Raises an error if the
+-- plan is expired or was applied before.
+CREATE OR REPLACE FUNCTION recall.apply_dedupe(
+    p_plan_id bigint, p_clusters int[] DEFAULT NULL, p_now timestamptz DEFAULT now()
+) RETURNS TABLE (memory_id bigint, cluster int, keeper boolean, outcome text, note text)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET work_mem = '64MB' AS $$
+DECLARE
+    v_plan recall.dedupe_plan := recall.claim_dedupe_plan(p_plan_id);
+    v_unknown int;
+    v_cluster record;
+BEGIN
+    PERFORM recall.check_dedupe_applies(v_plan, p_now), recall.require_one_dimension(p_clusters);
+    SELECT u INTO v_unknown FROM unnest(p_clusters) u
+    WHERE u IS NULL OR NOT EXISTS (
+        SELECT FROM recall.dedupe_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.cluster = u) LIMIT 1;
+    IF FOUND THEN
+        PERFORM recall.raise_invalid(format('Dedupe plan %s has no cluster %s.', v_plan.id, coalesce(v_unknown::text, 'NULL')),
+            'Name clusters of the plan, or give NULL for all of them.');
+    END IF;
+    PERFORM recall.analyze_grown_tables(1);
+    -- Locked before any check: a change from now on waits.
+    PERFORM recall.lock_clusters(v_plan.tenant, array_agg(i.memory_id) FILTER (WHERE i.keeper),
+                                 array_agg(i.memory_id) FILTER (WHERE NOT i.keeper))
+    FROM recall.dedupe_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id HAVING count(*) > 0;
+    UPDATE recall.dedupe_item i SET outcome = 'skipped', note = o.note
+    FROM recall.dedupe_objections(v_plan, p_clusters) o
+    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = o.memory_id;
+    FOR v_cluster IN
+        SELECT i.cluster, max(i.memory_id) FILTER (WHERE i.keeper) AS keeper,
+               array_agg(i.memory_id ORDER BY i.memory_id) FILTER (WHERE NOT i.keeper) AS ids
+        FROM recall.dedupe_item i
+        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IS NULL
+        GROUP BY i.cluster ORDER BY i.cluster
+    LOOP
+        IF v_cluster.ids IS NULL THEN
+            UPDATE recall.dedupe_item i SET outcome = 'skipped', note = 'nothing is left to merge into it'
+            WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = v_cluster.keeper;
+        ELSE
+            PERFORM recall.merge_cluster(v_plan.tenant, v_plan.id, v_cluster.keeper, v_cluster.ids, p_now);
+        END IF;
+    END LOOP;
+    UPDATE recall.dedupe_plan p SET state = 'applied', applied_at = p_now
+    WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
+    RETURN QUERY
+    SELECT i.memory_id, i.cluster, i.keeper, i.outcome, i.note FROM recall.dedupe_item i
+    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id
+    ORDER BY i.cluster, NOT i.keeper, i.similarity DESC NULLS LAST, i.memory_id;
+END $$;
+
+-- later_merge: the newest other plan that has since merged a memory of this one, as keeper or into another; NULL if
+-- there is none. Merges of one memory are undone in the reverse order of theirs.
+CREATE OR REPLACE FUNCTION recall.later_merge(p_plan recall.dedupe_plan) RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT max(p.id)
+    FROM recall.dedupe_item i
+    JOIN recall.dedupe_item o ON o.tenant = i.tenant AND o.memory_id = i.memory_id AND o.plan_id <> i.plan_id
+        AND o.outcome IN ('kept', 'merged')
+    JOIN recall.dedupe_plan p ON p.tenant = o.tenant AND p.id = o.plan_id AND p.state = 'applied'
+        AND (p.applied_at, p.id) > (p_plan.applied_at, p_plan.id)
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IN ('kept', 'merged')
+$$;
+
+-- undo_dedupe: takes the merges of a plan back and returns how many memories are back. Those that came back before, as
+-- by being remembered again, stay as they are.
+CREATE OR REPLACE FUNCTION recall.undo_dedupe(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET work_mem = '64MB' AS $$
+DECLARE
+    v_plan recall.dedupe_plan := recall.claim_dedupe_plan(p_plan_id);
+    v_later bigint := recall.later_merge(v_plan);
+    v_cluster record;
+    v_keeper recall.dedupe_item;
+    v_back bigint := 0;
+BEGIN
+    PERFORM recall.require_moment(p_now);
+    IF v_plan.state <> 'applied' THEN
+        PERFORM recall.raise_invalid(CASE v_plan.state
+            WHEN 'planned' THEN format('Dedupe plan %s has not been applied, so there is nothing to undo.', v_plan.id)
+            ELSE format('Dedupe plan %s was undone already, at %s.', v_plan.id, v_plan.undone_at) END);
+    ELSIF v_later IS NOT NULL THEN
+        PERFORM recall.raise_invalid(
+            format('Dedupe plan %s has merged a memory of plan %s since.', v_later, v_plan.id),
+            format('Undo plan %s first.', v_later));
+    END IF;
+    PERFORM recall.lock_clusters(v_plan.tenant, coalesce(array_agg(i.memory_id) FILTER (WHERE i.keeper), '{}'),
+                                 coalesce(array_agg(i.memory_id) FILTER (WHERE NOT i.keeper), '{}'))
+    FROM recall.dedupe_item i
+    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IN ('kept', 'merged') HAVING count(*) > 0;
+    FOR v_cluster IN
+        SELECT i.cluster, max(i.memory_id) FILTER (WHERE i.keeper) AS keeper,
+               coalesce(array_agg(i.memory_id ORDER BY i.memory_id) FILTER (WHERE NOT i.keeper), '{}') AS ids
+        FROM recall.dedupe_item i
+        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IN ('kept', 'merged')
+        GROUP BY i.cluster ORDER BY i.cluster DESC
+    LOOP
+        SELECT i.* INTO v_keeper FROM recall.dedupe_item i
+        WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = v_cluster.keeper;
+        v_back := v_back + recall.unmerge_cluster(v_plan, v_keeper, v_cluster.ids);
+    END LOOP;
+    UPDATE recall.dedupe_plan p SET state = 'undone', undone_at = p_now
+    WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;
+    RETURN v_back;
+END $$;

@@ -1,0 +1,86 @@
+-- Checks of merges, for verify and for imports.
+
+-- wrong_merges: memories whose copies of accesses or links are of no merge in force, and plans whose items do not agree
+-- with their state, by check and subject.
+CREATE OR REPLACE FUNCTION recall.wrong_merges(p_tenant text) RETURNS SETOF text
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT c.memory_id::text
+    FROM (
+        SELECT e.memory_id, e.merged_from FROM recall.access e
+        WHERE e.tenant = p_tenant AND e.merged_from IS NOT NULL
+        UNION ALL
+        SELECT CASE l.merged_from WHEN l.dst THEN l.src ELSE m.superseded_by END, l.merged_from
+        FROM recall.link l LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.id = l.merged_from
+        WHERE l.tenant = p_tenant AND l.merged_from IS NOT NULL) c
+    WHERE NOT EXISTS (
+        SELECT FROM recall.dedupe_item g
+        JOIN recall.dedupe_plan p ON p.tenant = p_tenant AND p.id = g.plan_id AND p.state = 'applied'
+        WHERE g.tenant = p_tenant AND g.memory_id = c.merged_from AND g.outcome = 'merged')
+    UNION ALL
+    SELECT DISTINCT 'plan ' || i.plan_id
+    FROM recall.dedupe_item i JOIN recall.dedupe_plan p ON p.tenant = p_tenant AND p.id = i.plan_id
+    WHERE i.tenant = p_tenant AND ((p.state = 'planned') <> (i.outcome IS NULL)
+        OR (i.outcome = 'kept') <> (i.outcome IS NOT NULL AND i.outcome <> 'skipped' AND i.keeper)
+        OR i.outcome = 'merged' AND (p.state = 'applied') <> EXISTS (
+            SELECT FROM recall.archival v WHERE v.tenant = p_tenant AND v.memory_id = i.memory_id
+            AND v.reason = 'merged' AND v.plan_id = i.plan_id))
+    UNION ALL
+    SELECT 'plan ' || v.plan_id FROM recall.archival v
+    WHERE v.tenant = p_tenant AND v.reason = 'merged' AND NOT EXISTS (
+        SELECT FROM recall.dedupe_item i
+        WHERE i.tenant = p_tenant AND i.plan_id = v.plan_id AND i.memory_id = v.memory_id AND i.outcome = 'merged')
+$$;
+
+-- is_dedupe_report: whether these can be the options and the report of a dedupe plan, as far as others read them.
+CREATE OR REPLACE FUNCTION recall.is_dedupe_report(p_options jsonb, p_report jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    SELECT jsonb_typeof(p_options) = 'object' AND jsonb_typeof(p_report) = 'object'
+       AND p_options ?& '{min_similarity, max_count, layers}'
+       AND p_report ?& '{live, uncompared, found, planned, capped, clusters, contradictions}'
+       AND NOT EXISTS (
+        SELECT FROM jsonb_each(p_options || p_report) f
+        WHERE jsonb_typeof(f.value) <> CASE
+            WHEN f.key IN ('max_count', 'min_similarity', 'live', 'uncompared', 'found', 'planned', 'capped', 'clusters')
+                THEN 'number'
+            WHEN f.key = 'contradictions' THEN 'array' ELSE jsonb_typeof(f.value) END
+           OR f.key = 'layers' AND jsonb_typeof(f.value) NOT IN ('array', 'null')
+           OR f.key = 'contradictions' AND jsonb_path_exists(f.value, '$[*] ? (@.type() != "object" || !(exists(@.src)) '
+               '|| !(exists(@.dst)) || !(exists(@.reason)) || !(exists(@.similarity)) || @.src.type() != "number" '
+               '|| @.dst.type() != "number" || @.reason.type() != "string" '
+               '|| @.similarity.type() != "number" && @.similarity.type() != "null" || @.keyvalue().key != "src" '
+               '&& @.keyvalue().key != "dst" && @.keyvalue().key != "reason" && @.keyvalue().key != "similarity")'))
+       AND NOT EXISTS (
+        SELECT FROM jsonb_each(p_report) f
+        WHERE f.key IN ('live', 'uncompared', 'found', 'planned', 'capped', 'clusters')
+          AND NOT pg_input_is_valid(f.value::text, 'bigint'))
+$$;
+
+-- delete_merged_copies: takes the copies that keepers have of the accesses of these memories away, as when these are
+-- forgotten for good, and computes the activations of the keepers anew. Copies of links stay as links of their own. The
+-- caller has locked the keepers' activations.
+CREATE OR REPLACE FUNCTION recall.delete_merged_copies(p_tenant text, p_ids bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_keepers bigint[];
+BEGIN
+    WITH dropped AS (
+        DELETE FROM recall.access e WHERE e.tenant = p_tenant AND e.merged_from = ANY (p_ids) RETURNING e.memory_id
+    )
+    SELECT array_agg(DISTINCT d.memory_id) INTO v_keepers FROM dropped d WHERE d.memory_id <> ALL (p_ids);
+    IF v_keepers IS NOT NULL THEN
+        PERFORM recall.fold_memories(
+            p_tenant, v_keepers, array_fill('-infinity'::timestamptz, ARRAY[cardinality(v_keepers)]));
+    END IF;
+    UPDATE recall.link l SET merged_from = NULL WHERE l.tenant = p_tenant AND l.merged_from = ANY (p_ids);
+END $$;
+
+-- keepers_of: the memories that have copies of the accesses of these.
+CREATE OR REPLACE FUNCTION recall.keepers_of(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT ARRAY(
+        SELECT DISTINCT e.memory_id FROM recall.access e WHERE e.tenant = p_tenant AND e.merged_from = ANY (p_ids))
+$$;
