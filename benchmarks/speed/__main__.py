@@ -21,11 +21,11 @@ from rich.console import Console
 
 from benchmarks import overhead
 from benchmarks.harness import Row, show, surroundings
+from benchmarks.maintenance import accesses, jobs
+from benchmarks.maintenance.data import Bench
 from benchmarks.speed import search, start, work, writes
 from benchmarks.speed.server import alone, bench_server, copy_of, world
 from benchmarks.speed.world import Question, Tenant, questions, tenants
-from benchmarks.upkeep import accesses, jobs
-from benchmarks.upkeep.data import Bench
 from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.search.embed.embedder import Embedder, make_embedder
 from pgrecall.settings import Settings

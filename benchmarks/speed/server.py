@@ -19,7 +19,7 @@ from pgrecall.schema import migrate
 from pgrecall.search.embed.embedder import Embedder
 
 _GIGABYTE = 1 << 30
-_SOURCES = ("speed/world.py", "speed/bulk_copy.py", "speed/sentences.py", "upkeep/data.py")
+_SOURCES = ("speed/world.py", "speed/bulk_copy.py", "speed/sentences.py", "maintenance/data.py")
 """The source code that creates a world; after a change the world is created again."""
 
 

@@ -21,9 +21,9 @@ import numpy.typing as npt
 import psycopg
 from pgvector import HalfVector
 
+from benchmarks.maintenance.data import DAYS, STILL_DAYS, TENANT, Bench, fill_log, fill_summaries
 from benchmarks.speed.bulk_copy import Connect, copy_rows, copy_vectors, indexed_after, vector_rows
 from benchmarks.speed.sentences import Vectors, embedded, mixed, sentences
-from benchmarks.upkeep.data import DAYS, STILL_DAYS, TENANT, Bench, fill_log, fill_summaries
 from pgrecall.search.embed.embedder import Embedder
 
 SHARES = (80, 8, 4.5, 3, 2, 1, 0.7, 0.4, 0.3, 0.1)
@@ -63,7 +63,7 @@ class Question:
 
 
 def tenants(memories: int) -> list[Tenant]:
-    """The tenants of a world of so many memories; upkeep is measured on the first."""
+    """The tenants of a world of so many memories; maintenance is measured on the first."""
     sizes = [round(memories * share / 100) for share in SHARES]
     firsts = [1, *(1 + end for end in accumulate(sizes[:-1]))]
     names = [TENANT, *(f"tenant {place}" for place in range(2, len(SHARES) + 1))]

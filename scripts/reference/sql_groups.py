@@ -24,8 +24,9 @@ GROUPS: dict[str, str] = {
     "Prune": "plan_prune prune_plans get_prune_plan prune_candidates apply_prune undo_prune",
     "Duplicates": "find_duplicates plan_dedupe dedupe_plans get_dedupe_plan apply_dedupe undo_dedupe",
     "Erasures": "plan_erasure get_erasure erasures apply_erasure drop_erasure",
-    "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
-    "resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding "
+    "Jobs and maintenance": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes "
+    "refresh_medians resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings "
+    "begin_reembedding "
     "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild "
     "job_states job_runs",
     "Export and import": "export_lines begin_import import_lines end_import",

@@ -244,7 +244,7 @@ class Tenant:
             self.memories[one].record(now, self.setting("access.weight_retrieval"), "retrieval", session, now)
             self.memories[one].waiting = True
 
-    # Upkeep
+    # Maintenance
 
     def look_at_graph(self) -> None:
         self.min_cut = self.setting("graph.min_cut")

@@ -1,4 +1,4 @@
-"""``memory.maintenance``, ``memory.keys`` and ``memory.service``: upkeep, keys of the service, figures."""
+"""``memory.maintenance``, ``memory.keys`` and ``memory.service``: jobs by hand, keys, figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AsyncMaintenanceGroup(AsyncGroup):
-    """Upkeep of a tenant's memories. A worker does it by itself; imports do what they need at their end."""
+    """Maintenance of a tenant, which a worker does by itself; imports do what they need at their end."""
 
     async def refresh_statistics(self, *, now: datetime | None = None) -> int:
         """Recounts how rare each word is, and how lively each layer is by its median.

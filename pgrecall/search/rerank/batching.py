@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -51,6 +52,29 @@ class Scorer:
 
     score: Score
     batch: int
+
+
+class BatchingReranker(ABC):
+    """A reranker that reads candidates in batches; a subclass sets its rules and has the model."""
+
+    _rules: BatchingRules
+
+    @property
+    def name(self) -> str:
+        return self._rules.name
+
+    @property
+    def scale(self) -> Scale:
+        return self._rules.scale
+
+    def rerank(
+        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
+    ) -> RerankOutcome:
+        return rerank_in_batches(self._rules, self._scorer, query, candidates, top_n=top_n, deadline=deadline)
+
+    @abstractmethod
+    def _scorer(self) -> Scorer:
+        """The model, which may have to be loaded first."""
 
 
 def rerank_in_batches(

@@ -21,9 +21,9 @@ from pgrecall.search.model_loading import (
     silence_libraries,
     without_surrogates,
 )
-from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingRules, Scorer, rerank_in_batches
+from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingReranker, BatchingRules, Scorer
 from pgrecall.search.rerank.first_token import read_first_token_only
-from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
+from pgrecall.search.rerank.scores import Scale
 
 DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 MAX_TOKENS = 512
@@ -41,7 +41,7 @@ nearly three times as long as the padded one."""
 _HINT = "Give the name or the folder of a cross-encoder with one score as PGRECALL_RERANKER_MODEL."
 
 
-class LocalReranker:
+class LocalReranker(BatchingReranker):
     """A cross-encoder on this machine: a folder, or a name on the Hugging Face hub.
 
     ``tokens`` bounds what is read of a pair, the question included; the model's own limit holds too.
@@ -70,24 +70,15 @@ class LocalReranker:
         require_package("sentence_transformers", "torch")
         require_package("torch", "torch")
         source = model or DEFAULT_MODEL
-        self.name = source
+        name = source
         if not HUB_NAME.fullmatch(source) or Path(source).is_dir():
             folder = _model_folder(source)
-            source, self.name = str(folder), folder.name
+            source, name = str(folder), folder.name
         self._key = _ModelKey(source, require_tokens(tokens), precision, local_files_only)
-        self._rules = BatchingRules(self.name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
+        self._rules = BatchingRules(name, scale, pairs=pairs, characters=CHARACTERS_PER_TOKEN * tokens)
 
     def __repr__(self) -> str:
         return f"LocalReranker({self.name!r})"
-
-    @property
-    def scale(self) -> Scale:
-        return self._rules.scale
-
-    def rerank(
-        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
-    ) -> RerankOutcome:
-        return rerank_in_batches(self._rules, self._scorer, query, candidates, top_n=top_n, deadline=deadline)
 
     def warm_up(self) -> None:
         """Load the model and read one pair, so that the first search does neither."""

@@ -17,9 +17,9 @@ from typing import Any
 from pgrecall.errors import RerankerError
 from pgrecall.search.model_loading import first_line, max_positions, require_package, without_surrogates
 from pgrecall.search.onnx_runtime import open_session
-from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingRules, Scorer, rerank_in_batches
+from pgrecall.search.rerank.batching import MAX_PAIRS, BatchingReranker, BatchingRules, Scorer
 from pgrecall.search.rerank.local import CHARACTERS_PER_TOKEN, MAX_TOKENS, require_tokens
-from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome, Scale
+from pgrecall.search.rerank.scores import Scale
 from pgrecall.settings import cpu_threads
 
 _HINT = (
@@ -34,7 +34,7 @@ _PAIRS_PER_CORE = 2
 _FEATURES = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 
-class OnnxReranker:
+class OnnxReranker(BatchingReranker):
     """A folder with ``tokenizer.json`` and ``model.onnx``, or ``onnx/model_qint8*.onnx`` as on the hub.
 
     ``tokens`` bounds what is read of a pair, the question included; the model's own limit holds too.
@@ -63,19 +63,6 @@ class OnnxReranker:
 
     def __repr__(self) -> str:
         return f"OnnxReranker({self.name!r})"
-
-    @property
-    def name(self) -> str:
-        return self._rules.name
-
-    @property
-    def scale(self) -> Scale:
-        return self._rules.scale
-
-    def rerank(
-        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
-    ) -> RerankOutcome:
-        return rerank_in_batches(self._rules, self._scorer, query, candidates, top_n=top_n, deadline=deadline)
 
     def warm_up(self) -> None:
         """Load the model and read one pair, so that the first search does neither."""

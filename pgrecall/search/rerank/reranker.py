@@ -9,10 +9,10 @@ from pgrecall.errors import InvalidInput, RecallError, RerankerError
 from pgrecall.search.deadline import IsCancelled, run_within
 from pgrecall.search.rerank.batching import (
     MAX_PAIRS,
+    BatchingReranker,
     BatchingRules,
     Scorer,
     require_rerankable,
-    rerank_in_batches,
 )
 from pgrecall.search.rerank.scores import (
     RerankCandidate,
@@ -170,7 +170,7 @@ def _scores_each_once(outcome: RerankOutcome, places: Mapping[int, int]) -> bool
     return len({score.id for score in outcome.scores} & places.keys()) == len(outcome.scores)
 
 
-class CallableReranker:
+class CallableReranker(BatchingReranker):
     """A function of a query and texts that returns one number for each text, in their order.
 
     A language model as a judge fits here. One call gets ``batch`` texts and returns numbers on ``scale``.
@@ -192,22 +192,10 @@ class CallableReranker:
         batch: int = MAX_PAIRS,
     ) -> None:
         self._rules = BatchingRules(name, scale, pairs=pairs, group=batch)
-        self._scorer = Scorer(function, batch)
+        self._model = Scorer(function, batch)
 
     def __repr__(self) -> str:
         return f"CallableReranker({self.name!r}, {self.scale!r})"
 
-    @property
-    def name(self) -> str:
-        return self._rules.name
-
-    @property
-    def scale(self) -> Scale:
-        return self._rules.scale
-
-    def rerank(
-        self, query: str, candidates: Sequence[RerankCandidate], *, top_n: int, deadline: float | None = None
-    ) -> RerankOutcome:
-        return rerank_in_batches(
-            self._rules, lambda: self._scorer, query, candidates, top_n=top_n, deadline=deadline
-        )
+    def _scorer(self) -> Scorer:
+        return self._model

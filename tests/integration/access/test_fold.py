@@ -45,8 +45,8 @@ uses = st.builds(Use, moments, st.sampled_from(sorted(KIND_WEIGHTS)), st.sampled
 arrivals = st.tuples(st.just("record"), st.lists(uses, min_size=1, max_size=8)) | st.tuples(
     st.just("show"), st.lists(uses, min_size=1, max_size=4)
 )
-upkeep = st.tuples(st.sampled_from(["fold", "fold one", "rebuild"]), st.lists(uses, max_size=0))
-histories = st.lists(arrivals | upkeep, min_size=1, max_size=12)
+jobs = st.tuples(st.sampled_from(["fold", "fold one", "rebuild"]), st.lists(uses, max_size=0))
+histories = st.lists(arrivals | jobs, min_size=1, max_size=12)
 parts = st.sampled_from([0.0, 1e-6, 0.1, 0.25, 1 / 3, 1.0, 1.5, 2.75, 12.0])
 weightings = st.just(KIND_WEIGHTS) | st.fixed_dictionaries(dict.fromkeys(KIND_WEIGHTS, parts))
 births = st.sampled_from([1.0, 2.0, 2.5, 9.3])

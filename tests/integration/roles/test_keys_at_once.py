@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from tests.conftest import Query
-from tests.integration.access.test_use_at_once import at_once
+from tests.integration.access.test_accesses_at_once import at_once
 
 WINDOW, CHOSEN, WRITERS, TURNS = 8, 5, 8, 100
 """Each stores so many of so many keys, among which there is always one that is new."""

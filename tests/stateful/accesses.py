@@ -28,7 +28,7 @@ def earliest(memory: Remembered) -> datetime:
     return min(memory.occurred or memory.created, memory.created) - timedelta(minutes=5)
 
 
-class Using(Ground):
+class Accesses(Ground):
     def _use(self, tenant: str, told: Mapping[str, Any]) -> dict[str, Any] | None:
         memory = self.pick(tenant, told["number"])
         if memory is None:

@@ -11,7 +11,7 @@ import networkx as nx
 from psycopg.rows import dict_row
 
 from benchmarks.harness import KNOWN, Goal, Row, seconds
-from benchmarks.upkeep.data import TENANT, Bench, log_searches
+from benchmarks.maintenance.data import TENANT, Bench, log_searches
 from pgrecall.graph.articulation import articulate
 from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.jobs.catalogue import VITALITY_ROWS
@@ -25,18 +25,18 @@ from pgrecall.operations.maintenance import (
 from pgrecall.operations.operation import Operation
 
 ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
-"""Sets the tenant of upkeep for the following measurements."""
+"""Sets the tenant of maintenance for the following measurements."""
 _BARE_UPDATE = """
 UPDATE recall.activation SET vitality = 0.5, computed_at = now() WHERE tenant = %(tenant)s
 """
 _BARE_SUMMARY = """
-CREATE TABLE upkeep_summary AS
+CREATE TABLE maintenance_summary AS
 SELECT memory_id, sum(weight) AS n, min(at) AS first_at, (array_agg(at ORDER BY at DESC))[1:8] AS newest
 FROM recall.access WHERE tenant = %(tenant)s AND recorded_at >= %(since)s GROUP BY memory_id
 """
 """The summary if every event were an access."""
 _BARE_TALLY = """
-CREATE TABLE upkeep_summary AS
+CREATE TABLE maintenance_summary AS
 SELECT memory_id, count(*) AS events, sum(weight) AS weight, min(at) AS first_at, max(at) AS last_at
 FROM recall.access WHERE tenant = %(tenant)s AND recorded_at >= %(since)s GROUP BY memory_id
 """
@@ -159,7 +159,7 @@ def fold(bench: Bench, rounds: int, events: int) -> Iterator[Row]:
         since = log_searches(bench, searches, turn, rounds)
         for floor, spent in floors.items():
             spent.append(seconds(partial(bench.run, floor, tenant=TENANT, since=since)))
-            bench.run("DROP TABLE upkeep_summary")
+            bench.run("DROP TABLE maintenance_summary")
         times.append(seconds(partial(_fold_all, bench)))
     wrong = bench.value(
         "SELECT recall.rebuild(ARRAY(SELECT i FROM generate_series(1, %(memories)s, %(step)s) i))",

@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 
 from benchmarks.harness import Goal, Row, interleaved
+from benchmarks.maintenance.data import STILL_DAYS, TENANT, Bench
 from benchmarks.speed.search import Values, asking, asking_apart
-from benchmarks.upkeep.data import STILL_DAYS, TENANT, Bench
 
 HOT_READS = 5000
 LINKS = 10
@@ -25,7 +25,7 @@ SESSION = 5
 
 _BARE_USE = """
 WITH logged AS (
-    INSERT INTO upkeep_access (tenant, id, memory_id, kind, weight, at, recorded_at)
+    INSERT INTO maintenance_access (tenant, id, memory_id, kind, weight, at, recorded_at)
     VALUES (%(tenant)s, nextval('recall.access_id_seq'), %(id)s, 'used', 1, now(), now())
 )
 UPDATE recall.activation SET n = n + 1, t1 = recall.epoch(now())
@@ -53,7 +53,7 @@ def accesses(bench: Bench, calls: int) -> Iterator[Row]:
     bench.run(_LINK, tenant=TENANT, id=linked, links=LINKS)
     bench.run(_READ_OFTEN, tenant=TENANT, id=hot, now=bench.now, reads=HOT_READS)
     bench.run("SELECT recall.rebuild(ARRAY[%(linked)s, %(hot)s]::bigint[])", linked=linked, hot=hot)
-    bench.run("CREATE TABLE upkeep_access (LIKE recall.access INCLUDING ALL)")
+    bench.run("CREATE TABLE maintenance_access (LIKE recall.access INCLUDING ALL)")
     turns = count()
 
     def in_session() -> None:
@@ -70,7 +70,7 @@ def accesses(bench: Bench, calls: int) -> Iterator[Row]:
         ],
         calls,
     )
-    bench.run("DROP TABLE upkeep_access")
+    bench.run("DROP TABLE maintenance_access")
     bare_ms, lonely_ms, linked_ms, hot_ms, session_ms = (1e3 * median for median in medians)
     plain = "one use without"
     yield Row("one use", "bare INSERT and HOT UPDATE", lonely_ms, bare_ms, "ms", Goal(5))

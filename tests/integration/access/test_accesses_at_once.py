@@ -1,4 +1,4 @@
-"""Everything at once: uses, links, folds, upkeep and forgetting of the same memories lose nothing."""
+"""Everything at once: accesses, links, folds, jobs and forgetting of the same memories lose nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pictures are drawn from: accesses, distributions, curves and neighbourhoods, all bounded."""
+"""What charts are drawn from: accesses, distributions, curves and neighbourhoods, all bounded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The cost of maintenance compared with lower bounds.
 
-    python -m benchmarks.upkeep [--memories 200000] [--events 300000] [--rounds 5] [--calls 300] [--json]
+    python -m benchmarks.maintenance [--memories 200000] [--events 300000] [--rounds 5] [--calls 300] [--json]
 
 Fills a new database with memories, three times as many links, and a log consistent with the summaries. A
 measurement and its floor take turns, so that other load on the machine affects both; figures are medians, and
@@ -16,9 +16,9 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.harness import Row, fresh_database, show, surroundings
-from benchmarks.upkeep.accesses import accesses, searches, some_questions
-from benchmarks.upkeep.data import LINKS_EACH, build
-from benchmarks.upkeep.jobs import fold, graph, refresh
+from benchmarks.maintenance.accesses import accesses, searches, some_questions
+from benchmarks.maintenance.data import LINKS_EACH, build
+from benchmarks.maintenance.jobs import fold, graph, refresh
 from pgrecall.settings import load_settings
 
 DIMENSIONS = 384

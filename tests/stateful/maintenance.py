@@ -1,4 +1,4 @@
-"""Rules of upkeep: the jobs' functions, and plans made, applied and undone."""
+"""Rules of maintenance: the jobs' functions, and plans made, applied and undone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Planned:
     state: str = "planned"
 
 
-class Upkeep(Ground):
+class Maintenance(Ground):
     def __init__(self) -> None:
         super().__init__()
         self.plans: dict[str, dict[int, Planned]] = {tenant: {} for tenant in self.tenants}

@@ -1,4 +1,4 @@
-"""The benchmark of upkeep at a tiny size, and what it prints; it checks by itself that the work was done."""
+"""The benchmark of maintenance at a tiny size, and what it prints; it checks its own work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks.harness import Goal
-from benchmarks.upkeep import __main__ as upkeep
+from benchmarks.maintenance import __main__ as maintenance
 from pgrecall.embedded.shared_server import EmbeddedServer
 
 pytest.importorskip("numba")
@@ -23,7 +23,7 @@ def _here(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_every_row_ends_in_its_goal_and_whether_it_is_met(capsys: pytest.CaptureFixture[str]) -> None:
-    upkeep.main([*SIZE, "--json"])
+    maintenance.main([*SIZE, "--json"])
     document = json.loads(capsys.readouterr().out)
     assert (document["memories"], document["links"], document["events"]) == (300, 900, 200)
     assert {"pgrecall", "postgres", "networkx"} <= set(document["versions"])
@@ -41,7 +41,7 @@ def test_every_row_ends_in_its_goal_and_whether_it_is_met(capsys: pytest.Capture
 @pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_the_table_names_sizes_versions_and_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    upkeep.main(SIZE)
+    maintenance.main(SIZE)
     printed = capsys.readouterr().out
     assert "300 memories, 900 links, 200 events, 1 rounds, 8 calls" in printed
     for line in (
@@ -71,6 +71,6 @@ def test_a_goal_is_a_bound_that_may_be_met_exactly() -> None:
 )
 def test_sizes_that_measure_nothing_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as refused:
-        upkeep.main(wrong)
+        maintenance.main(wrong)
     assert refused.value.code == 2
     assert "at least 100 memories" in capsys.readouterr().err
