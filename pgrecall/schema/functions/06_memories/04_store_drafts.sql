@@ -58,10 +58,10 @@ BEGIN
                 v_overtaken := v_stored.overtaken;
             END IF;
             IF v_overtaken THEN
-                RAISE SQLSTATE 'RC001';
+                RAISE SQLSTATE 'RC000';
             END IF;
             EXIT;
-        EXCEPTION WHEN SQLSTATE 'RC001' THEN
+        EXCEPTION WHEN SQLSTATE 'RC000' THEN
             NULL;
         END;
     END LOOP;

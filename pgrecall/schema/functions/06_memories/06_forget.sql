@@ -77,10 +77,10 @@ BEGIN
             v_now := recall.around_deleted(p_tenant, p_ids);
             IF NOT (v_around.changed @> v_now.changed AND v_around.kept @> v_now.kept
                     AND v_around.spread_to @> v_now.spread_to) THEN
-                RAISE SQLSTATE 'RC001';
+                RAISE SQLSTATE 'RC000';
             END IF;
             RETURN v_now.spread_to;
-        EXCEPTION WHEN SQLSTATE 'RC001' THEN
+        EXCEPTION WHEN SQLSTATE 'RC000' THEN
             NULL;
         END;
     END LOOP;

@@ -48,11 +48,11 @@ BEGIN
             PERFORM recall.lock_memories(p_tenant, v_around, p_keepers, p_ids);
             v_now := recall.linked_with(p_tenant, p_keepers || p_ids);
             IF NOT v_around @> v_now THEN
-                RAISE SQLSTATE 'RC001';
+                RAISE SQLSTATE 'RC000';
             END IF;
             PERFORM recall.lock_activations(p_tenant, v_now || p_keepers || p_ids);
             RETURN;
-        EXCEPTION WHEN SQLSTATE 'RC001' THEN
+        EXCEPTION WHEN SQLSTATE 'RC000' THEN
             NULL;
         END;
     END LOOP;
