@@ -33,16 +33,16 @@ async def dedupe_plans(
     return await memory.dedupe.list(limit=limit)
 
 
-@router.get("/plans/{plan}", response_model=response_model(DedupePlan))
-async def dedupe_plan(memory: TenantMemory, plan: DedupePlanId) -> DedupePlan:
+@router.get("/plans/{dedupe}", response_model=response_model(DedupePlan))
+async def dedupe_plan(memory: TenantMemory, dedupe: DedupePlanId) -> DedupePlan:
     """Return a plan with all its clusters, and how the texts of each differ."""
-    return await memory.dedupe.get(plan)
+    return await memory.dedupe.get(dedupe)
 
 
-@router.post("/plans/{plan}/apply", response_model=response_model(DedupeOutcome))
+@router.post("/plans/{dedupe}/apply", response_model=response_model(DedupeOutcome))
 async def apply_dedupe(
     memory: TenantMemory,
-    plan: DedupePlanId,
+    dedupe: DedupePlanId,
     clusters: Annotated[
         list[int] | None,
         Query(description="Merge only these clusters; may be repeated. By default all."),
@@ -50,12 +50,12 @@ async def apply_dedupe(
     now: OptionalTimestamp = None,
 ) -> DedupeOutcome:
     """Merge the clusters of a plan, or some of them, except what has changed since."""
-    return await memory.dedupe.apply(plan, clusters=clusters, now=now)
+    return await memory.dedupe.apply(dedupe, clusters=clusters, now=now)
 
 
-@router.post("/plans/{plan}/undo", response_model=response_model(DedupeUndone))
+@router.post("/plans/{dedupe}/undo", response_model=response_model(DedupeUndone))
 async def undo_dedupe(
-    memory: TenantMemory, plan: DedupePlanId, now: OptionalTimestamp = None
+    memory: TenantMemory, dedupe: DedupePlanId, now: OptionalTimestamp = None
 ) -> DedupeUndone:
     """Take the merges of a plan back."""
-    return await memory.dedupe.undo(plan, now=now)
+    return await memory.dedupe.undo(dedupe, now=now)

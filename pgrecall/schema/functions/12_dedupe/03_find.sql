@@ -13,6 +13,7 @@ SET enable_seqscan = off
 SET enable_sort = on
 SET jit = off
 SET hnsw.iterative_scan = off
+-- Twice the time of 20 (2 ms a memory of 384 dimensions among 100,000), which finds 8 % fewer pairs.
 SET hnsw.ef_search = 40 AS $$
 DECLARE
     v_table text := recall.vector_table(p_tenant);
