@@ -24,7 +24,7 @@ SET search_path FROM CURRENT AS $$
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_cut_sizes', 'store_relevance_model',
-        'store_rerank_model', 'supersede', 'undo_prune', 'use_preset', 'used']) u
+        'store_rerank_model', 'supersede', 'unarchive', 'undo_prune', 'unlink', 'use_preset', 'used']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[
         'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
