@@ -179,7 +179,7 @@ def _distance(one: Point, other: Point) -> float:
 Anchor = Literal["start", "middle", "end"]
 
 _LONGEST, _WIDEST = 24, 142.0
-_CLEAR = 8.0
+_CLEAR, _RING = 8.0, 12.0
 
 
 class Area(NamedTuple):
@@ -233,14 +233,17 @@ def place_labels(
     """Labels in the order of ``nodes``: right, left, below or above, where no line passes; none if each
     position would cover a node, another label or a line. The first node has one even where lines pass."""
     page = Area(2, 2, width - 2, height - 2)
-    taken = {node: _around(at) for node, at in places.items()}
+    ringed = {node.id for node in nodes if node.ringed}
+    taken = {node: _around(at, _RING if node in ringed else _CLEAR) for node, at in places.items()}
     shown: list[Area] = []
     labels = {}
     for rank, node in enumerate(nodes):
         others = [*shown, *(area for other, area in taken.items() if other != node.id)]
         free = [
             (sum(area.crossed(*line) for line in lines), place, label, area)
-            for place, (label, area) in enumerate(_choices(_fitted(node.name), places[node.id]))
+            for place, (label, area) in enumerate(
+                _choices(_fitted(node.name), places[node.id], 4.0 * node.ringed)
+            )
             if _lies_in(area, page) and not any(area.meets(other) for other in others)
         ]
         free = [choice for choice in free if not choice[0]] or (free if rank == 0 else [])
@@ -267,24 +270,25 @@ def _fitted(name: str) -> str:
     return text
 
 
-def _choices(text: str, at: Point) -> Iterable[tuple[Label, Area]]:
+def _choices(text: str, at: Point, more: float = 0.0) -> Iterable[tuple[Label, Area]]:
+    """The places of a label around a node, ``more`` units further away."""
     width, x, y = text_width(text), at.x, at.y
-    aside, below, above = y + 4, y + 22, y - 13
+    aside, below, above = y + 4, y + 22 + more, y - 13 - more
     yield (
-        Label(text, round(x + 12, 1), round(aside, 1), "start"),
-        Area(x + 11, aside - 10, x + 12 + width, aside + 3),
+        Label(text, round(x + 12 + more, 1), round(aside, 1), "start"),
+        Area(x + 11 + more, aside - 10, x + 12 + more + width, aside + 3),
     )
     yield (
-        Label(text, round(x - 12, 1), round(aside, 1), "end"),
-        Area(x - 12 - width, aside - 10, x - 11, aside + 3),
+        Label(text, round(x - 12 - more, 1), round(aside, 1), "end"),
+        Area(x - 12 - more - width, aside - 10, x - 11 - more, aside + 3),
     )
     for line in (below, above):
         area = Area(x - width / 2, line - 10, x + width / 2, line + 3)
         yield Label(text, round(x, 1), round(line, 1), "middle"), area
 
 
-def _around(at: Point) -> Area:
-    return Area(at.x - _CLEAR, at.y - _CLEAR, at.x + _CLEAR, at.y + _CLEAR)
+def _around(at: Point, clear: float) -> Area:
+    return Area(at.x - clear, at.y - clear, at.x + clear, at.y + clear)
 
 
 def _lies_in(area: Area, page: Area) -> bool:

@@ -104,9 +104,10 @@ def vitality_histogram(
     parts.append(names_below(below, across, _FLOOR + 18, frame.width))
     height = _FLOOR + (44 if bands else 26)
     if planned:
-        entries = [(swatch("live"), "live memories"), (_HATCHED_SWATCH, "of them planned")]
+        hatched = element("rect", x=-6, y=-6, width=12, height=12, fill=f"url(#{_hatch_id(frame)})")
+        entries = [(swatch("live"), "live memories"), (hatched, "of them planned")]
         drawn, more = legend(entries, height + 12, frame.left, frame.width - frame.left)
-        parts += [_HATCH, drawn]
+        parts += [_hatch(frame), drawn]
         height += more + 4
     return Chart(
         name=f"vitality{frame.ending}",
@@ -177,11 +178,10 @@ def _column(
         element("rect", class_=kind, x=x, y=_FLOOR - height, width=width, height=height),
     ]
     if planned:
+        fill = f"url(#{_hatch_id(frame)})"
         part = max(_FLOOR - up(planned), _LEAST)
         drawn.append(
-            element(
-                "rect", class_="hatched", x=x, y=_FLOOR - part, width=width, height=part, fill="url(#hatch)"
-            )
+            element("rect", class_="hatched", x=x, y=_FLOOR - part, width=width, height=part, fill=fill)
         )
     if planned is not None and (planned or not frame.narrow):
         few = f"{memories:,}" if memories < 1_000_000 else f"{memories / 1_000_000:.1f} M"
@@ -200,9 +200,13 @@ def _about(counts: Sequence[int], edges: Sequence[float]) -> str:
     )
 
 
-_HATCH = Markup(
-    '<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" '
-    'patternTransform="rotate(45)"><rect class="hatch-ground" width="5" height="5"/>'
-    '<rect class="hatch-line" width="1.5" height="5"/></pattern></defs>'
-)
-_HATCHED_SWATCH = element("rect", x=-6, y=-6, width=12, height=12, fill="url(#hatch)")
+def _hatch_id(frame: Frame) -> str:
+    return f"hatch{frame.ending}"
+
+
+def _hatch(frame: Frame) -> Markup:
+    return Markup(
+        '<defs><pattern id="{}" width="5" height="5" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><rect class="hatch-ground" width="5" height="5"/>'
+        '<rect class="hatch-line" width="1.5" height="5"/></pattern></defs>'
+    ).format(_hatch_id(frame))
