@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pgrecall.search.explanation import sentence
+from pgrecall.search.explanation import reason, sentence
 
 if TYPE_CHECKING:
     from pgrecall.models.search import Hit
@@ -54,9 +54,18 @@ def matched_words(hit: Hit) -> Mapping[str, float]:
 
 def explanation_sentence(hit: Hit) -> str:
     """The explanation as a sentence, with stems spelt as in the memory."""
+    return sentence(hit.explanation, _spellings(hit))
+
+
+def reason_line(hit: Hit) -> str:
+    """The reason for a hit in one line, with stems spelt as in the memory; empty without an explanation."""
+    return reason(hit.explanation, _spellings(hit))
+
+
+def _spellings(hit: Hit) -> dict[str, str]:
     text = f"{hit.title} {hit.author or ''} {hit.body}"[:_MAX_TEXT]
     found = reversed(matches(text, matched_words(hit)))
-    return sentence(hit.explanation, {lexeme: text[begin:end].lower() for begin, end, lexeme in found})
+    return {lexeme: text[begin:end].lower() for begin, end, lexeme in found}
 
 
 def shown_text(hit: Hit) -> str:

@@ -171,6 +171,16 @@ def forget(reference: int | str, hard: bool, now: datetime | None) -> Operation[
     )
 
 
+def unarchive(reference: int | str, now: datetime | None) -> Operation[bool]:
+    """Brings an archived memory back; returns whether it was archived."""
+    return Operation(
+        f"SELECT recall.unarchive({id_of(reference, 'memory')}, {NOW}) AS changed",
+        {"memory": reference, "now": now},
+        lambda rows: bool(rows[0]["changed"]),
+        repeatable=True,
+    )
+
+
 def pin(reference: int | str, pinned: bool, now: datetime | None) -> Operation[bool]:
     """Pins or unpins a memory; returns whether that is a change."""
     return Operation(
@@ -190,6 +200,19 @@ def link(
         f"SELECT recall.link({ends}, %(relation)s, %(weight)s, {NOW}) AS new",
         {"source": source, "target": target, "relation": relation, "weight": weight, "now": now},
         lambda rows: bool(rows[0]["new"]),
+        repeatable=True,
+    )
+
+
+def unlink(
+    source: int | str, target: int | str, relation: str | None, now: datetime | None
+) -> Operation[int]:
+    """Removes the links from one memory to another; returns how many there were."""
+    ends = f"{id_of(source, 'source')}, {id_of(target, 'target')}"
+    return Operation(
+        f"SELECT recall.unlink({ends}, %(relation)s, {NOW}) AS removed",
+        {"source": source, "target": target, "relation": relation, "now": now},
+        lambda rows: int(rows[0]["removed"]),
         repeatable=True,
     )
 

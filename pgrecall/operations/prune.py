@@ -67,11 +67,13 @@ def prune_plans(limit: int, plan: int | None = None) -> Operation[tuple[PlanSumm
     )
 
 
-def apply_prune(plan: int, now: datetime | None) -> Operation[PruneOutcome]:
-    """Applies a plan in one transaction and returns the outcome of each item."""
+def apply_prune(
+    plan: int, now: datetime | None, only: Sequence[int] | None = None
+) -> Operation[PruneOutcome]:
+    """Applies a plan, or ``only`` these memories of it, in one transaction; returns the outcome of each."""
     return Operation(
-        f"SELECT * FROM recall.apply_prune(%(plan)s, {NOW})",
-        {"plan": _known(plan), "now": now},
+        f"SELECT * FROM recall.apply_prune(%(plan)s, {NOW}, %(only)s::bigint[])",
+        {"plan": _known(plan), "now": now, "only": None if only is None else list(only)},
         lambda rows: PruneOutcome(
             plan, tuple(PruneResult(row["memory_id"], row["outcome"], row["note"]) for row in rows)
         ),

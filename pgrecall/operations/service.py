@@ -23,6 +23,10 @@ from pgrecall.models.service import (
 from pgrecall.operations.operation import NOW, Operation, Row
 
 PREFIX = "pgr_"
+READ_ONLY_PREFIX = f"{PREFIX}read_"
+"""What the secret of a key that may only read begins with. The stored digest is that of the whole secret, so
+its holder cannot turn it into another key."""
+
 _LARGEST_ID = 2**63 - 1
 
 
@@ -91,15 +95,26 @@ def _status(document: Row) -> Status:
     return Status(**(values | {"revision": "", "server_version": "", "jobs": ()}))
 
 
-def create_key(name: str, now: datetime | None) -> Operation[IssuedKey]:
-    """Creates a key of 256 random bits for the tenant; the database stores only its digest."""
+def create_key(name: str, now: datetime | None, read_only: bool = False) -> Operation[IssuedKey]:
+    """Creates a key of 256 random bits for the tenant; the database stores only its digest.
+
+    The name of a key that may only read says so.
+    """
     require_text(name, "The name of the key")
-    secret = PREFIX + secrets.token_urlsafe(32)
+    secret = (READ_ONLY_PREFIX if read_only else PREFIX) + secrets.token_urlsafe(32)
+    while not read_only and is_read_only(secret):  # by chance, once in a thousand million keys
+        secret = PREFIX + secrets.token_urlsafe(32)
+    name = f"{name.strip()} (read-only)" if read_only and name.strip() else name
     return Operation(
         f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW})",
         {"name": name, "hash": digest(secret), "now": now},
         lambda rows: IssuedKey(ApiKey(**rows[0]), secret),
     )
+
+
+def is_read_only(secret: str) -> bool:
+    """Returns whether a key may only read."""
+    return secret.startswith(READ_ONLY_PREFIX)
 
 
 def revoke_key(key: int, now: datetime | None) -> Operation[bool]:

@@ -57,6 +57,39 @@ def sentence(explanation: Part, words: Mapping[str, str] | None = None) -> str:
     return " ".join(f"{each}." for each in sentences if each)
 
 
+def reason(explanation: Part, words: Mapping[str, str] | None = None) -> str:
+    """Explains the rank of a memory in one line for somebody who knows nothing of arms and odds.
+
+    Args:
+        explanation: the ``explanation`` of a hit.
+        words: the spelling of each stem in the memory; other stems are shown as such.
+
+    >>> reason({"arms": {"semantic": {"rank": 1}}, "score": {"mode": "odds", "vitality": 0.7}})
+    'Found by meaning. Use raises it.'
+    """
+    arms = _contributing_arms(explanation.get("arms", {}), explanation.get("relevance", {}))
+    unranked = {
+        name: {term: value for term, value in arm.items() if term != "rank"} for name, arm in arms.items()
+    }
+    ways = [
+        _way(name, unranked[name], words or {})
+        for name, arm in arms.items()
+        if name not in ("semantic", "lexical") or "rank" in arm
+    ]
+    found = f"Found by {_listed(ways)}." if ways else ""
+    return f"{found} {_moved_by_use(explanation.get('score', {}))}".strip()
+
+
+def _moved_by_use(score: Part) -> str:
+    """What use did to a score, where that is worth a word."""
+    change = score.get("vitality") or 0.0
+    if score.get("held_back"):
+        return "It stands behind the memory that supersedes it."
+    if score.get("exempt") or score.get("mode") == "off" or abs(change) < 0.05:
+        return ""
+    return "Use raises it." if change > 0 else "Little use lowers it."
+
+
 def terms(explanation: Part) -> tuple[tuple[str, str], ...]:
     """Every number of an explanation, as pairs of heading and text, in the order of computation."""
     rows = [

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 GROUPS: dict[str, str] = {
     "Tenant and language": "current_tenant languages set_language",
-    "Remember": "remember remember_many edit get list_memories id_of pin forget keys_of_source "
+    "Remember": "remember remember_many edit get list_memories id_of pin forget unarchive keys_of_source "
     "content_hashes",
     "Versions and changes": "versions diff_versions restore_version changes change_cursor expire_changes",
     "Search": "search search_and_log explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
     "feedback_by_rank feedback_qrels",
-    "Links": "link supersede successors associates neighbourhood count_pending_links",
+    "Links": "link unlink supersede successors associates neighbourhood count_pending_links",
     "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of "
     "zones_over_time overview",
     "Layers": "layers set_layer drop_layer presets use_preset",

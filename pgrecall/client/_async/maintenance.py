@@ -90,17 +90,18 @@ async def refresh_graph(connection: AsyncConnection) -> GraphReport:
 class AsyncKeysGroup(AsyncGroup):
     """Keys that let their holder act for this tenant over HTTP."""
 
-    async def create(self, name: str, *, now: datetime | None = None) -> IssuedKey:
+    async def create(self, name: str, *, read_only: bool = False, now: datetime | None = None) -> IssuedKey:
         """Creates a key for this tenant. Its secret is in the result and nowhere else.
 
         Args:
             name: what to call it, 1 to 200 characters.
+            read_only: whether its holder may only search and read, over HTTP and on the page; not over MCP.
             now: time to use instead of the database's clock.
 
         Raises:
             InvalidInput: the name is empty or too long.
         """
-        return await self._connection.execute(service.create_key(name, now))
+        return await self._connection.execute(service.create_key(name, now, read_only))
 
     async def list(self) -> tuple[ApiKey, ...]:
         """Lists this tenant's keys, newest first, revoked ones included."""

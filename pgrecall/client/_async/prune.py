@@ -81,7 +81,9 @@ class AsyncPruneGroup(AsyncGroup):
         """
         return await self._connection.execute(prune.prune_plans(limit))
 
-    async def apply(self, plan: int, *, now: datetime | None = None) -> PruneOutcome:
+    async def apply(
+        self, plan: int, *, only: Sequence[int] | None = None, now: datetime | None = None
+    ) -> PruneOutcome:
         """Archives the memories of a plan in one transaction.
 
         Each memory is checked again. One that was used, linked or pinned since, or that something now
@@ -89,13 +91,14 @@ class AsyncPruneGroup(AsyncGroup):
 
         Args:
             plan: the id of the plan.
+            only: ids of the memories to archive; the others of the plan are skipped. None for all.
             now: time to use instead of the database's clock.
 
         Raises:
-            InvalidInput: there is no such plan, it was applied before or is stale, or it would now take more
-                than its share of the live memories. Nothing was archived.
+            InvalidInput: there is no such plan, it does not have one of ``only``, it was applied before or is
+                stale, or it would now take more than its share of the live memories. Nothing was archived.
         """
-        return await self._connection.execute(prune.apply_prune(plan, now))
+        return await self._connection.execute(prune.apply_prune(plan, now, only))
 
     async def undo(self, plan: int, *, now: datetime | None = None) -> PruneUndone:
         """Restores what a plan archived, except for what has come back since.

@@ -211,6 +211,33 @@ class AsyncStore(AsyncClient):
 
         return await self._connection.execute(link(source, target, relation, weight, now))
 
+    async def unlink(
+        self,
+        source: int | str,
+        target: int | str,
+        relation: str | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> int:
+        """Removes links from one memory to another. Searches of past moments still know them.
+
+        Args:
+            source: id or key of the memory the links start from.
+            target: id or key of the memory they point to.
+            relation: the relation to remove; None for all but ``co_access``. After ``supersedes`` the target
+                is no longer superseded.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            How many links were removed.
+
+        Raises:
+            MemoryNotFound, InvalidInput: unknown memory or relation.
+        """
+        from pgrecall.operations.memories import unlink
+
+        return await self._connection.execute(unlink(source, target, relation, now))
+
     async def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
         """Records that a memory replaces another, which default search then leaves out.
 
@@ -263,3 +290,20 @@ class AsyncStore(AsyncClient):
         from pgrecall.operations.memories import forget
 
         return await self._connection.execute(forget(memory, hard, now))
+
+    async def unarchive(self, memory: int | str, *, now: datetime | None = None) -> bool:
+        """Brings an archived memory back, with its links, accesses and vitality.
+
+        Args:
+            memory: its id or key.
+            now: time to use instead of the database's clock.
+
+        Returns:
+            Whether it was archived.
+
+        Raises:
+            MemoryNotFound: there is none in this tenant.
+        """
+        from pgrecall.operations.memories import unarchive
+
+        return await self._connection.execute(unarchive(memory, now))

@@ -82,7 +82,9 @@ class PruneGroup(Group):
         """
         return self._connection.execute(prune.prune_plans(limit))
 
-    def apply(self, plan: int, *, now: datetime | None = None) -> PruneOutcome:
+    def apply(
+        self, plan: int, *, only: Sequence[int] | None = None, now: datetime | None = None
+    ) -> PruneOutcome:
         """Archives the memories of a plan in one transaction.
 
         Each memory is checked again. One that was used, linked or pinned since, or that something now
@@ -90,13 +92,14 @@ class PruneGroup(Group):
 
         Args:
             plan: the id of the plan.
+            only: ids of the memories to archive; the others of the plan are skipped. None for all.
             now: time to use instead of the database's clock.
 
         Raises:
-            InvalidInput: there is no such plan, it was applied before or is stale, or it would now take more
-                than its share of the live memories. Nothing was archived.
+            InvalidInput: there is no such plan, it does not have one of ``only``, it was applied before or is
+                stale, or it would now take more than its share of the live memories. Nothing was archived.
         """
-        return self._connection.execute(prune.apply_prune(plan, now))
+        return self._connection.execute(prune.apply_prune(plan, now, only))
 
     def undo(self, plan: int, *, now: datetime | None = None) -> PruneUndone:
         """Restores what a plan archived, except for what has come back since.

@@ -20,6 +20,28 @@ WIDTH, LEFT, RIGHT = 968.0, 52.0, 960.0
 _TEXT = 12.0
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The width of a chart, where its axes begin and end, and what the ids in it end with.
+
+    A page draws a chart twice, for a desk and for a telephone, and shows the one that fits.
+    """
+
+    width: float = WIDTH
+    left: float = LEFT
+    right: float = RIGHT
+    ending: str = ""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is room for few labels only."""
+        return self.width < 600
+
+
+WIDE = Frame()
+NARROW = Frame(356.0, 36.0, 350.0, "-narrow")
+
+
 class Tick(NamedTuple):
     """A value of an axis and its name."""
 
@@ -97,12 +119,12 @@ def rules(ticks: Iterable[Tick], scale: Scale, left: float = LEFT, right: float 
     )
 
 
-def names_below(ticks: Iterable[Tick], scale: Scale, y: float) -> Markup:
+def names_below(ticks: Iterable[Tick], scale: Scale, y: float, width: float = WIDTH) -> Markup:
     """Labels below a chart, at their values but inside it; one that would touch the previous is omitted."""
     drawn, free = [], -math.inf
     for value, name in ticks:
         half = text_width(name, _TEXT) / 2
-        middle = min(scale(value), WIDTH - half - 6)
+        middle = min(scale(value), width - half - 6)
         if middle - half > free:
             drawn.append(text(name, middle, y, anchor="middle"))
             free = middle + half + 8

@@ -7,9 +7,10 @@ from math import hypot
 
 from markupsafe import Markup
 
-from pgrecall.faces.charts.axes import legend
-from pgrecall.faces.charts.graph_layout import Edge, Graph, Label, Node, lay_out, place_labels, reach
-from pgrecall.faces.charts.svg import Chart, Point, element, joined, line, number, text
+from pgrecall.faces.charts.axes import WIDE, Frame, legend
+from pgrecall.faces.charts.graph_layout import WIDTH, Edge, Graph, Label, Node, lay_out, place_labels, reach
+from pgrecall.faces.charts.svg import Chart, Point, element, joined, line, number, text, text_width
+from pgrecall.faces.wording import shortened
 
 SHAPES: Mapping[str, str] = {
     "circle": "M-6.5 0a6.5 6.5 0 1 0 13 0a6.5 6.5 0 1 0-13 0Z",
@@ -35,6 +36,7 @@ def graph_chart(
     caption: str = "",
     center: int | None = None,
     address: Callable[[int], str] | None = None,
+    frame: Frame = WIDE,
 ) -> Chart:
     """A graph, laid out; the same graph always gives the same chart.
 
@@ -43,23 +45,25 @@ def graph_chart(
         entries: the legend: samples and words.
         center: the node that is drawn larger, if any.
         address: where the node of an id leads; without it nodes lead nowhere.
+        frame: the measure of the chart.
     """
-    layout = lay_out(graph)
+    width = frame.width if frame.narrow else WIDTH
+    layout = lay_out(graph, width)
     places = layout.places
     wires = [(places[edge.source], places[edge.target]) for edge in graph.edges]
-    labels = place_labels(ranked, places, wires, layout.height)
-    left, right = _extent(places, labels)
+    labels = place_labels(ranked, places, wires, layout.height, width)
+    left, right = _extent(places, labels, 300.0 if frame.narrow else _NARROWEST)
     top, bottom = (pick(at.y for at in places.values()) for pick in (min, max))
     drawn, more = legend(entries, bottom + 2 * _MARGIN, left, right - left)
-    tip = f"{name}-tip"
+    tip = f"{name}{frame.ending}-tip"
     parts = [
         _arrow(tip),
         *_wires(graph.edges, places, tip),
-        *(_dot(node, places[node.id], labels.get(node.id), center, address) for node in graph.nodes),
+        *(_dot(node, places[node.id], labels.get(node.id), center, address, width) for node in graph.nodes),
         drawn,
     ]
     return Chart(
-        name=name,
+        name=f"{name}{frame.ending}",
         title=title,
         about=about,
         caption=caption,
@@ -100,6 +104,7 @@ def _dot(
     label: Label | None,
     center: int | None,
     address: Callable[[int], str] | None,
+    width: float,
 ) -> Markup:
     is_center = node.id == center
     shape = _shape(node.kind, node.shape, ringed=node.ringed, scale=_CENTER if is_center else 1)
@@ -111,10 +116,25 @@ def _dot(
         class_ = "label strong" if node.strong else "label"
         parts.append(text(label.text, label.x, label.y, class_, anchor=label.anchor))
     class_ = "dot center" if is_center else "dot"
+    if address is not None and (label is None or label.text != node.name):
+        parts.append(_whole_name(node.name, at, width))
     if address is None:
         return element("g", *parts, class_=class_)
     words = f"{node.name}, {node.about}"
     return element("a", *parts, class_=class_, href=address(node.id), aria_label=words)
+
+
+def _whole_name(name: str, at: Point, room: float) -> Markup:
+    """The name in full on a ground of its own, which is shown to a pointer or to the focus."""
+    words = shortened(name, 48 if room > 600 else 42)
+    width = text_width(words, 12.0) + 12
+    left = min(max(at.x - width / 2, 4.0), max(room - width - 4, 4.0))
+    return element(
+        "g",
+        element("rect", x=left, y=at.y - 36, width=width, height=20, rx=4),
+        text(words, left + width / 2, at.y - 22, anchor="middle"),
+        class_="whole-name",
+    )
 
 
 def _wires(edges: Sequence[Edge], places: Mapping[int, Point], tip: str) -> Iterator[Markup]:
@@ -151,8 +171,10 @@ def _between(start: Point, end: Point) -> tuple[Point, Point]:
     return Point(start.x + 9 * x, start.y + 9 * y), Point(end.x - 12 * x, end.y - 12 * y)
 
 
-def _extent(places: Mapping[int, Point], labels: Mapping[int, Label]) -> tuple[float, float]:
+def _extent(
+    places: Mapping[int, Point], labels: Mapping[int, Label], narrowest: float
+) -> tuple[float, float]:
     """The horizontal extent of nodes and labels, with a margin if it is narrow."""
     first, last = reach(places, labels)
-    spare = max(_NARROWEST - (last - first) - 2 * _MARGIN, 0.0) / 2
+    spare = max(narrowest - (last - first) - 2 * _MARGIN, 0.0) / 2
     return round(first - _MARGIN - spare, 1), round(last + _MARGIN + spare, 1)

@@ -77,20 +77,20 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The positions of the nodes and the height of the chart; its width is ``WIDTH``."""
+    """The positions of the nodes and the height of the chart."""
 
     places: Mapping[int, Point]
     height: float
 
 
-def lay_out(graph: Graph) -> Layout:
+def lay_out(graph: Graph, width: float = WIDTH) -> Layout:
     """Lays out each component, then the components in rows like words. Deterministic."""
-    boxes = [_box(piece, _inside(piece, graph.edges)) for piece in graph.pieces]
+    boxes = [_box(piece, _inside(piece, graph.edges), width) for piece in graph.pieces]
     places: dict[int, Point] = {}
     left, top, row, crowd = _MARGIN, _MARGIN, 0.0, False
     for box in boxes:
         alone = len(box.places) == 1
-        if left > _MARGIN and (left + box.width > WIDTH - _MARGIN or (alone and crowd)):
+        if left > _MARGIN and (left + box.width > width - _MARGIN or (alone and crowd)):
             left, top, row = _MARGIN, top + row + _MARGIN / 2, 0.0
         crowd = not alone
         places.update(
@@ -105,19 +105,24 @@ def _inside(piece: Sequence[Node], edges: Iterable[Edge]) -> list[Edge]:
     return [edge for edge in edges if edge.source in members and edge.target in members]
 
 
-def _box(piece: Sequence[Node], edges: Sequence[Edge]) -> Box:
+def _box(piece: Sequence[Node], edges: Sequence[Edge], width: float) -> Box:
     if len(piece) <= 2:
         stacked = {node.id: Point(8, 12 + _PAIR * row) for row, node in enumerate(piece)}
         return Box(stacked, 8 + _LABEL_ROOM + 24, 24 + _PAIR * (len(piece) - 1))
-    places = _parted(_scaled(_sprung(piece, edges), edges))
+    places = _parted(_scaled(_sprung(piece, edges, tall=width < WIDTH / 2), edges, width))
     left, top = (min(at[axis] for at in places.values()) - 20 for axis in (0, 1))
     moved = {node: Point(at.x - left, at.y - top) for node, at in places.items()}
-    width, height = (max(at[axis] for at in moved.values()) for axis in (0, 1))
-    return Box(moved, width + _LABEL_ROOM, height + 20)
+    right, height = (max(at[axis] for at in moved.values()) for axis in (0, 1))
+    return Box(moved, right + _label_room(width), height + 20)
 
 
-def _sprung(piece: Sequence[Node], edges: Sequence[Edge]) -> dict[int, Point]:
-    """Springs along the links, turned so that the longest extent lies across the page."""
+def _label_room(width: float) -> float:
+    """The room right of a component for labels; less on a telephone, where labels go where they find room."""
+    return _LABEL_ROOM if width >= WIDTH / 2 else 60.0
+
+
+def _sprung(piece: Sequence[Node], edges: Sequence[Edge], *, tall: bool) -> dict[int, Point]:
+    """Springs along the links, turned so that the longest extent lies across the page, or down it."""
     import networkx as nx
     import numpy as np
 
@@ -130,11 +135,11 @@ def _sprung(piece: Sequence[Node], edges: Sequence[Edge]) -> dict[int, Point]:
     spots -= spots.mean(axis=0)
     axes = np.linalg.eigh(spots.T @ spots)[1][:, ::-1]
     axes *= np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1, 1)  # eigenvectors come either way
-    turned = spots @ axes
+    turned = (spots @ axes)[:, ::-1] if tall else spots @ axes
     return {node.id: Point(float(x), float(y)) for node, (x, y) in zip(piece, turned.tolist(), strict=True)}
 
 
-def _scaled(places: Mapping[int, Point], edges: Sequence[Edge]) -> dict[int, Point]:
+def _scaled(places: Mapping[int, Point], edges: Sequence[Edge], width: float) -> dict[int, Point]:
     """Large enough to read, small enough for the page."""
     lengths = [_distance(places[edge.source], places[edge.target]) for edge in edges]
     nearest = sorted(
@@ -145,8 +150,8 @@ def _scaled(places: Mapping[int, Point], edges: Sequence[Edge]) -> dict[int, Poi
     wanted = max(
         _EDGE * len(lengths) / max(sum(lengths), 1e-6), _NEAREST / max(nearest[len(nearest) // 4], 1e-6)
     )
-    across = min(wanted, (WIDTH - 2 * _MARGIN - _LABEL_ROOM - 20) / max(extent, 1e-6))
-    down = min(wanted, _STRETCH * across)
+    across = min(wanted, (width - 2 * _MARGIN - _label_room(width) - 20) / max(extent, 1e-6))
+    down = min(wanted, (_STRETCH if width >= WIDTH / 2 else 3 * _STRETCH) * across)
     return {node: Point(at.x * across, at.y * down) for node, at in places.items()}
 
 
@@ -174,7 +179,7 @@ def _distance(one: Point, other: Point) -> float:
 Anchor = Literal["start", "middle", "end"]
 
 _LONGEST, _WIDEST = 24, 142.0
-_CLEAR = 8.0
+_CLEAR, _RING = 8.0, 12.0
 
 
 class Area(NamedTuple):
@@ -219,21 +224,29 @@ class Label:
 
 
 def place_labels(
-    nodes: Sequence[Node], places: Mapping[int, Point], lines: Sequence[tuple[Point, Point]], height: float
+    nodes: Sequence[Node],
+    places: Mapping[int, Point],
+    lines: Sequence[tuple[Point, Point]],
+    height: float,
+    width: float = WIDTH,
 ) -> dict[int, Label]:
-    """Labels in the order of ``nodes``: right, left, below or above, where the fewest lines pass; none if
-    each position would cover a node or another label."""
-    page = Area(2, 2, WIDTH - 2, height - 2)
-    taken = {node: _around(at) for node, at in places.items()}
+    """Labels in the order of ``nodes``: right, left, below or above, where no line passes; none if each
+    position would cover a node, another label or a line. The first node has one even where lines pass."""
+    page = Area(2, 2, width - 2, height - 2)
+    ringed = {node.id for node in nodes if node.ringed}
+    taken = {node: _around(at, _RING if node in ringed else _CLEAR) for node, at in places.items()}
     shown: list[Area] = []
     labels = {}
-    for node in nodes:
+    for rank, node in enumerate(nodes):
         others = [*shown, *(area for other, area in taken.items() if other != node.id)]
         free = [
             (sum(area.crossed(*line) for line in lines), place, label, area)
-            for place, (label, area) in enumerate(_choices(_fitted(node.name), places[node.id]))
+            for place, (label, area) in enumerate(
+                _choices(_fitted(node.name), places[node.id], 4.0 * node.ringed)
+            )
             if _lies_in(area, page) and not any(area.meets(other) for other in others)
         ]
+        free = [choice for choice in free if not choice[0]] or (free if rank == 0 else [])
         if free:
             _, _, labels[node.id], area = min(free, key=lambda choice: choice[:2])
             shown.append(area)
@@ -257,24 +270,25 @@ def _fitted(name: str) -> str:
     return text
 
 
-def _choices(text: str, at: Point) -> Iterable[tuple[Label, Area]]:
+def _choices(text: str, at: Point, more: float = 0.0) -> Iterable[tuple[Label, Area]]:
+    """The places of a label around a node, ``more`` units further away."""
     width, x, y = text_width(text), at.x, at.y
-    aside, below, above = y + 4, y + 22, y - 13
+    aside, below, above = y + 4, y + 22 + more, y - 13 - more
     yield (
-        Label(text, round(x + 12, 1), round(aside, 1), "start"),
-        Area(x + 11, aside - 10, x + 12 + width, aside + 3),
+        Label(text, round(x + 12 + more, 1), round(aside, 1), "start"),
+        Area(x + 11 + more, aside - 10, x + 12 + more + width, aside + 3),
     )
     yield (
-        Label(text, round(x - 12, 1), round(aside, 1), "end"),
-        Area(x - 12 - width, aside - 10, x - 11, aside + 3),
+        Label(text, round(x - 12 - more, 1), round(aside, 1), "end"),
+        Area(x - 12 - more - width, aside - 10, x - 11 - more, aside + 3),
     )
     for line in (below, above):
         area = Area(x - width / 2, line - 10, x + width / 2, line + 3)
         yield Label(text, round(x, 1), round(line, 1), "middle"), area
 
 
-def _around(at: Point) -> Area:
-    return Area(at.x - _CLEAR, at.y - _CLEAR, at.x + _CLEAR, at.y + _CLEAR)
+def _around(at: Point, clear: float) -> Area:
+    return Area(at.x - clear, at.y - clear, at.x + clear, at.y + clear)
 
 
 def _lies_in(area: Area, page: Area) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.charts.axes import WIDE, ZONES, Frame
 from pgrecall.faces.charts.graph_chart import Entry, graph_chart, node_sample
 from pgrecall.faces.charts.graph_layout import Edge, Graph, Node
 from pgrecall.faces.charts.svg import Chart
@@ -15,13 +15,16 @@ from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 HOPS, MOST_NODES = 2, 60
 
 
-def link_chart(around: Neighbourhood, hops: int = HOPS, address: Callable[[int], str] | None = None) -> Chart:
+def link_chart(
+    around: Neighbourhood, hops: int = HOPS, address: Callable[[int], str] | None = None, frame: Frame = WIDE
+) -> Chart:
     """A memory in the middle of its links: colour is the zone, a square holds others connected, a ring is
     protected or pinned.
 
     Args:
         hops: how many links away memories were looked for.
         address: where the node of an id leads; without it nodes lead nowhere.
+        frame: the measure of the chart.
     """
     graph, center = _graph(around), around.nodes[0]
     held = {node.zone for node in around.nodes}
@@ -43,6 +46,7 @@ def link_chart(around: Neighbourhood, hops: int = HOPS, address: Callable[[int],
         caption=caption,
         center=center.id,
         address=address,
+        frame=frame,
     )
 
 

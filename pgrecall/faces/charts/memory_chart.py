@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from pgrecall.faces.charts.axes import Scale, Tick, date_ticks, names_below, zone_bands
+from pgrecall.faces.charts.axes import WIDE, Frame, Scale, Tick, date_ticks, names_below, zone_bands
 from pgrecall.faces.charts.svg import Chart, element, joined, line, number, text
 from pgrecall.faces.wording import amount, counted, duration_words, moment, named
 from pgrecall.models.charts import AccessRecord, VitalityPoint
@@ -20,9 +20,21 @@ from pgrecall.vitality.parameters import ZoneThresholds
 
 MOST_ACCESSES = 1000
 
-_WIDTH, _HEIGHT, _TOP, _FLOOR = 1012.0, 344.0, 18.0, 268.0
-_LEFT, _NOW, _RIGHT = 52.0, 590.0, 950.0
-"""The positions of the beginning of the past, of now, and of the end of the future."""
+_HEIGHT, _TOP, _FLOOR = 344.0, 18.0, 268.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """The width of the chart, and where the past begins, where now is, and where the future ends."""
+
+    width: float
+    left: float
+    now: float
+    right: float
+    narrow: bool = False
+
+
+_DESK, _TELEPHONE = _Measure(1012.0, 52.0, 590.0, 950.0), _Measure(372.0, 46.0, 196.0, 318.0, True)
 
 _HIGH = Scale(0, 1, _FLOOR, _TOP)
 _AFTER = tuple(timedelta(seconds=seconds) for seconds in (-1, 0, 86_400))
@@ -86,13 +98,14 @@ def days_until(future: Sequence[VitalityPoint], threshold: float, now: datetime)
     return 0.0
 
 
-def memory_chart(life: Life) -> Chart:
+def memory_chart(life: Life, frame: Frame = WIDE) -> Chart:
     """The chart of a memory."""
+    at = _TELEPHONE if frame.narrow else _DESK
     exits = dict(_days_in_zones(life))
     end = _end_of_future(exits)
     born = life.past[0].at
-    past = Scale(born.timestamp(), life.now.timestamp(), _LEFT, _NOW)
-    future = Scale(_FIRST_DAYS, end, _NOW, _RIGHT, logarithmic=True)
+    past = Scale(born.timestamp(), life.now.timestamp(), at.left, at.now)
+    future = Scale(_FIRST_DAYS, end, at.now, at.right, logarithmic=True)
     before = [(past(point.at.timestamp()), point) for point in life.past]
     after = [
         (future((point.at - life.now) / _DAY), point)
@@ -101,18 +114,19 @@ def memory_chart(life: Life) -> Chart:
     ]
     floored = any(point.retention > point.vitality for _, point in (*before, *after))
     held = line((x, _HIGH(point.retention)) for x, point in (*before, *after))
-    spans = [tick for tick in _SPANS if tick.value <= end and future(tick.value) > _NOW + 50]
+    spans = [tick for tick in _SPANS if tick.value <= end and future(tick.value) > at.now + 50]
+    dates = date_ticks(born, life.now, 2 if at.narrow else 4)[:-1]
     parts = [
-        *_zones(life.zones),
-        element("path", class_="now", d=f"M{number(_NOW)} 8V314"),
+        *_zones(life.zones, at),
+        element("path", class_="now", d=f"M{number(at.now)} 8V314"),
         *([element("path", class_="held", d=held)] if floored else []),
         element("path", class_="curve", d=line((x, _HIGH(point.vitality)) for x, point in before)),
         element("path", class_="curve ahead", d=line((x, _HIGH(point.vitality)) for x, point in after)),
-        *_accesses(life, past),
-        *_exits(life, exits, future),
-        names_below([*date_ticks(born, life.now)[:-1], Tick(life.now.timestamp(), "now")], past, 332),
+        *_accesses(life, past, at),
+        *_exits(life, exits, future, at),
+        names_below([*dates, Tick(life.now.timestamp(), "now")], past, 332, at.width),
         *(element("path", class_="notch", d=f"M{number(future(tick.value))} {_FLOOR:g}v5") for tick in spans),
-        names_below(spans, future, 290),
+        names_below(spans, future, 290, at.width),
     ]
     vitality = life.memory.vitality
     used = sum(access.kind not in ("retrieval", "write") for access in life.accesses)
@@ -124,7 +138,7 @@ def memory_chart(life: Life) -> Chart:
     )
     lasts = f" Unused, it is still {lasting} in a century." if lasting else ""
     return Chart(
-        name="life",
+        name=f"life{frame.ending}",
         title=named(life.memory.title, life.memory.key, life.memory.id, 80),
         about=f"Vitality is {amount(vitality.vitality)} now, in the zone {vitality.zone}.{leaves}{lasts} "
         f"It was used {counted(used, 'time')} among {counted(len(life.accesses), 'access', 'accesses')}.",
@@ -136,7 +150,7 @@ def memory_chart(life: Life) -> Chart:
         )
         + lasts,
         body=joined(parts),
-        width=_WIDTH,
+        width=at.width,
         height=_HEIGHT,
         kind="life",
         curve=";".join(
@@ -160,18 +174,20 @@ def _end_of_future(exits: dict[str, float | None]) -> float:
     return _LAST_DAYS if len(days) < len(exits) else min(max(6 * max(days, default=0), 30.0), _LAST_DAYS)
 
 
-def _zones(zones: ZoneThresholds) -> Iterator[Markup]:
+def _zones(zones: ZoneThresholds, at: _Measure) -> Iterator[Markup]:
     for zone, low, high in reversed(zone_bands(zones)):
         top, floor = _HIGH(high), _HIGH(low)
-        yield element("rect", class_=f"band {zone}", x=_LEFT, y=top, width=_RIGHT - _LEFT, height=floor - top)
+        yield element(
+            "rect", class_=f"band {zone}", x=at.left, y=top, width=at.right - at.left, height=floor - top
+        )
         if low:
-            yield element("path", class_="bound", d=f"M{number(_LEFT)} {number(floor)}H{number(_RIGHT)}")
-        yield text(f"{low:g}", 46, floor + 4, anchor="end")
-        yield text(zone, 957, (top + floor) / 2 + 4)
-    yield text("1", 46, 22, anchor="end")
+            yield element("path", class_="bound", d=f"M{number(at.left)} {number(floor)}H{number(at.right)}")
+        yield text(f"{low:g}", at.left - 6, floor + 4, anchor="end")
+        yield text(zone, at.right + 7, (top + floor) / 2 + 4)
+    yield text("1", at.left - 6, 22, anchor="end")
 
 
-def _accesses(life: Life, across: Scale) -> Iterator[Markup]:
+def _accesses(life: Life, across: Scale, at: _Measure) -> Iterator[Markup]:
     """Uses as dots on the curve just after them and as strokes below it; other accesses as strokes."""
     for access in life.accesses:
         x = across(access.at.timestamp())
@@ -188,16 +204,16 @@ def _accesses(life: Life, across: Scale) -> Iterator[Markup]:
             element("path", d=f"M{number(x)} 278V294"),
             class_="use",
         )
-    yield text("used", 46, 291, anchor="end")
-    yield text("shown", 46, 309, anchor="end")
+    yield text("used", at.left - 6, 291, anchor="end")
+    yield text("shown", at.left - 6, 309, anchor="end")
 
 
-def _exits(life: Life, exits: dict[str, float | None], across: Scale) -> Iterator[Markup]:
+def _exits(life: Life, exits: dict[str, float | None], across: Scale, at: _Measure) -> Iterator[Markup]:
     """Where the curve leaves a zone, and when."""
     for zone, bound, _ in zone_bands(life.zones):
         if (days := exits.get(zone)) is not None:
             x, y = across(days), _HIGH(bound)
-            early = x < (_NOW + _RIGHT) / 2 - 30
+            early = not at.narrow and x < (at.now + at.right) / 2 - 30
             yield element("circle", class_="leaving", cx=x, cy=y, r=4)
             words = f"leaves {zone} in {duration_words(days * _DAY)}"
             yield text(words, x + (9 if early else -9), y - 8, "leaves", anchor="start" if early else "end")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import (
-    LEFT,
-    RIGHT,
-    WIDTH,
+    WIDE,
+    Frame,
     Scale,
     Tick,
     count_ticks,
@@ -36,20 +36,57 @@ _LEAST = 2.0
 """The minimum height of a column that is not empty."""
 
 
+FINE = 200
+"""Equal parts of 0 to 1 from which :func:`merged_at_zones` makes bins."""
+
+_BIN = 0.05
+"""About how wide such a bin is."""
+
+
+def merged_at_zones(
+    counts: Sequence[int], zones: ZoneThresholds | None
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Fine bins merged into readable ones of which none reaches across the bound of a zone.
+
+    Args:
+        counts: memories in each of as many equal parts of 0 to 1.
+        zones: the bounds; None where layers differ in theirs.
+
+    Returns:
+        The merged counts, and the edges of their bins from 0 to 1.
+    """
+    bounds = [0.0, *((zones.fading, zones.stale, zones.active) if zones else ()), 1.0]
+    cuts = [0]
+    for low, high in pairwise(round(bound * len(counts)) for bound in bounds):
+        pieces = max(round((high - low) / (_BIN * len(counts))), 1)
+        cuts += [low + round((high - low) * piece / pieces) for piece in range(1, pieces + 1)]
+    cuts = sorted(set(cuts))
+    merged = tuple(sum(counts[low:high]) for low, high in pairwise(cuts))
+    return merged, tuple(cut / len(counts) for cut in cuts)
+
+
 def vitality_histogram(
-    counts: Sequence[int], zones: ZoneThresholds | None, planned: Sequence[int] | None = None
+    counts: Sequence[int],
+    zones: ZoneThresholds | None,
+    planned: Sequence[int] | None = None,
+    *,
+    edges: Sequence[float] | None = None,
+    frame: Frame = WIDE,
 ) -> Chart:
     """How many memories have which vitality.
 
     Args:
-        counts: memories in each of as many equal parts of 0 to 1.
+        counts: memories in each bin.
         zones: the bounds of the zones; None where layers differ in theirs.
         planned: of ``counts``, those that a prune plan takes.
+        edges: where the bins begin and end; None for equal parts of 0 to 1.
+        frame: the measure of the chart.
     """
-    across = Scale(0, 1, LEFT, RIGHT)
+    edges = edges or [place / len(counts) for place in range(len(counts) + 1)] if counts else [0.0, 1.0]
+    across = Scale(0, 1, frame.left, frame.right)
     ticks = count_ticks(max(counts, default=0))
     up = Scale(0, ticks[-1].value, _FLOOR, _TOP)
-    parts = [rules(ticks, up)]
+    parts = [rules(ticks, up, frame.left, frame.right)]
     bands = zone_bands(zones) if zones else ()
     for zone, low, high in bands:
         if low:
@@ -58,33 +95,34 @@ def vitality_histogram(
             parts.append(text(zone, (across(low) + across(high)) / 2, _FLOOR + 38, "name", anchor="middle"))
     for place, memories in enumerate(counts):
         if memories:
-            low, high = place / len(counts), (place + 1) / len(counts)
+            low, high = edges[place], edges[place + 1]
             kind = "live" if planned or not zones else zones.zone((low + high) / 2)
             parts.append(
-                _column((low, high), memories, kind, planned[place] if planned else None, across, up)
+                _column((low, high), memories, kind, planned[place] if planned else None, across, up, frame)
             )
     below = [Tick(low, f"{low:g}") for _, low, _ in bands] + [Tick(1, "1")] if bands else share_ticks()
-    parts.append(names_below(below, across, _FLOOR + 18))
+    parts.append(names_below(below, across, _FLOOR + 18, frame.width))
     height = _FLOOR + (44 if bands else 26)
     if planned:
-        entries = [(swatch("live"), "live memories"), (_HATCHED_SWATCH, "of them planned")]
-        drawn, more = legend(entries, height + 12, LEFT)
-        parts += [_HATCH, drawn]
+        hatched = element("rect", x=-6, y=-6, width=12, height=12, fill=f"url(#{_hatch_id(frame)})")
+        entries = [(swatch("live"), "live memories"), (hatched, "of them planned")]
+        drawn, more = legend(entries, height + 12, frame.left, frame.width - frame.left)
+        parts += [_hatch(frame), drawn]
         height += more + 4
     return Chart(
-        name="vitality",
+        name=f"vitality{frame.ending}",
         title="Live memories by vitality",
-        about=_about(counts),
+        about=_about(counts, edges),
         body=joined(parts),
-        width=WIDTH,
+        width=frame.width,
         height=height,
         caption="Vitality, from 0 (forgotten) to 1 (just used).",
     )
 
 
-def plan_histogram(plan: PrunePlan) -> Chart:
+def plan_histogram(plan: PrunePlan, frame: Frame = WIDE) -> Chart:
     """The vitality of all live memories when a prune plan was created, and of the planned ones."""
-    return vitality_histogram(plan.report.histogram, DEFAULT_ZONES, planned_counts(plan))
+    return vitality_histogram(plan.report.histogram, DEFAULT_ZONES, planned_counts(plan), frame=frame)
 
 
 def planned_counts(plan: PrunePlan) -> list[int]:
@@ -118,10 +156,17 @@ def vitality_by_layer(distribution: Sequence[VitalityCounts], layers: Sequence[L
 
 
 def _column(
-    reach: tuple[float, float], memories: int, kind: str, planned: int | None, across: Scale, up: Scale
+    reach: tuple[float, float],
+    memories: int,
+    kind: str,
+    planned: int | None,
+    across: Scale,
+    up: Scale,
+    frame: Frame,
 ) -> Markup:
     low, high = reach
-    x, width = across(low) + 1.5, across(high) - across(low) - 3
+    gap = 0.5 if frame.narrow else 1.5
+    x, width = across(low) + gap, max(across(high) - across(low) - 2 * gap, 1.0)
     height = max(_FLOOR - up(memories), _LEAST)
     words = (
         counted(memories, "memory", "memories")
@@ -133,32 +178,35 @@ def _column(
         element("rect", class_=kind, x=x, y=_FLOOR - height, width=width, height=height),
     ]
     if planned:
+        fill = f"url(#{_hatch_id(frame)})"
         part = max(_FLOOR - up(planned), _LEAST)
         drawn.append(
-            element(
-                "rect", class_="hatched", x=x, y=_FLOOR - part, width=width, height=part, fill="url(#hatch)"
-            )
+            element("rect", class_="hatched", x=x, y=_FLOOR - part, width=width, height=part, fill=fill)
         )
-    if planned is not None:
+    if planned is not None and (planned or not frame.narrow):
         few = f"{memories:,}" if memories < 1_000_000 else f"{memories / 1_000_000:.1f} M"
         drawn.append(text(few, x + width / 2, _FLOOR - height - 4, "name", anchor="middle"))
     drawn.append(element("rect", class_="reach", x=x, y=8, width=width, height=_FLOOR - 8))
     return element("g", *drawn, class_="column")
 
 
-def _about(counts: Sequence[int]) -> str:
+def _about(counts: Sequence[int], edges: Sequence[float]) -> str:
     if not counts or not any(counts):
         return "A histogram without memories."
     place = max(range(len(counts)), key=lambda place: counts[place])
     return (
         f"A histogram of {counted(sum(counts), 'live memory', 'live memories')} in {len(counts)} bins. The "
-        f"largest, {place / len(counts):.2f} to {(place + 1) / len(counts):.2f}, holds {counts[place]:,}."
+        f"largest, {edges[place]:.2f} to {edges[place + 1]:.2f}, holds {counts[place]:,}."
     )
 
 
-_HATCH = Markup(
-    '<defs><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" '
-    'patternTransform="rotate(45)"><rect class="hatch-ground" width="5" height="5"/>'
-    '<rect class="hatch-line" width="1.5" height="5"/></pattern></defs>'
-)
-_HATCHED_SWATCH = element("rect", x=-6, y=-6, width=12, height=12, fill="url(#hatch)")
+def _hatch_id(frame: Frame) -> str:
+    return f"hatch{frame.ending}"
+
+
+def _hatch(frame: Frame) -> Markup:
+    return Markup(
+        '<defs><pattern id="{}" width="5" height="5" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><rect class="hatch-ground" width="5" height="5"/>'
+        '<rect class="hatch-line" width="1.5" height="5"/></pattern></defs>'
+    ).format(_hatch_id(frame))

@@ -11,10 +11,10 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from pgrecall.faces.charts.axes import (
-    LEFT,
-    RIGHT,
+    WIDE,
     WIDTH,
     ZONES,
+    Frame,
     Scale,
     count_ticks,
     date_ticks,
@@ -52,10 +52,10 @@ class ZonesOverTime:
 
 
 def zones_over_time(
-    shares: Sequence[ZoneShare], instants: Sequence[datetime] = ()
+    shares: Sequence[ZoneShare], instants: Sequence[datetime] = (), frame: Frame = WIDE
 ) -> tuple[ZonesOverTime, ...]:
     """A chart of all layers and, if there are several, a small one of each, largest first; none if there is
-    only one moment. ``instants`` are drawn even if there were no memories."""
+    only one moment. ``instants`` are drawn even if there were no memories; ``frame`` is for the large one."""
     instants = sorted({share.at for share in shares} | set(instants))
     if len(instants) < 2:
         return ()
@@ -70,7 +70,11 @@ def zones_over_time(
             if layer in ("", share.layer):
                 held[share.at][share.zone] += share.memories
         rounded = {at: {zone: round(many) for zone, many in zones.items()} for at, zones in held.items()}
-        made.append(ZonesOverTime(layer, rounded, _chart(held, f"zones-{place}", layer, small=bool(layer))))
+        made.append(
+            ZonesOverTime(
+                layer, rounded, _chart(held, f"zones-{place}{frame.ending}", layer, frame, small=bool(layer))
+            )
+        )
     return tuple(made)
 
 
@@ -114,16 +118,24 @@ def zones_by_layer(
     )
 
 
-def _chart(held: Mapping[datetime, Mapping[str, float]], name: str, layer: str, *, small: bool) -> Chart:
+def _chart(
+    held: Mapping[datetime, Mapping[str, float]], name: str, layer: str, frame: Frame, *, small: bool
+) -> Chart:
     """The zones stacked, lowest at the bottom, where pruning can occur."""
     instants = list(held)
-    left, right, floor = (0.0, _SMALL_WIDTH, _SMALL_HEIGHT) if small else (LEFT, RIGHT, _FLOOR)
+    left, right, floor = (0.0, _SMALL_WIDTH, _SMALL_HEIGHT) if small else (frame.left, frame.right, _FLOOR)
     across = Scale(instants[0].timestamp(), instants[-1].timestamp(), left, right)
     ticks = count_ticks(max(sum(zones.values()) for zones in held.values()))
     up = Scale(0, ticks[-1].value, floor, 2 if small else _TOP)
     places = [across(at.timestamp()) for at in instants]
+    dates = date_ticks(instants[0], instants[-1], 2 if frame.narrow else 4)
     parts = (
-        [] if small else [rules(ticks, up), names_below(date_ticks(instants[0], instants[-1]), across, 218)]
+        []
+        if small
+        else [
+            rules(ticks, up, frame.left, frame.right),
+            names_below(dates, across, 218, frame.width),
+        ]
     )
     beneath = [0.0] * len(instants)
     for zone in reversed(ZONES):
@@ -139,7 +151,9 @@ def _chart(held: Mapping[datetime, Mapping[str, float]], name: str, layer: str, 
         parts.append(element("rect", words, class_="reach", x=begin, y=0, width=end - begin, height=floor))
     height = floor
     if not small:
-        drawn, more = legend([(swatch(zone), zone) for zone in ZONES], 238, LEFT)
+        drawn, more = legend(
+            [(swatch(zone), zone) for zone in ZONES], 238, frame.left, frame.right - frame.left
+        )
         parts, height = [*parts, drawn], 228 + more
     last = held[instants[-1]]
     return Chart(
@@ -147,7 +161,7 @@ def _chart(held: Mapping[datetime, Mapping[str, float]], name: str, layer: str, 
         title=f"Zones over time: {layer or 'all layers'}",
         about=f"{counted(round(sum(last.values())), 'memory', 'memories')} at the end: {_zone_words(last)}.",
         body=joined(parts),
-        width=_SMALL_WIDTH if small else WIDTH,
+        width=_SMALL_WIDTH if small else frame.width,
         height=height,
     )
 

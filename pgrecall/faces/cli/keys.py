@@ -21,12 +21,13 @@ def keys() -> None:
 
 @keys.command("create")
 @click.argument("name", type=TEXT, metavar="NAME", help="Name of the key's holder.")
+@click.option("--read-only", is_flag=True, help="Let its holder search and read, and change nothing.")
 @json_option
 @pass_globals
-def create(given: GlobalOptions, name: str, as_json: bool) -> None:
+def create(given: GlobalOptions, name: str, read_only: bool, as_json: bool) -> None:
     """Create a key for the tenant of --tenant. It is shown only once: the database stores only its digest."""
     with given.opened() as memory:
-        issued = memory.keys.create(name)
+        issued = memory.keys.create(name, read_only=read_only)
         if as_json:
             print_json({**plain(issued.key), "secret": issued.secret})
         else:

@@ -1,4 +1,4 @@
-"""Commands about memories: list, show, access, link, supersede, pin, forget."""
+"""Commands about memories: list, show, access, link, unlink, supersede, pin, forget, unarchive."""
 
 from __future__ import annotations
 
@@ -151,6 +151,32 @@ def link(given: GlobalOptions, source: int | str, target: int | str, relation: s
     with given.opened() as client:
         new = client.link(source, target, relation)
     output().print("Linked." if new else "They are linked already.")
+
+
+@click.command("unlink")
+@click.argument("source", type=REFERENCE, metavar="SOURCE", help="Where the links start: an id or key.")
+@click.argument("target", type=REFERENCE, metavar="TARGET", help="Where the links lead: an id or key.")
+@click.option("--relation", type=TEXT, help="Remove this relation alone.")
+@pass_globals
+def unlink(given: GlobalOptions, source: int | str, target: int | str, relation: str | None) -> None:
+    """Remove links between two memories. After `supersedes` the target holds again.
+
+    Exit code 1 when there was none.
+    """
+    with given.opened() as client:
+        removed = client.unlink(source, target, relation)
+    output().print("Unlinked." if removed else "They have no such link.")
+    raise Exit(DONE if removed else NOTHING_FOUND)
+
+
+@click.command("unarchive")
+@reference_argument
+@pass_globals
+def unarchive(given: GlobalOptions, memory: int | str) -> None:
+    """Bring an archived memory back, with its links and accesses."""
+    with given.opened() as client:
+        changed = client.unarchive(memory)
+    output().print("It is back." if changed else "It is not archived.")
 
 
 @click.command("supersede")

@@ -81,16 +81,21 @@ def show(given: GlobalOptions, number: int, as_json: bool, html: Path | None) ->
 
 @prune.command("apply")
 @plan_argument
+@click.option(
+    "--only", type=int, multiple=True, metavar="ID", help="Archive this memory of the plan; repeatable."
+)
 @json_option
 @now_option
 @pass_globals
-def apply(given: GlobalOptions, number: int, as_json: bool, now: datetime | None) -> None:
+def apply(
+    given: GlobalOptions, number: int, only: tuple[int, ...], as_json: bool, now: datetime | None
+) -> None:
     """Archive the memories of a plan, except those accessed, linked or pinned since.
 
     Exit code 1 when nothing was archived.
     """
     with given.opened() as memory:
-        outcome = memory.prune.apply(number, now=now)
+        outcome = memory.prune.apply(number, only=only or None, now=now)
         applied = memory.prune.get(number)
     if as_json:
         print_json(outcome)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Scope
 
 from pgrecall import __version__
-from pgrecall.faces.http.authentication import authenticate
+from pgrecall.faces.http.authentication import READ_ONLY, authenticate, may_write
 from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
 from pgrecall.faces.http.problems import MEDIA_TYPE, PROBLEM_SCHEMA, add_error_handlers
 from pgrecall.faces.http.routes import dedupe, erasures, maintenance, memories, search, settings, versions
@@ -116,6 +117,8 @@ def _mcp_app(service: Service) -> McpApp | None:
     async def memory_for(request: Request) -> AsyncMemory:
         async with service.queue.slot():
             memory = await authenticate(service, request.headers)
+        if not may_write(request.headers):
+            raise HTTPException(403, f"{READ_ONLY} MCP needs one that may write.")
         request.state.memory = memory
         return memory
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from pgrecall import AsyncMemory
-from pgrecall.operations.service import PREFIX
+from pgrecall.operations.service import PREFIX, is_read_only
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
@@ -23,6 +23,10 @@ _NO_KEY = (
     "This needs a key: send it as `Authorization: Bearer pgr_...`. "
     "The operator of this service makes keys with `pgrecall keys create NAME`."
 )
+READ_ONLY = "This key may only read."
+_READS = ("/v1/search", "/v1/context")
+"""Requests that are not GET and yet change no memory."""
+
 _BEARER = re.compile(rf"(?i:Bearer) +({PREFIX}[A-Za-z0-9_-]{{20,100}})")
 
 
@@ -70,6 +74,23 @@ async def authenticate(service: Service, headers: Headers) -> AsyncMemory:
     if holder is None:
         raise _unauthorized("This key is unknown or revoked.", "invalid_token")
     return service.memory.for_tenant(holder.tenant)
+
+
+def may_write(headers: Headers) -> bool:
+    """Whether a request may change something: unless its key may only read."""
+    key = bearer_key(headers, required=False)
+    return key is None or not is_read_only(key)
+
+
+def require_right(request: Request) -> None:
+    """Refuses requests to the API that would change something with a key that may only read.
+
+    Raises:
+        HTTPException: 403.
+    """
+    reads = request.method in ("GET", "HEAD") or request.url.path in _READS
+    if not (reads or may_write(request.headers)):
+        raise HTTPException(403, f"{READ_ONLY} A key that may write is made without `--read-only`.")
 
 
 def _unauthorized(detail: str, error: str) -> HTTPException:

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from pgrecall.database.face import acting_through
-from pgrecall.faces.http.authentication import authenticate
+from pgrecall.faces.http.authentication import authenticate, require_right
 from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
 from pgrecall.faces.http.service import Service, get_service
 
@@ -33,8 +33,10 @@ class ApiRoute(APIRoute):
     """A route of the API."""
 
     async def authenticate(self, service: Service, request: Request) -> AsyncMemory:
-        """The client for the tenant that the request acts for; raises HTTPException 401."""
-        return await authenticate(service, request.headers)
+        """The client for the tenant that the request acts for; raises HTTPException 401 or 403."""
+        memory = await authenticate(service, request.headers)
+        require_right(request)
+        return memory
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

@@ -9,7 +9,13 @@ request_handling  the steps common to all views
 form_fields       parsing of query and form fields
 templating        the Jinja environment and its filters
 search, score_steps  the search view, and the steps of each score
+front             the front page, and the list of all memories
+filters           the filters of searches and lists
 overview          all memories of a tenant, its jobs and checks
 memory            one memory and the links around it
+markdown          texts of memories as HTML
+edit, actions     adding and changing memories, and what takes it back
+imports           files that are dropped on the page
+zones             what each zone means
 prune             prune plans
 """

@@ -20,13 +20,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.problems import RETRY_AFTER, problem_type
-from pgrecall.faces.page import memory, overview, prune, search, sign_in
+from pgrecall.faces.page import actions, edit, front, memory, overview, prune, search, sign_in, zones
+from pgrecall.faces.page.imports import Imports, import_views
 from pgrecall.faces.page.request_handling import base_values, get_route, post_route
 from pgrecall.faces.page.sessions import SessionStore, SignInRequired
 from pgrecall.faces.page.templating import render
 
 if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
+
+_ACTIONS = (
+    actions.pin,
+    actions.unpin,
+    actions.archive,
+    actions.unarchive,
+    actions.link,
+    actions.unlink,
+    actions.supersede,
+    actions.forget,
+)
+"""Forms that change one memory, each at an address of its name."""
 
 STATIC_PATH = "/page"
 
@@ -52,8 +65,21 @@ def create_page(service: Service) -> ASGIApp:
     """Builds the page of a service; :mod:`pgrecall.faces.http.app` mounts it."""
     sessions = SessionStore(service)
     get, post = partial(get_route, service, sessions), partial(post_route, service, sessions)
+    receive, show_import = import_views(Imports())
     routes: Sequence[BaseRoute] = (
         get("/", search.search),
+        get("/memories", front.browse),
+        get("/add", edit.add_form),
+        post("/add", edit.add, large=True),
+        get("/edit/{memory}", edit.edit_form),
+        post("/edit/{memory}", edit.edit, large=True),
+        post("/import", receive, large=True),
+        get("/import/{number}", show_import),
+        *(post(f"/{view.__name__}/{{memory}}", view) for view in _ACTIONS),
+        get("/link/{memory}", actions.link_form),
+        get("/supersede/{memory}", actions.supersede_form),
+        get("/forget/{memory}", actions.forget_form),
+        get("/zones", zones.zones),
         post("/feedback", search.feedback),
         get("/overview", overview.overview),
         get("/overview/{listed}", overview.one_list),
@@ -62,10 +88,10 @@ def create_page(service: Service) -> ASGIApp:
         get("/prune", prune.list_plans),
         post("/prune", prune.create_plan),
         get("/prune/{plan}", prune.show_plan),
-        post("/prune/{plan}/apply", prune.apply_plan),
+        post("/prune/{plan}/apply", prune.apply_plan, large=True),
         post("/prune/{plan}/undo", prune.undo_plan),
         get("/maintenance", overview.maintenance),
-        post("/maintenance/verify", overview.verify),
+        post("/maintenance/verify", overview.verify, writes=False),
         *sign_in.routes(service, sessions),
         Mount(STATIC_PATH, _STATIC_FILES, name="static"),
     )

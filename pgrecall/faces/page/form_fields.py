@@ -1,26 +1,32 @@
-"""Fields of queries and forms, parsed; errors name the field."""
+"""Fields of queries and forms, and uploaded files, parsed; errors name the field."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import ImmutableMultiDict
+from starlette.datastructures import ImmutableMultiDict, UploadFile
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.http.request_limits import replay
 from pgrecall.importers.dates import parse_time
 
 Fields = ImmutableMultiDict[str, str]
 
 MAX_FIELDS = 200
 MAX_ID = 2**63 - 1
+MAX_FILES = 200
 _MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
-def parse_form(body: bytes, content_type: str) -> Fields:
-    """The fields of a URL-encoded form.
+def parse_form(body: bytes, content_type: str, most: int = MAX_FIELDS) -> Fields:
+    """The fields of a URL-encoded form, ``most`` of them.
 
     Raises:
         HTTPException: 415 for another media type; 400 when it cannot be parsed.
@@ -28,10 +34,49 @@ def parse_form(body: bytes, content_type: str) -> Fields:
     if body and content_type.partition(";")[0].strip().lower() != _MEDIA_TYPE:
         raise HTTPException(415, f"A form must be sent as {_MEDIA_TYPE}.")
     try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most)
     except ValueError as error:
         raise HTTPException(400, "The form cannot be parsed.") from error
     return ImmutableMultiDict(pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that a form brought: its name without folders, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+async def parse_upload(request: Request, body: bytes) -> tuple[Fields, tuple[Upload, ...]]:
+    """The fields and files of a form with files.
+
+    Raises:
+        HTTPException: 400 when it cannot be parsed, or has too many files.
+    """
+    try:
+        read = Request({**request.scope, "app": None}, replay(body))
+        form = await read.form(max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=len(body) + 1)
+    except (MultiPartException, HTTPException) as error:
+        reason = getattr(error, "message", None) or getattr(error, "detail", "")
+        raise HTTPException(400, f"The form cannot be parsed: {reason or 'it is not complete'}") from error
+    pairs = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+    files = [value for _, value in form.multi_items() if isinstance(value, UploadFile)]
+    uploads = tuple([Upload(file_name(each.filename or ""), await each.read()) for each in files])
+    return ImmutableMultiDict(pairs), tuple(each for each in uploads if each.name)
+
+
+def file_name(given: str) -> str:
+    """The last part of a name, in letters that every file system takes; empty when nothing is left."""
+    last = re.split(r"[/\\]", given)[-1]
+    return "".join(letter if letter.isalnum() or letter in " ._-()" else "_" for letter in last).strip(" .")[
+        -120:
+    ]
+
+
+def list_field(fields: Mapping[str, str], name: str) -> tuple[str, ...] | None:
+    """Texts separated by commas; None when there is none."""
+    return tuple(filter(None, map(str.strip, fields.get(name, "").split(",")))) or None
 
 
 def text_field(fields: Mapping[str, str], name: str) -> str | None:

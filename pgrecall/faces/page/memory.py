@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
 from pgrecall.encoding import memory_reference
+from pgrecall.faces.charts.axes import NARROW
 from pgrecall.faces.charts.link_graph import HOPS, link_chart, node_name, relations
 from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
+from pgrecall.faces.page.actions import undo_of
 from pgrecall.faces.page.form_fields import int_field
+from pgrecall.faces.page.markdown import render_markdown
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.models.charts import AccessRecord, GraphNode, Neighbourhood
 from pgrecall.models.memories import StoredMemory
@@ -34,6 +36,8 @@ _SHOWN_ELSEWHERE = (
     "layer",
     "superseded_by",
     "embedded_with",
+    "access_counts",
+    "pinned",
 )
 
 
@@ -55,6 +59,11 @@ async def memory(request: PageRequest) -> Response:
         links=stored.links[:SHOWN_LINKS],
         life=life,
         chart=None if life is None else memory_chart(life),
+        narrow_chart=None if life is None else memory_chart(life, NARROW),
+        html=await asyncio.to_thread(render_markdown, stored.body),
+        kept_at=stored.vitality.zone if stored.vitality.retention > stored.vitality.vitality else None,
+        done=request.done,
+        undo=undo_of(stored, request.done) if request.may_write else None,
     )
 
 
@@ -100,7 +109,7 @@ def _field(value: object) -> object:
 
 
 MAX_HOPS = 3
-NODES, MAX_NODES = 60, 120
+NODES, MAX_NODES, NARROW_NODES = 60, 120, 20
 
 
 async def links(request: PageRequest) -> Response:
@@ -113,11 +122,23 @@ async def links(request: PageRequest) -> Response:
         center=found.nodes[0],
         name=node_name(found.nodes[0]),
         found=found,
-        chart=await asyncio.to_thread(partial(link_chart, found, hops, "/links/{}".format)),
+        chart=await asyncio.to_thread(link_chart, found, hops, "/links/{}".format),
+        narrow_chart=await asyncio.to_thread(
+            link_chart, nearest(found, NARROW_NODES), hops, "/links/{}".format, NARROW
+        ),
+        bounds={layer.name: layer.rates.zones for layer in await request.memory.layers.list()},
         hops=hops,
         most_hops=MAX_HOPS,
         links=_links(found),
     )
+
+
+def nearest(found: Neighbourhood, most: int) -> Neighbourhood:
+    """The neighbourhood with so many memories at most, the nearest ones, for a narrow chart."""
+    nodes = found.nodes[:most]
+    ids = {node.id for node in nodes}
+    links = tuple(link for link in found.links if link.source in ids and link.target in ids)
+    return Neighbourhood(nodes, links, found.left_out + len(found.nodes) - len(nodes))
 
 
 def _links(found: Neighbourhood) -> list[tuple[GraphNode, GraphNode, str]]:

@@ -7,25 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from pgrecall.faces.charts.axes import ZONES
-from pgrecall.faces.charts.vitality_histogram import vitality_histogram
+from pgrecall.faces.charts.axes import NARROW, ZONES
+from pgrecall.faces.charts.vitality_histogram import FINE, merged_at_zones, vitality_histogram
 from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
 from pgrecall.faces.page.form_fields import int_field, text_field, time_field
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.wording import counts_words, interval_words
-from pgrecall.models.charts import Overview, OverviewList
+from pgrecall.models.charts import Overview, OverviewList, ZoneShare
 from pgrecall.models.layers import Layer
 from pgrecall.operations.charts import OVERVIEW_LISTS
 from pgrecall.vitality.parameters import ZoneThresholds
 
 SHOWN, PAGE = 8, 50
 BAR_WIDTH = 320.0
-BINS, INSTANTS, SAMPLE = 25, 13, 500
+INSTANTS, SAMPLE = 13, 500
 DRAWN_AT_ONCE = 2000
 """Live memories up to which the past is drawn without being asked for."""
 
@@ -34,9 +35,9 @@ _DEFAULT_DAYS = 365
 _FURTHEST = 100_000
 
 NAMES: dict[OverviewList, tuple[str, str]] = {
-    "alive": ("Most active", "Accessed most and most recently."),
+    "alive": ("Most alive", "Accessed most and most recently."),
     "leaving": (
-        "Fading",
+        "Fading soon",
         "Will leave their zone next without an access, soonest first.",
     ),
     "unused": ("Never used", "Stored and perhaps shown, but never used; oldest first."),
@@ -51,14 +52,17 @@ async def overview(request: PageRequest) -> Response:
     known = await request.memory.layers.list()
     if layer is not None and layer not in {each.name for each in known}:
         raise HTTPException(404, f"There is no layer {layer!r:.60}.")
-    found = await request.memory.charts.overview(layer=layer, limit=SHOWN, bins=BINS, now=request.now)
+    found = await request.memory.charts.overview(layer=layer, limit=SHOWN, bins=FINE, now=request.now)
     memories = sum(each.memories for each in found.layers)
     zones = _common_zones(found, known)
     unit = BAR_WIDTH / max((each.memories for each in found.layers), default=1)
-    counts = [sum(each) for each in zip(*(each.counts for each in found.layers), strict=True)]
-    past = None
+    fine = [sum(each) for each in zip(*(each.counts for each in found.layers), strict=True)]
+    counts, edges = merged_at_zones(fine, zones)
+    past: tuple[ZonesOverTime, ...] | None = None
+    narrow_past: tuple[ZonesOverTime, ...] = ()
     if memories and (days or memories <= DRAWN_AT_ONCE):
-        past = await _past(request, layer, days or _DEFAULT_DAYS)
+        shares = await _past(request, layer, days or _DEFAULT_DAYS)
+        past, narrow_past = zones_over_time(shares), zones_over_time(shares, frame=NARROW)
     return await request.render(
         "overview.html.j2",
         layer=layer,
@@ -66,8 +70,11 @@ async def overview(request: PageRequest) -> Response:
         memories=memories,
         totals=_totals(found),
         zone_bars=[zone_bar(each.zones, unit) for each in found.layers],
-        histogram=vitality_histogram(counts, zones),
-        bins=[(place / BINS, (place + 1) / BINS, count) for place, count in enumerate(counts)],
+        histogram=vitality_histogram(counts, zones, edges=edges),
+        narrow_histogram=vitality_histogram(counts, zones, edges=edges, frame=NARROW),
+        bins=[(*edge, count) for edge, count in zip(pairwise(edges), counts, strict=True)],
+        narrow_past=narrow_past,
+        bounds={each.name: each.rates.zones for each in known},
         zones=zones,
         past=past,
         past_days=PAST_DAYS,
@@ -97,12 +104,13 @@ async def one_list(request: PageRequest) -> Response:
         at=at,
         first=first,
         listed=listed,
+        bounds={each.name: each.rates.zones for each in await request.memory.layers.list()},
         before=max(first - PAGE, 0) if first else None,
         after=first + PAGE if first + PAGE < min(listed.memories, _FURTHEST + 1) else None,
     )
 
 
-async def _past(request: PageRequest, layer: str | None, days: int) -> tuple[ZonesOverTime, ...]:
+async def _past(request: PageRequest, layer: str | None, days: int) -> list[ZoneShare]:
     """The zones at instants up to now; where the tenant is younger, from its beginning on."""
     begin = request.now - timedelta(days=days)
     shares = await request.memory.charts.zones_over_time(_instants(begin, request.now), sample=SAMPLE)
@@ -112,7 +120,7 @@ async def _past(request: PageRequest, layer: str | None, days: int) -> tuple[Zon
         shares = await request.memory.charts.zones_over_time(
             _instants(first - step, request.now), sample=SAMPLE
         )
-    return zones_over_time([share for share in shares if layer in (None, share.layer)])
+    return [share for share in shares if layer in (None, share.layer)]
 
 
 def _instants(begin: datetime, end: datetime) -> list[datetime]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.charts.axes import NARROW
 from pgrecall.faces.charts.plan_report import plan_values
+from pgrecall.faces.charts.vitality_histogram import plan_histogram
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import checkbox, float_field, int_field, path_id, text_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
-from pgrecall.models.prune import PrunePlan
+from pgrecall.models.prune import PlanItem, PrunePlan
 
 MAX_PLANS, PAGE_SIZE = 20, 50
 MAX_ITEMS = 2000
@@ -50,11 +53,13 @@ async def show_plan(request: PageRequest) -> Response:
         raise HTTPException(404, error.message) from error
     first = int_field(request.query, "after", 0, low=0, high=MAX_ITEMS)
     values = await asyncio.to_thread(_plan_values, plan)
+    choosable = plan.state == "planned" and request.may_write and plan.report.planned <= MAX_ITEMS
     return await request.render(
         "prune_plan.html.j2",
         **values,
         items=plan.items[first : first + PAGE_SIZE],
         first=first,
+        groups=_groups(plan.items) if choosable else (),
         before=max(first - PAGE_SIZE, 0) if first else None,
         after=first + PAGE_SIZE if first + PAGE_SIZE < len(plan.items) else None,
     )
@@ -62,7 +67,12 @@ async def show_plan(request: PageRequest) -> Response:
 
 async def apply_plan(request: PageRequest) -> Response:
     plan = _confirmed_plan(request, "applied")
-    await request.memory.prune.apply(plan)
+    only = None
+    if checkbox(request.form, "chosen"):  # the form had a box for each memory
+        only = [path_id(number, "memory") for number in request.form.getlist("only")]
+        if not only:
+            raise InvalidInput("No memory is ticked, so nothing was archived.", hint="Tick some of them.")
+    await request.memory.prune.apply(plan, only=only)
     return redirect(f"/prune/{plan}#outcome")
 
 
@@ -93,11 +103,29 @@ async def _plans(request: PageRequest, problem: InvalidInput | None = None) -> R
     )
 
 
+def _groups(items: Sequence[PlanItem]) -> tuple[tuple[str, list[PlanItem]], ...]:
+    """The items by what made them candidates, so that each kind is judged as one; the largest first."""
+    groups: dict[str, list[PlanItem]] = {}
+    for item in items:
+        groups.setdefault(_kind(item), []).append(item)
+    return tuple(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
+
+
+def _kind(item: PlanItem) -> str:
+    """Why a memory is a candidate, without its numbers; ``reason`` has these."""
+    if "superseded by memory" in item.reason:
+        return "superseded by a newer memory"
+    linked = "linked" if item.impact.links_in or item.impact.links_out else "not linked"
+    used = "never used since it was stored" if item.terms.accesses <= 1 else "used, but long ago"
+    return f"{used}, {linked}"
+
+
 def _plan_values(plan: PrunePlan) -> dict[str, Any]:
     skipped = tuple(item for item in plan.items if item.outcome == "skipped")
     archived = sum(item.outcome == "archived" for item in plan.items)
     kept = plan.report.kept_back[:_MAX_KEPT]
-    return {**plan_values(plan), "skipped": skipped, "archived": archived, "kept": kept}
+    narrow = {"narrow_histogram": plan_histogram(plan, NARROW)}
+    return {**plan_values(plan), **narrow, "skipped": skipped, "archived": archived, "kept": kept}
 
 
 def _plan_id(request: PageRequest) -> int:

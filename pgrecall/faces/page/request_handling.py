@@ -22,7 +22,7 @@ from pgrecall.faces.http.request_handling import (
     run_in_slot,
 )
 from pgrecall.faces.http.request_limits import ClientConnection
-from pgrecall.faces.page.form_fields import Fields, parse_form
+from pgrecall.faces.page.form_fields import MAX_FIELDS, Fields, Upload, parse_form, parse_upload
 from pgrecall.faces.page.sessions import SessionStore
 from pgrecall.faces.page.templating import render
 
@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
 
 MAX_FORM_BYTES = 64 * 1024
+MAX_TICKS = 3000
+"""Fields of a large form: a prune plan has a box for each of its memories."""
+
 TOKEN_FIELD = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    writes: bool = False
+    large: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +52,24 @@ class PageRequest:
     sessions: SessionStore
     memory: AsyncMemory
     form: Fields
+    uploads: tuple[Upload, ...]
     now: datetime
 
     @property
     def query(self) -> QueryParams:
         return self.request.query_params
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the key of this request may change something."""
+        return self.sessions.may_write(self.request)
+
+    @property
+    def done(self) -> dict[str, str]:
+        """What was just done, as the address says; only where the user came from this page."""
+        told = {name: self.query.get(name, "")[:200] for name in ("done", "other", "relation", "weight")}
+        same = self.request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+        return told if same and told["done"] else {}
 
     async def render(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Renders a template in a thread: lists may be long, and graphs need a layout."""
@@ -66,17 +88,31 @@ def base_values(request: Request, sessions: SessionStore) -> dict[str, Any]:
         "tenant": None if memory is None else memory.tenant,
         "token": sessions.csrf_token(request),
         "needs_key": sessions.needs_key,
+        "may_write": sessions.may_write(request),
     }
 
 
 def get_route(service: Service, sessions: SessionStore, path: str, view: View) -> Route:
     """A route to a view, which changes nothing."""
-    return _route(service, sessions, path, view, method="GET")
+    return _route(service, sessions, path, view, _Post(), method="GET")
 
 
-def post_route(service: Service, sessions: SessionStore, path: str, view: View) -> Route:
-    """A route that receives a form."""
-    return _route(service, sessions, path, view, method="POST")
+def post_route(
+    service: Service,
+    sessions: SessionStore,
+    path: str,
+    view: View,
+    *,
+    writes: bool = True,
+    large: bool = False,
+) -> Route:
+    """A route that receives a form.
+
+    Args:
+        writes: whether it changes something, which a key may not have the right to.
+        large: whether the form may be as large as a request to the API, and bring files.
+    """
+    return _route(service, sessions, path, view, _Post(writes, large), method="POST")
 
 
 def redirect(path: str) -> Response:
@@ -90,28 +126,39 @@ async def read_form(
     request: Request,
     connection: ClientConnection,
     authenticate: Authenticate,
-) -> Fields:
-    """Authenticates a request and reads its form; a POST needs a valid CSRF token.
+    post: _Post = _Post(),
+) -> tuple[Fields, tuple[Upload, ...]]:
+    """Authenticates a request and reads its form with its files; a POST needs a valid CSRF token.
 
     Raises:
         HTTPException: the form is too large, too slow, of another media type, or from another site.
     """
-    body = await read_body(service, request, connection, authenticate, MAX_FORM_BYTES)
-    form = parse_form(body, request.headers.get("content-type", ""))
+    limit = service.settings.http_body_bytes if post.large else MAX_FORM_BYTES
+    body = await read_body(service, request, connection, authenticate, limit)
+    kind = request.headers.get("content-type", "")
+    if post.large and kind.partition(";")[0].strip().lower() == "multipart/form-data":
+        form, uploads = await parse_upload(request, body)
+    else:
+        form, uploads = parse_form(body, kind, MAX_TICKS if post.large else MAX_FIELDS), ()
     if request.method == "POST":
         sessions.require_csrf_token(request, form.get(TOKEN_FIELD, ""))
-    return form
+    if post.writes:
+        sessions.require_right(request)
+    return form, uploads
 
 
-def _route(service: Service, sessions: SessionStore, path: str, view: View, *, method: str) -> Route:
+def _route(
+    service: Service, sessions: SessionStore, path: str, view: View, post: _Post, *, method: str
+) -> Route:
     async def handle(request: Request) -> Response:
         request.scope["route"] = route  # for the log and the metrics
         connection = ClientConnection(request)
         try:
             authenticate = partial(sessions.authenticate, request)
-            form = await read_form(service, sessions, request, connection, authenticate)
+            form, uploads = await read_form(service, sessions, request, connection, authenticate, post)
             now = datetime.now(UTC)
-            page_request = PageRequest(request, service, sessions, request.state.memory, form, now)
+            memory: AsyncMemory = request.state.memory
+            page_request = PageRequest(request, service, sessions, memory, form, uploads, now)
             response = _await_view(view, page_request)
             with acting_through("page"):
                 return await connection.run_until_disconnect(run_in_slot(service, response))

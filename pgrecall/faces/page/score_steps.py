@@ -1,42 +1,45 @@
-"""The steps of a hit's score, from the model's intercept to the total, as a bar chart."""
+"""Why a hit has its score, in per cent: what each feature does to the chance that it is the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pgrecall.faces.snippets import explanation_sentence
+from pgrecall.faces.snippets import explanation_sentence, reason_line
 from pgrecall.models.search import Hit
 
 Direction = Literal["base", "up", "down", "none", "sum"]
 
 _PARTS = {
-    "intercept": "baseline",
-    "similarity": "similarity",
-    "token_similarity": "similarity of single words",
+    "intercept": "any memory",
+    "similarity": "similar meaning",
+    "token_similarity": "similar single words",
     "coverage": "words found",
-    "information": "rarity of the words",
+    "information": "rare words",
     "phrase": "words side by side",
     "name": "title",
     "author": "author",
-    "cue": "recent accesses",
+    "cue": "used with recent ones",
     "period": "time in the query",
     "session_coverage": "words of the session",
     "graph": "links",
 }
 _TOTALS = ("logit", "probability")
-_MIN_SHOWN = 0.005
-_MIN_RANGE = 1.0
-"""Least range of a chart in log-odds, so that small steps look small."""
+_MIN_ADDED = 0.005
+"""Least log-odds of a feature that is shown."""
+
+_MIN_SHOWN = 0.0005
+"""Least change of the chance that is called one: a tenth of a per cent, rounded."""
 
 WIDTH = 240.0
-"""Width of the chart."""
+"""Width of the chart, which is 100 per cent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one feature adds to the log-odds, and its bar; the next one begins at ``joint``."""
+    """What one feature does to the chance, from 0 to 1, and its bar; the next one begins at ``joint``."""
 
     name: str
     value: float
@@ -48,22 +51,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ScoreSteps:
-    """The steps of a hit's score, the total last; ``zero`` is the position of even odds."""
+    """The steps of a hit's score, the total last; a line of reason, and the whole explanation."""
 
+    reason: str
     sentence: str
     steps: tuple[Step, ...]
-    zero: float
 
 
 def score_steps(hits: Sequence[Hit]) -> tuple[ScoreSteps, ...]:
     """The steps of all hits, on one scale."""
-    parts = [tuple(_parts(hit.explanation)) for hit in hits]
-    levels = [level for each in parts for level in _levels(each)]
-    low, high = min([0.0, *levels]), max([0.0, *levels])
-    unit = WIDTH / max(high - low, _MIN_RANGE)
     return tuple(
-        ScoreSteps(explanation_sentence(hit), tuple(_steps(each, low, unit)), round(-low * unit, 1))
-        for hit, each in zip(hits, parts, strict=True)
+        ScoreSteps(reason_line(hit), explanation_sentence(hit), tuple(_steps(tuple(_parts(hit.explanation)))))
+        for hit in hits
     )
 
 
@@ -79,39 +78,41 @@ def _parts(explanation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     counted = 0.0
     for name in (*known, *others):
         counted += relevance[name]
-        if abs(relevance[name]) >= _MIN_SHOWN:
+        if abs(relevance[name]) >= _MIN_ADDED:
             yield _PARTS.get(name, name), relevance[name]
     fused = relevance.get("logit", counted)
-    if abs(fused - counted) >= _MIN_SHOWN:
+    if abs(fused - counted) >= _MIN_ADDED:
         yield "blending", fused - counted
     if "logit" in explanation.get("rerank", {}):
         yield "reranker", explanation["rerank"]["logit"] - fused
     if "vitality" in score:
         yield "vitality: named in the query" if score.get("exempt") else "vitality", score["vitality"]
-    if abs(score.get("held_back") or 0.0) >= _MIN_SHOWN:
+    if abs(score.get("held_back") or 0.0) >= _MIN_ADDED:
         yield "superseded", score["held_back"]
 
 
-def _levels(parts: Iterable[tuple[str, float]]) -> Iterator[float]:
-    reached = 0.0
-    for _, value in parts:
-        reached += value
-        yield reached
-
-
-def _steps(parts: Sequence[tuple[str, float]], low: float, unit: float) -> Iterator[Step]:
-    reached = 0.0
+def _steps(parts: Sequence[tuple[str, float]]) -> Iterator[Step]:
+    """The chance after each part. That of any memory is the first; where it is missing, even odds are."""
+    level, chance = 0.0, 0.5
     for name, value in parts:
-        begin, reached = reached, reached + value
-        direction: Direction = "none" if abs(value) < _MIN_SHOWN else "up" if value > 0 else "down"
-        direction = "base" if name == _PARTS["intercept"] else direction
-        yield _step(name, value, direction, begin, reached, low, unit)
-    yield _step("total", reached, "sum", 0.0, reached, low, unit)
+        begin, level = chance, level + value
+        chance = _chance(level)
+        if name == _PARTS["intercept"]:
+            yield _step(name, "base", 0.0, chance)
+            continue
+        change = chance - begin
+        yield _step(
+            name, "none" if abs(change) < _MIN_SHOWN else "up" if change > 0 else "down", begin, chance
+        )
+    yield _step("score", "sum", 0.0, chance)
 
 
-def _step(
-    name: str, value: float, direction: Direction, begin: float, end: float, low: float, unit: float
-) -> Step:
-    left, right = sorted(((begin - low) * unit, (end - low) * unit))
-    joint = round((end - low) * unit, 1)
-    return Step(name, value, direction, round(left, 1), round(max(right - left, 1.0), 1), joint)
+def _step(name: str, direction: Direction, begin: float, end: float) -> Step:
+    left, right = sorted((begin * WIDTH, end * WIDTH))
+    return Step(
+        name, end - begin, direction, round(left, 1), round(max(right - left, 1.0), 1), round(end * WIDTH, 1)
+    )
+
+
+def _chance(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-500.0, min(500.0, log_odds))))

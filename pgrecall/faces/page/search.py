@@ -9,10 +9,12 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, Response
 
-from pgrecall.encoding import parse_metadata
+from pgrecall.arguments import FilterOptions
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
+from pgrecall.faces.page.filters import FILTER_FIELDS, read_filters, shown_filters
 from pgrecall.faces.page.form_fields import MAX_ID, Fields, checkbox, int_field, text_field, time_field
+from pgrecall.faces.page.front import front
 from pgrecall.faces.page.request_handling import PageRequest, redirect
 from pgrecall.faces.page.score_steps import ScoreSteps, score_steps
 from pgrecall.faces.page.sessions import is_user_navigation
@@ -21,19 +23,8 @@ from pgrecall.faces.snippets import matched_words, shown_text, snippet
 from pgrecall.models.search import Hit, SearchResult
 
 HIT_COUNTS = (10, 20, 50)
-_FIELDS = (
-    "q",
-    "layer",
-    "source",
-    "metadata",
-    "as_of",
-    "archived",
-    "superseded",
-    "profile",
-    "rerank",
-    "k",
-    "nearest",
-)
+_FIELDS = ("q", *FILTER_FIELDS, "as_of", "profile", "rerank", "k", "nearest")
+_OPTIONS = ("as_of", "profile", "rerank")
 _VERDICTS = ("used", "rejected")
 _MAX_VERDICTS = 60
 _SNIPPET_LENGTH = 280
@@ -61,8 +52,12 @@ async def search(request: PageRequest) -> Response:
         "result": None,
         "problem": None,
     }
+    values["narrowed"] = [*shown_filters(fields), *(name for name in _OPTIONS if fields[name])]
     if not fields["q"]:
-        return await request.render("search.html.j2", **values)
+        if shown_filters(fields):
+            return redirect(url("/memories", {name: fields[name] for name in FILTER_FIELDS}))
+        return await front(request, values)
+    values["bounds"] = {layer.name: layer.rates.zones for layer in values["layers"]}
     try:
         result, search_id = await _search(request)
     except InvalidInput as error:
@@ -97,20 +92,15 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
     """The result and the id of its logged search: an earlier one when the query names it."""
     query = request.query
     earlier = int_field(query, "search", 0, low=0, high=MAX_ID)
-    layer, source, metadata = (text_field(query, name) for name in ("layer", "source", "metadata"))
+    filters: FilterOptions = {**read_filters(query), "as_of": time_field(query, "as_of")}
     result = await request.memory.search(
         text_field(query, "q") or "",
         k=int_field(query, "k", HIT_COUNTS[0], low=1, high=100),
-        layers=None if layer is None else (layer,),
-        sources=None if source is None else (source,),
-        metadata=parse_metadata([metadata] if metadata else None),
-        include_archived=checkbox(query, "archived"),
-        include_superseded=checkbox(query, "superseded"),
+        **filters,
         profile=text_field(query, "profile"),
         rerank=checkbox(query, "rerank"),
-        as_of=time_field(query, "as_of"),
         require_answer=not checkbox(query, "nearest"),
-        log=not earlier and is_user_navigation(request.request),
+        log=not earlier and request.may_write and is_user_navigation(request.request),
     )
     request.service.metrics.observe_search(result, rerank=checkbox(query, "rerank"))
     request.service.tracing.record_search_phases(result.timings)

@@ -16,14 +16,20 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from pgrecall.operations.service import is_read_only
+
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
     from pgrecall.faces.http.service import Service
 
 COOKIE = "pgrecall_session"
 SESSION_SECONDS = 12 * 3600
+READ_ONLY_COOKIE = "read."
+"""What the cookie of a session begins with whose key may only read. The stored digest is that of the whole
+cookie, so nobody can turn it into another; no other cookie has a full stop."""
 
 _CROSS_SITE = "This form was not sent from this page, so nothing was changed."
+_MAY_ONLY_READ = "Your key may only read, so nothing was changed."
 _STALE_TOKEN = "This form is outdated; reload the page and send it again."
 
 
@@ -64,13 +70,26 @@ class SessionStore:
 
     async def sign_in(self, key: str) -> str | None:
         """Opens a session and returns its cookie; None when the key is unknown or revoked."""
-        cookie = secrets.token_urlsafe(32)
+        cookie = (READ_ONLY_COOKIE if is_read_only(key) else "") + secrets.token_urlsafe(32)
         opened = await self._service.memory.keys.open_session(key, cookie, SESSION_SECONDS)
         return cookie if opened else None
 
     async def sign_out(self, request: Request) -> None:
         """Ends the session of a request, for every copy of its cookie."""
         await self._service.memory.keys.close_session(request.cookies.get(COOKIE, ""))
+
+    def may_write(self, request: Request) -> bool:
+        """Whether a request may change something: unless the key of its session may only read."""
+        return not (self.needs_key and request.cookies.get(COOKIE, "").startswith(READ_ONLY_COOKIE))
+
+    def require_right(self, request: Request) -> None:
+        """Refuses requests that would change something with a key that may only read.
+
+        Raises:
+            HTTPException: 403.
+        """
+        if not self.may_write(request):
+            raise HTTPException(403, _MAY_ONLY_READ)
 
     def csrf_token(self, request: Request) -> str:
         """The token for forms on a page rendered for this request.

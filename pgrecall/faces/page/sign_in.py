@@ -35,7 +35,7 @@ def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
         request.scope["route"] = sign_in_route
         connection = ClientConnection(request)
         try:
-            form = await read_form(service, sessions, request, connection, no_authentication)
+            form, _ = await read_form(service, sessions, request, connection, no_authentication)
             del request.state.memory  # not authenticated yet: the log must name no tenant
             next_path = form.get("next", "/")
             async with service.queue.slot():
@@ -56,7 +56,7 @@ def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
 
     show_route = Route(PATH, show, methods=["GET"])
     sign_in_route = Route(PATH, sign_in, methods=["POST"])
-    return show_route, sign_in_route, post_route(service, sessions, "/sign-out", sign_out)
+    return show_route, sign_in_route, post_route(service, sessions, "/sign-out", sign_out, writes=False)
 
 
 def show_form(

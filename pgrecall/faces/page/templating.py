@@ -14,6 +14,7 @@ from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_report import FILTERS
 from pgrecall.faces.snippets import printable
 from pgrecall.faces.wording import duration_words
+from pgrecall.vitality.parameters import ZoneThresholds
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,12 +31,6 @@ def relative_time(time: datetime, now: datetime) -> str:
     return f"in {duration_words(length)}" if length > timedelta(0) else f"{duration_words(length)} ago"
 
 
-def signed(value: float) -> str:
-    """A number with its sign, and a typographic minus."""
-    digits = f"{abs(value):.2f}"
-    return f"{'−' if value < 0 and digits != '0.00' else '+'}{digits}"
-
-
 def url(path: str, fields: Mapping[str, Any]) -> str:
     """A path with a query string; empty fields are left out."""
     present = [(name, value) for name, value in fields.items() if value not in (None, "", False)]
@@ -43,11 +38,31 @@ def url(path: str, fields: Mapping[str, Any]) -> str:
     return f"{path}?{query}" if query else path
 
 
+def per_cent(chance: float) -> str:
+    """A chance from 0 to 1 in per cent, as a number: to a tenth below ten, ``<0.1`` for less."""
+    share = 100 * chance
+    if 0 < share < 0.05:
+        return "<0.1"
+    return f"{share:.1f}" if share < 9.95 else f"{share:.0f}"
+
+
+def signed_per_cent(change: float) -> str:
+    """A change of a chance in percentage points, with its sign."""
+    digits = f"{abs(100 * change):.1f}"
+    return f"{'−' if change < 0 and digits != '0.0' else '+'}{digits}"
+
+
+def kept_at(zone: str, vitality: float, bounds: ZoneThresholds | None) -> bool:
+    """Whether a floor holds a memory in this zone: its vitality alone gives a lower one."""
+    return bounds is not None and bounds.zone(vitality) != zone
+
+
 _FILTERS: Mapping[str, Callable[..., Any]] = {
     "clean": printable,
     "days": lambda count: timedelta(days=count),
     "iso": datetime.isoformat,
-    "signed": signed,
+    "per_cent": per_cent,
+    "signed_per_cent": signed_per_cent,
     "when": relative_time,
 }
 
@@ -66,5 +81,5 @@ def _environment() -> Environment:
     )
     environment.filters.update(FILTERS)
     environment.filters.update(_FILTERS)
-    environment.globals.update(zone_names=ZONES, url=url)
+    environment.globals.update(zone_names=ZONES, url=url, kept_at=kept_at)
     return environment

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import httpx
@@ -164,3 +165,35 @@ def test_agents_reach_their_own_memory_over_mcp(served: Served, ours: str, their
     assert "Mira signs" in mine
     assert "Mira signs" not in other
     assert "The other harbour" in other
+
+
+def test_a_key_that_may_only_read_changes_nothing(served: Served, url: str) -> None:
+    with member(url) as memory:
+        made = memory.keys.create("reader", read_only=True)
+        number = memory.get("contract").id
+        before = memory.get("contract")
+    assert made.key.name == "reader (read-only)"
+    with served.as_holder(made.secret) as reader:
+        assert reader.get("/v1/memories/contract").json()["id"] == number
+        found = reader.post("/v1/search", json={"query": "harbour contract"}).json()
+        assert found["hits"][0]["key"] == "contract"
+        assert found["search_id"] is None, "a search of a reader is not logged"
+        assert reader.post("/v1/context", json={"query": "contract", "log": True}).json()["search_id"] is None
+        for method, path, body in (
+            ("POST", "/v1/memories", {"body": "new"}),
+            ("PATCH", "/v1/memories/contract", {"title": "new"}),
+            ("DELETE", "/v1/memories/contract", None),
+            ("PUT", "/v1/pins/contract", None),
+            ("POST", "/v1/unarchive/contract", None),
+            ("DELETE", f"/v1/links?source={number}&target={number}", None),
+            ("POST", "/v1/prune/plans", {}),
+            ("POST", "/mcp", {}),
+        ):
+            answer = reader.request(method, path, json=body)
+            assert is_problem(answer, 403, "forbidden"), (method, path)
+        # Another beginning makes it another key, which nobody has.
+        forged = made.secret.replace("pgr_read_", "pgr_")
+    with served.as_holder(forged) as thief:
+        assert is_problem(thief.get("/v1/status"), 401, "unauthorized")
+    with member(url) as memory:
+        assert memory.get("contract") == replace(before, vitality=memory.get("contract").vitality)

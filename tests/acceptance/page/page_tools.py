@@ -18,6 +18,8 @@ class Form:
     action: str
     method: str
     fields: dict[str, str] = field(default_factory=dict)
+    ticked: list[tuple[str, str]] = field(default_factory=list)
+    """Boxes with one name for many values, as they stand."""
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Page(HTMLParser):
         self.elements: list[Element] = []
         self.forms: list[Form] = []
         self.text = ""
+        self._typed = ""
         self._open: list[str] = []
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
         self.feed(answer.text)
@@ -50,9 +53,18 @@ class Page(HTMLParser):
         if tag == "form":
             self.forms.append(Form(attributes["action"] or "", (attributes.get("method") or "get").upper()))
         if tag == "input" and "form" in self._open:
-            ticked = attributes.get("type") != "checkbox" or "checked" in attributes
+            ticked = attributes.get("type") not in ("checkbox", "radio") or "checked" in attributes
             if ticked and attributes.get("name"):
                 self.forms[-1].fields[attributes["name"] or ""] = attributes.get("value") or ""
+            if ticked and attributes.get("type") == "checkbox":
+                self.forms[-1].ticked.append((attributes.get("name") or "", attributes.get("value") or ""))
+        if tag in ("textarea", "select") and "form" in self._open:
+            self._typed = attributes.get("name") or ""
+            self.forms[-1].fields[self._typed] = ""
+        if tag == "option" and "form" in self._open:
+            value = attributes.get("value") or ""
+            if "selected" in attributes or not self.forms[-1].fields.get(self._typed):
+                self.forms[-1].fields[self._typed] = value
         if tag not in _EMPTY:
             self._open.append(tag)
 
@@ -66,6 +78,9 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not {"style", "script"} & set(self._open):
             self.text += data
+        if "textarea" in self._open and "form" in self._open:
+            so_far = self.forms[-1].fields[self._typed]
+            self.forms[-1].fields[self._typed] = so_far + (data if so_far else data.removeprefix("\n"))
 
     def all(self, tag: str, **wanted: str) -> list[Element]:
         return [
@@ -98,7 +113,7 @@ def complaints(page: Page) -> list[str]:
     labels = {element.attributes.get("for") for element in page.all("label")}
     for element in page.elements:
         about, kind = element.attributes, element.attributes.get("type")
-        typed = element.tag in ("input", "select") and kind != "hidden" and "hidden" not in about
+        typed = element.tag in ("input", "select", "textarea") and kind != "hidden" and "hidden" not in about
         if typed and about.get("id") not in labels and "label" not in element.path:
             found.append(f"{element.tag} {about.get('name')} has no label")
         seen = element.tag == "svg" and about.get("aria-hidden") != "true"
@@ -109,9 +124,11 @@ def complaints(page: Page) -> list[str]:
     return found
 
 
-def sent(client: httpx.Client, form: Form, **typed: str) -> httpx.Response:
+def sent(client: httpx.Client, form: Form, **typed: str | list[str]) -> httpx.Response:
     """What comes of sending a form as a browser does."""
-    values = {**form.fields, **typed}
+    values: dict[str, object] = {**form.fields, **typed}
+    for name in {name for name, _ in form.ticked} - set(typed):
+        values[name] = [value for known, value in form.ticked if known == name]
     if form.method == "GET":
-        return client.get(form.action, params=values)
+        return client.get(form.action, params={**form.fields, **typed})
     return client.post(form.action, data=values, headers={"Sec-Fetch-Site": "same-origin"})

@@ -69,7 +69,9 @@ def number_of(served: Served, key: str) -> int:
 
 
 VIEWS = (
-    "/", "/?q=ferry", "/overview", "/overview?layer=activity", "/overview/alive", "/overview/leaving",
+    "/", "/?q=ferry", "/memories", "/memories?tags=x", "/memories?order=vitality", "/add", "/edit/1",
+    "/link/1", "/supersede/1",
+    "/forget/1", "/zones", "/overview", "/overview?layer=activity", "/overview/alive", "/overview/leaving",
     "/overview/unused", "/memories/ferry", "/memories/1", "/links/pier", "/prune", "/maintenance", "/nowhere",
 )  # fmt: skip
 
@@ -112,7 +114,7 @@ def test_hostile_text_stays_text(served: Served) -> None:
     assert asked.all("input", name="q")[0].attributes["value"] == '"><script>x</script>'
 
 
-_STEP = re.compile(r'class="(base|up|down|none|sum)".*?class="number">([−+])([\d.]+)<', re.S)
+_STEP = re.compile(r'class="(base|up|down|none|sum)".*?class="number">([−+]?)<?([\d.]+)[ <]', re.S)
 
 
 def test_an_answer_says_why_it_stands_where_it_does(served: Served) -> None:
@@ -128,7 +130,9 @@ def test_an_answer_says_why_it_stands_where_it_does(served: Served) -> None:
     ]
     first = steps[: [kind for kind, _ in steps].index("sum") + 1]
     assert len(first) > 3
-    assert sum(value for _, value in first[:-1]) == pytest.approx(first[-1][1], abs=0.01 * len(first))
+    assert sum(value for _, value in first[:-1]) == pytest.approx(first[-1][1], abs=0.6 + 0.1 * len(first))
+    assert "Found by" in page.said
+    assert "log-odds" not in page.said
 
 
 def test_a_verdict_is_given_without_a_script(served: Served) -> None:
@@ -203,7 +207,9 @@ def test_checks_run_on_request(served: Served) -> None:
 
 def test_a_memory_has_its_life(served: Served) -> None:
     page = shown(served, "/memories/ferry")
-    assert len([e for e in page.all("path") if (e.attributes.get("class") or "").startswith("curve")]) == 2
+    assert len([e for e in page.all("path") if (e.attributes.get("class") or "").startswith("curve")]) == 4, (
+        "two charts"
+    )
     assert page.all("circle", **{"class": "leaving"})
     assert "leaves active in" in page.said
     assert "The ferry leaves at seven." in page.said
@@ -217,11 +223,11 @@ def test_articulation_points_are_marked_by_shape_and_in_words(served: Served) ->
         for e in page.all("path")
         if (e.attributes.get("class") or "").startswith("point square") and "a" in e.path
     ]
-    assert len(squares) == 1
+    assert len(squares) == 2, "one in the chart of a desk, one in that of a telephone"
     labels = [
         e.attributes["aria-label"] or "" for e in page.all("a") if "dot" in (e.attributes.get("class") or "")
     ]
-    assert ["alone holds 1 memory" in label for label in labels if "The pier" in label] == [True]
+    assert ["alone holds 1 memory" in label for label in labels if "The pier" in label] == [True, True]
     assert "square: holds others connected" in page.said
 
 

@@ -296,3 +296,31 @@ def test_what_refers_to_an_archived_memory_counts_again_after_undo(sql: Query) -
     assert in_degree() == 0
     undo(sql, number)
     assert in_degree() == 1
+
+
+# A part of a plan
+
+
+def test_only_what_was_chosen_is_archived(sql: Query) -> None:
+    ids = notes(sql, [{"key": key} for key in "abc"])
+    before = rows(sql)
+    number = plan(sql)
+    call = "SELECT * FROM recall.apply_prune(%s, %s, %s::bigint[])"
+    became = {
+        row["memory_id"]: row["note"] or row["outcome"] for row in sql(call, (number, LATER, [ids["b"]]))
+    }
+    assert became == {ids["a"]: "not chosen", ids["b"]: "archived", ids["c"]: "not chosen"}
+    assert archived(sql) == {ids["b"]}
+    assert undo(sql, number, now=LATER) == 1
+    assert rows(sql) == before
+
+
+@pytest.mark.parametrize("strange", [[-1], [None]])
+def test_a_part_that_the_plan_does_not_have_is_refused(sql: Query, strange: list[int | None]) -> None:
+    ids = notes(sql, [{"key": key} for key in "ab"])
+    number = plan(sql)
+    call = "SELECT * FROM recall.apply_prune(%s, %s, %s::bigint[])"
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="does not have the memory"):
+        sql(call, (number, LATER, [ids["a"], *strange]))
+    assert archived(sql) == set()
+    assert {row["note"] for row in sql(call, (number, LATER, []))} == {"not chosen"}

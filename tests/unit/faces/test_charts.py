@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, pairwise
@@ -13,16 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall.faces.charts.axes import Scale, Tick, count_ticks, names_below, power_ticks
+from pgrecall.faces.charts.axes import NARROW, Scale, Tick, count_ticks, names_below, power_ticks
 from pgrecall.faces.charts.chart_files import chart_document, style
 from pgrecall.faces.charts.link_graph import link_chart
 from pgrecall.faces.charts.memory_chart import Life, days_until, future_instants, memory_chart
 from pgrecall.faces.charts.reliability import reliability_chart
 from pgrecall.faces.charts.svg import Chart, element, text_width
-from pgrecall.faces.charts.vitality_histogram import vitality_by_layer, vitality_histogram
+from pgrecall.faces.charts.vitality_histogram import merged_at_zones, vitality_by_layer, vitality_histogram
 from pgrecall.faces.charts.zones_over_time import zone_bar, zones_by_layer, zones_over_time
 from pgrecall.faces.page.score_steps import WIDTH, score_steps
-from pgrecall.faces.page.templating import signed, url
+from pgrecall.faces.page.templating import kept_at, per_cent, signed_per_cent, url
 from pgrecall.faces.wording import duration_words
 from pgrecall.models.calibration import Agreement, Calibration, ReliabilityBin
 from pgrecall.models.charts import (
@@ -53,7 +54,7 @@ def hit(explanation: dict[str, Any]) -> Hit:
 
 @settings(max_examples=40)
 @given(LOG_ODDS, LOG_ODDS, LOG_ODDS, LOG_ODDS, st.floats(-3, 0))
-def test_the_reasons_add_up_to_the_log_odds(
+def test_the_reasons_add_up_to_the_score_in_per_cent(
     intercept: float, meaning: float, reread: float, vitality: float, held: float
 ) -> None:
     relevance = {"intercept": intercept, "similarity": meaning, "logit": intercept + meaning}
@@ -62,19 +63,28 @@ def test_the_reasons_add_up_to_the_log_odds(
     [why] = score_steps([hit({"relevance": relevance, "rerank": {"logit": reread}, "score": score})])
     *steps, whole = why.steps
     assert whole.direction == "sum"
-    # What is too small to be drawn is left out.
-    assert whole.value == pytest.approx(score["log_odds"], abs=0.005 * 3)
-    assert sum(step.value for step in steps) == pytest.approx(whole.value)
+    # What adds too little to be shown is left out.
+    assert whole.value == pytest.approx(1 / (1 + math.exp(-score["log_odds"])), abs=0.005)
+    if abs(intercept) >= 0.005:
+        assert sum(step.value for step in steps) == pytest.approx(whole.value)
     for step in why.steps:
         assert -0.1 <= step.left <= step.left + step.width <= WIDTH + 1.1
-    assert whole.width == pytest.approx(max(abs(steps[-1].joint - why.zero), 1.0), abs=0.2)
+    assert whole.width == pytest.approx(max(whole.value * WIDTH, 1.0), abs=0.1)
 
 
 def test_a_hit_that_explains_nothing_has_no_score_steps() -> None:
     [why] = score_steps([hit({})])
-    assert (why.sentence, [step.name for step in why.steps]) == ("", ["total"])
+    assert (why.reason, why.sentence, [step.name for step in why.steps]) == ("", "", ["score"])
     [named] = score_steps([hit({"score": {"vitality": 0.0, "exempt": True}})])
     assert (named.steps[0].name, named.steps[0].direction) == ("vitality: named in the query", "none")
+
+
+def test_a_reason_fits_into_a_line() -> None:
+    arms = {"semantic": {"rank": 1}, "lexical": {"rank": 2, "words": {"harbour": 3.0, "contract": 2.0}}}
+    [why] = score_steps([hit({"arms": arms, "score": {"mode": "odds", "vitality": -0.4}})])
+    assert why.reason == "Found by meaning and the words “harbour” and “contract”. Little use lowers it."
+    [behind] = score_steps([hit({"score": {"mode": "odds", "vitality": 0.4, "held_back": -2.0}})])
+    assert behind.reason == "It stands behind the memory that supersedes it."
 
 
 SHARES = [
@@ -123,6 +133,25 @@ def test_columns_hold_every_memory_and_know_their_zone() -> None:
     neutral = of_class(parsed(vitality_histogram(counts, None)), "column")
     assert {column.findall("rect")[0].get("class") for column in neutral} == {"live"}
     assert not of_class(parsed(vitality_histogram((), None)), "column")
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(0, 50), min_size=200, max_size=200),
+    st.tuples(st.integers(1, 199), st.integers(1, 199), st.integers(1, 199)).filter(
+        lambda cuts: len(set(cuts)) == 3
+    ),
+)
+def test_no_bin_reaches_across_the_bound_of_a_zone(counts: list[int], cuts: tuple[int, int, int]) -> None:
+    fading, stale, active = sorted(cut / 200 for cut in cuts)
+    merged, edges = merged_at_zones(counts, ZoneThresholds(active, stale, fading))
+    assert sum(merged) == sum(counts)
+    assert {0.0, fading, stale, active, 1.0} <= set(edges)
+    assert list(edges) == sorted(set(edges))
+    for (low, high), memories in zip(pairwise(edges), merged, strict=True):
+        assert memories == sum(counts[round(low * 200) : round(high * 200)])
+    whole, ends = merged_at_zones(counts, None)
+    assert (sum(whole), len(ends)) == (sum(counts), 21)
 
 
 def test_a_bar_shows_every_zone_that_holds_anything() -> None:
@@ -188,6 +217,10 @@ CHARTS = {
     "zones": zones_by_layer([LayerStatus(TITLE, 5, {"active": 5})], SHARES, [NOW], NOW),
     "over time": zones_over_time(SHARES)[0].chart,
     "life": memory_chart(life()),
+    "histogram of a telephone": vitality_histogram([3, 0, 10**7, 1], DEFAULT_ZONES, frame=NARROW),
+    "over time on a telephone": zones_over_time(SHARES, frame=NARROW)[0].chart,
+    "life on a telephone": memory_chart(life(), NARROW),
+    "links on a telephone": link_chart(neighbourhood(), frame=NARROW),
     "links": link_chart(neighbourhood()),
     "links of the page": link_chart(neighbourhood(), 3, "/links/{}".format),
     "reliability": reliability_chart(calibration()),
@@ -237,6 +270,8 @@ def test_links_are_drawn_once_and_lead_to_memories_on_the_page_alone() -> None:
     assert sum("square" in dot.kinds for dot in dots(CHARTS["links"])) == 1
     assert len(of_class(root, "ring")) == 2  # one, and one in the legend
     assert "5 more are not drawn" in CHARTS["links"].caption
+    whole = {name.text for group in of_class(page, "whole-name") for name in group.iter("text")}
+    assert len(whole) > 5, "what is cut or has no label is shown in full to a pointer"
     labels = [dot.label for dot in dots(CHARTS["links"]) if dot.label]
     assert len(labels) > 10
     assert not any(one.meets(other) for one, other in combinations(labels, 2))
@@ -289,7 +324,17 @@ def test_durations_are_worded_naturally(length: timedelta, said: str) -> None:
 
 
 def test_numbers_keep_their_sign_and_addresses_leave_out_what_is_empty() -> None:
-    assert [signed(value) for value in (1.0, -0.004, -2.5)] == ["+1.00", "+0.00", "−2.50"]
+    assert [signed_per_cent(value) for value in (0.5, -0.0004, -0.25)] == ["+50.0", "+0.0", "−25.0"]
+    assert [per_cent(value) for value in (0.0, 0.0004, 0.02, 0.0996, 0.666)] == [
+        "0.0",
+        "<0.1",
+        "2.0",
+        "10",
+        "67",
+    ]
+    assert kept_at("stale", 0.2, DEFAULT_ZONES)
+    assert not kept_at("fading", 0.2, DEFAULT_ZONES)
+    assert not kept_at("fading", 0.5, None)
     assert (
         url("/", {"q": "a b&c", "k": "", "used": ["1", "2"], "rerank": True})
         == "/?q=a+b%26c&used=1&used=2&rerank=1"

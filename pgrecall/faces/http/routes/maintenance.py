@@ -74,9 +74,14 @@ async def prune_plan(memory: TenantMemory, plan: PlanId) -> PrunePlan:
 
 
 @router.post("/prune/plans/{plan}/apply", response_model=response_model(PruneOutcome), tags=["prune"])
-async def apply_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp = None) -> PruneOutcome:
+async def apply_prune(
+    memory: TenantMemory,
+    plan: PlanId,
+    only: Annotated[list[int] | None, Query(description="Archive these ids alone; may be repeated.")] = None,
+    now: OptionalTimestamp = None,
+) -> PruneOutcome:
     """Archive the memories of a plan, except those accessed, linked or pinned since."""
-    return await memory.prune.apply(plan, now=now)
+    return await memory.prune.apply(plan, only=only, now=now)
 
 
 @router.post("/prune/plans/{plan}/undo", response_model=response_model(PruneUndone), tags=["prune"])

@@ -215,6 +215,14 @@ async def forget(
     return Changed(await memory.forget(reference, hard=hard, now=now))
 
 
+@router.post("/unarchive/{memory:path}", response_model=response_model(Changed), tags=["memories"])
+async def unarchive(
+    memory: TenantMemory, reference: MemoryReference, now: OptionalTimestamp = None
+) -> Changed:
+    """Bring an archived memory back, with its links and accesses."""
+    return Changed(await memory.unarchive(reference, now=now))
+
+
 @router.get("/history/vitality/{memory:path}", response_model=response_model(VitalityTerms), tags=["history"])
 async def vitality(
     memory: TenantMemory, reference: MemoryReference, at: OptionalTimestamp = None
@@ -248,6 +256,19 @@ async def link(memory: TenantMemory, new: Annotated[NewLink, Body(NewLink)]) -> 
     """Link two memories; `changed` is false when they had this link."""
     changed = await memory.link(new.source, new.target, new.relation, weight=new.weight, now=new.now)
     return Changed(changed)
+
+
+@router.delete("/links", response_model=response_model(Counted), tags=["memories"])
+async def unlink(
+    memory: TenantMemory,
+    source: Annotated[str, Query(description="Id or key of the memory that the links lead from.")],
+    target: Annotated[str, Query(description="Id or key of the memory that they lead to.")],
+    relation: Annotated[str | None, Query(description="Remove this relation alone.")] = None,
+    now: OptionalTimestamp = None,
+) -> Counted:
+    """Remove links from one memory to another; after `supersedes` the target holds again."""
+    ends = memory_reference(source), memory_reference(target)
+    return Counted(await memory.unlink(*ends, relation, now=now))
 
 
 @router.post("/supersede", response_model=response_model(Changed), tags=["memories"])

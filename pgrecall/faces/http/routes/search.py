@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.authentication import TenantMemory, may_write
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, Counted, response_model
 from pgrecall.faces.http.service import get_service
@@ -48,16 +48,16 @@ async def search(request: Request, memory: TenantMemory, body: SearchBody) -> Se
     `skipped` lists the steps that did not run; each hit's `explanation` has the terms of its score.
     """
     service = get_service(request)
-    result = await memory.search(**body)
+    result = await memory.search(**_logged(request, body))
     service.metrics.observe_search(result, rerank=bool(body.get("rerank")))
     service.tracing.record_search_phases(result.timings)
     return result
 
 
 @router.post("/context", response_model=response_model(ContextBlock), tags=["search"])
-async def context(memory: TenantMemory, body: ContextBody) -> ContextBlock:
+async def context(request: Request, memory: TenantMemory, body: ContextBody) -> ContextBlock:
     """Search memories and return them as one text for a prompt, within a budget of tokens."""
-    return await memory.context(**body)
+    return await memory.context(**_logged(request, body))
 
 
 @router.post("/feedback/used", response_model=response_model(Counted), tags=["feedback"])
@@ -70,3 +70,8 @@ async def used(memory: TenantMemory, verdict: VerdictBody) -> Counted:
 async def rejected(memory: TenantMemory, verdict: VerdictBody) -> Counted:
     """Mark memories that a search returned as wrong answers; returns how many verdicts are new."""
     return Counted(await memory.rejected(verdict.search_id, verdict.memories, now=verdict.now))
+
+
+def _logged(request: Request, body: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a search; it is not logged for a key that may only read."""
+    return body if may_write(request.headers) else body | {"log": False}

@@ -1,4 +1,4 @@
-// Optional: keyboard navigation, feedback without a reload, and a curve with a cursor.
+// Optional: keyboard navigation, feedback without a reload, files that are dropped, and a curve with a cursor.
 // Every form and link works without this script.
 
 const field = document.querySelector("#q");
@@ -76,3 +76,52 @@ function readable(chart) {
   });
 }
 for (const chart of document.querySelectorAll("svg[data-curve]")) readable(chart);
+
+// Files dropped anywhere on the form of an import are sent at once.
+for (const form of document.querySelectorAll("form.drop")) {
+  const input = form.querySelector("input[type=file]");
+  form.querySelector(".drop-hint").hidden = false;
+  form.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    form.classList.add("over");
+  });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    form.classList.remove("over");
+    if (!event.dataTransfer.files.length) return;
+    input.files = event.dataTransfer.files;
+    form.requestSubmit();
+  });
+}
+
+// The progress of an import, until it is done.
+async function follow(bar) {
+  const answer = await fetch(bar.dataset.import, { headers: { Accept: "application/json" } });
+  const state = await answer.json();
+  if (!answer.ok || state.done) return location.reload();
+  bar.value = state.files;
+  const item = state.read === 1 ? "item" : "items";
+  document.querySelector("label[for=progress]").textContent =
+    `${state.files} of ${state.of} ${state.of === 1 ? "file" : "files"} done, ${state.read.toLocaleString("en")} ${item} read`;
+  setTimeout(() => follow(bar), 700);
+}
+for (const bar of document.querySelectorAll("progress[data-import]")) follow(bar);
+
+// Boxes of a plan: how many of a group are ticked, and all or none of them at once.
+for (const group of document.querySelectorAll(".group")) {
+  const boxes = [...group.querySelectorAll("input[type=checkbox]")];
+  const count = () => {
+    group.querySelector(".ticked").textContent = boxes.filter((box) => box.checked).length.toLocaleString("en");
+  };
+  const tools = group.querySelector(".tick-all");
+  tools.hidden = false;
+  for (const button of tools.querySelectorAll("button")) {
+    button.addEventListener("click", () => {
+      for (const box of boxes) box.checked = button.dataset.tick === "all";
+      count();
+    });
+  }
+  group.addEventListener("change", count);
+  count();
+}

@@ -26,7 +26,7 @@ SET search_path FROM CURRENT AS $$
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_cut_sizes', 'store_relevance_model',
-        'store_rerank_model', 'supersede', 'undo_dedupe', 'undo_prune', 'use_preset', 'used',
+        'store_rerank_model', 'supersede', 'unarchive', 'undo_dedupe', 'undo_prune', 'unlink', 'use_preset', 'used',
         'restore_version']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[

@@ -17,6 +17,16 @@ BEGIN
     RETURN cardinality(recall.archive_memories(v_tenant, ARRAY[p_memory_id], 'forgotten', NULL, p_now)) = 1;
 END $$;
 
+-- unarchive: brings an archived memory back, whatever archived it: its links, accesses and vitality are as if it had
+-- stayed. Returns whether it was archived.
+CREATE OR REPLACE FUNCTION recall.unarchive(p_memory_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM recall.require_memory(p_memory_id), recall.require_moment(p_now);
+    RETURN cardinality(recall.restore_memories(recall.current_tenant(), ARRAY[p_memory_id], p_now)) = 1;
+END $$;
+
 -- delete_memories: deletes memories and everything that is only about them; the log of changes keeps their ids, as
 -- deleted. Returns how many there were: fewer if another transaction has just deleted some.
 CREATE OR REPLACE FUNCTION recall.delete_memories(p_tenant text, p_ids bigint[], p_now timestamptz DEFAULT now())

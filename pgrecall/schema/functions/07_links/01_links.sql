@@ -37,6 +37,48 @@ BEGIN
     RETURN v_new;
 END $$;
 
+-- unlink: removes a link of this tenant, and keeps that it was there until now. Without p_relation removes every
+-- relation from p_src to p_dst that people make. The end of a `supersedes` link is the end of what it recorded: the
+-- memory holds again. Returns how many links were removed.
+CREATE OR REPLACE FUNCTION recall.unlink(
+    p_src bigint, p_dst bigint, p_relation text DEFAULT NULL, p_now timestamptz DEFAULT now()
+) RETURNS int
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_relations text[];
+BEGIN
+    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst), recall.require_moment(p_now);
+    IF p_relation IS NOT NULL AND NOT recall.is_relation(p_relation) THEN
+        PERFORM recall.raise_invalid(format('The link relation %L is unknown.', p_relation),
+            'Use links_to, next, mentions, part_of, implies, supports, contradicts or supersedes.');
+    END IF;
+    IF coalesce(p_relation, 'supersedes') = 'supersedes' THEN
+        PERFORM recall.lock_tenant(v_tenant, 'supersede');
+    END IF;
+    PERFORM recall.lock_memories(v_tenant, p_kept => ARRAY[p_src], p_changed => ARRAY[p_dst]);
+    PERFORM recall.require_memory(p_src), recall.require_memory(p_dst);
+    PERFORM recall.lock_activations(v_tenant, ARRAY[p_dst]);
+    WITH gone AS (
+        DELETE FROM recall.link l
+        WHERE l.tenant = v_tenant AND l.src = p_src AND l.dst = p_dst
+          AND (l.relation = p_relation OR p_relation IS NULL AND l.relation <> 'co_access')
+        RETURNING l.*
+    ), remembered AS (
+        INSERT INTO recall.link_history (tenant, src, dst, relation, created_at, removed_at)
+        SELECT g.tenant, g.src, g.dst, g.relation, g.created_at, greatest(p_now, g.created_at) FROM gone g
+        WHERE g.relation <> 'co_access'
+    )
+    SELECT coalesce(array_agg(g.relation), '{}') INTO v_relations FROM gone g;
+    IF 'supersedes' = ANY (v_relations) THEN
+        UPDATE recall.memory m SET superseded_by = NULL, updated_at = p_now
+        WHERE m.tenant = v_tenant AND m.id = p_dst AND m.superseded_by = p_src;
+    END IF;
+    PERFORM recall.recount_links(v_tenant, ARRAY[p_dst]);
+    RETURN cardinality(v_relations);
+END $$;
+
 -- count_pending_links: the number of links of this tenant that wait for their target.
 CREATE OR REPLACE FUNCTION recall.count_pending_links() RETURNS bigint
 LANGUAGE sql STABLE

@@ -95,12 +95,32 @@ BEGIN
     RETURN cardinality(v_net.nodes);
 END $$;
 
+-- skip_others: skips the items of a plan that are not among these. Raises an error if one of these is no item of it.
+CREATE OR REPLACE FUNCTION recall.skip_others(p_plan recall.prune_plan, p_only bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_strange bigint := (
+        SELECT o FROM unnest(p_only) o WHERE NOT EXISTS (
+            SELECT FROM recall.prune_item i
+            WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.memory_id = o) LIMIT 1);
+BEGIN
+    IF v_strange IS NOT NULL OR array_position(p_only, NULL) IS NOT NULL THEN
+        PERFORM recall.raise_invalid(format('Prune plan %s does not have the memory %s.', p_plan.id,
+            coalesce(v_strange::text, 'NULL')), 'Choose among the items of the plan.');
+    END IF;
+    UPDATE recall.prune_item i SET outcome = 'skipped', note = 'not chosen'
+    WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND NOT i.memory_id = ANY (p_only);
+END $$;
+
 -- apply_prune: archives the memories of a plan in one transaction and returns the outcome of each item, in the order of
 -- the plan: archived, or skipped with a note. Items that were used, linked, pinned or changed since, and those
--- without which a memory would now be disconnected, are skipped. Raises an error if the plan is expired, was applied
--- before, or would archive more than its share of the live memories.
-CREATE OR REPLACE FUNCTION recall.apply_prune(p_plan_id bigint, p_now timestamptz DEFAULT now())
-RETURNS TABLE (memory_id bigint, outcome text, note text)
+-- without which a memory would now be disconnected, are skipped; with p_only also those that it does not name. Raises
+-- an error if the plan is expired, was applied before, would archive more than its share of the live memories, or has
+-- not all that p_only names.
+CREATE OR REPLACE FUNCTION recall.apply_prune(
+    p_plan_id bigint, p_now timestamptz DEFAULT now(), p_only bigint[] DEFAULT NULL
+) RETURNS TABLE (memory_id bigint, outcome text, note text)
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET work_mem = '64MB' AS $$
@@ -110,12 +130,15 @@ DECLARE
     v_ids bigint[];
 BEGIN
     PERFORM recall.check_plan_applies(v_plan, p_now);
+    IF p_only IS NOT NULL THEN
+        PERFORM recall.skip_others(v_plan, p_only);
+    END IF;
     -- Locked before any check: an access or a link from now on waits, and then restores its memory.
     PERFORM recall.lock_with_references(v_plan.tenant, ARRAY(
         SELECT i.memory_id FROM recall.prune_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id));
     UPDATE recall.prune_item i SET outcome = 'skipped', note = o.note
     FROM recall.prune_objections(v_plan, p_now) o
-    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = o.memory_id;
+    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = o.memory_id AND i.outcome IS NULL;
     v_live := recall.skip_cutting(v_plan);
     v_ids := ARRAY(SELECT i.memory_id FROM recall.prune_item i
                    WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.outcome IS NULL);

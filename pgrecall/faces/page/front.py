@@ -1,0 +1,83 @@
+"""The front page and the list of memories: what is there, without a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.charts.axes import ZONES
+from pgrecall.faces.http.problems import problem_type
+from pgrecall.faces.page.filters import FILTER_FIELDS, read_filters, shown_filters
+from pgrecall.faces.page.form_fields import text_field
+from pgrecall.faces.page.request_handling import PageRequest
+from pgrecall.faces.page.templating import url
+from pgrecall.faces.wording import named, shortened
+from pgrecall.models.charts import OverviewList
+from pgrecall.models.memories import ListedMemory, ListOrder
+
+SHOWN, PAGE, QUESTIONS = 5, 50, 4
+_LISTS: tuple[OverviewList, ...] = ("alive", "leaving")
+_ORDERS: Mapping[str, ListOrder] = {"newest": "newest", "vitality": "vitality"}
+
+
+async def front(request: PageRequest, values: Mapping[str, Any]) -> Response:
+    """Counts, the head of each list, and questions to begin with; how to add something where nothing is."""
+    found = await request.memory.charts.overview(_LISTS, limit=SHOWN, bins=2, now=request.now)
+    recent = await request.memory.list(limit=SHOWN, now=request.now)
+    totals = {zone: sum(layer.zones.get(zone, 0) for layer in found.layers) for zone in ZONES}
+    return await request.render(
+        "front.html.j2",
+        **values,
+        memories=sum(layer.memories for layer in found.layers),
+        totals=totals,
+        lists=found.lists,
+        recent=recent,
+        questions=_questions([item.title for item in found.lists["alive"].items], recent),
+        done=request.done,
+    )
+
+
+async def browse(request: PageRequest) -> Response:
+    """All memories that pass the filters, page by page."""
+    fields = {name: request.query.get(name, "").strip() for name in FILTER_FIELDS}
+    order = _ORDERS.get(request.query.get("order", ""), "newest")
+    values: dict[str, Any] = {
+        "fields": {**fields, "q": "", "order": order},
+        "layers": await request.memory.layers.list(),
+        "narrowed": shown_filters(fields),
+        "problem": None,
+        "items": (),
+        "after": None,
+    }
+    values["bounds"] = {layer.name: layer.rates.zones for layer in values["layers"]}
+    try:
+        items = await request.memory.list(
+            order=order,
+            after=text_field(request.query, "after"),
+            limit=PAGE,
+            now=request.now,
+            **read_filters(request.query),
+        )
+    except InvalidInput as error:
+        status = problem_type(error).status
+        return await request.render("browse.html.j2", status=status, **{**values, "problem": error})
+    if len(items) == PAGE:
+        values["after"] = url("/memories", {**fields, "order": order, "after": items[-1].cursor})
+    return await request.render("browse.html.j2", **{**values, "items": items})
+
+
+def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[str]:
+    """Questions that have an answer here, from the names of what is most alive and of what is new."""
+    names = [*titles, *(named(memory.title, None, memory.id) for memory in recent if memory.title)]
+    short = dict.fromkeys(shortened(name, 60) for name in names if name and len(name) <= 60)
+    return [
+        f"What about {name[:1].lower() if _is_sentence(name) else name[:1]}{name[1:]}?" for name in short
+    ][:QUESTIONS]
+
+
+def _is_sentence(name: str) -> bool:
+    """Whether a name begins with an article, which is written small within a question."""
+    return name.partition(" ")[0] in ("The", "A", "An")

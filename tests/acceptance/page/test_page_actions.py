@@ -1,0 +1,346 @@
+"""What people do on the page, without a browser: every action and what takes it back, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from pgrecall import Draft, Memory
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.page.page_tools import Page, complaints, sent
+from tests.conftest import _database
+from tests.waiting import until
+
+pytestmark = pytest.mark.slow
+
+SAME = {"Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture(scope="module")
+def url(server: EmbeddedServer, template: str) -> Iterator[str]:
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def served(url: str) -> Iterator[Served]:
+    with member(url) as memory:
+        memory.remember("The first memory.", key="first")
+    with serving(url) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def memory(url: str, served: Served) -> Iterator[Memory]:
+    with member(url) as client:
+        yield client
+
+
+def note(memory: Memory, name: str, body: str = "", **fields: object) -> int:
+    return memory.remember(body or f"About {name}.", key=name, title=f"The {name}", **fields).id  # type: ignore[arg-type]
+
+
+def shown(served: Served, path: str) -> Page:
+    page = Page(served.client.get(path))
+    assert complaints(page) == [], path
+    return page
+
+
+def followed(served: Served, answer: httpx.Response) -> Page:
+    assert answer.status_code == 303, answer.text
+    return shown(served, answer.headers["location"])
+
+
+def test_a_memory_is_pinned_and_unpinned(served: Served, memory: Memory) -> None:
+    number = note(memory, "crane")
+    page = followed(served, sent(served.client, shown(served, f"/memories/{number}").form(f"/pin/{number}")))
+    assert "Pinned: no prune plan takes it." in page.said
+    assert memory.get(number).pinned
+    undone = followed(
+        served, sent(served.client, next(f for f in page.forms if f.action == f"/unpin/{number}"))
+    )
+    assert "No longer pinned." in undone.said
+    assert not memory.get(number).pinned
+
+
+def test_a_memory_is_archived_and_comes_back(served: Served, memory: Memory) -> None:
+    number = note(memory, "buoy")
+    page = followed(
+        served, sent(served.client, shown(served, f"/memories/{number}").form(f"/archive/{number}"))
+    )
+    assert "default search leaves it out" in page.said
+    assert memory.get(number).archived_at is not None
+    undo = [form for form in page.forms if form.action == f"/unarchive/{number}"]
+    assert len(undo) == 2, "one beside what was done, and one among the actions"
+    assert "search finds it again" in followed(served, sent(served.client, undo[0])).said
+    assert memory.get(number).archived_at is None
+    again = served.client.post(f"/unarchive/{number}", data=undo[0].fields, headers=SAME)
+    assert "it was so already" in followed(served, again).said
+
+
+def test_memories_are_linked_and_unlinked(served: Served, memory: Memory) -> None:
+    one, other = note(memory, "quay", "The quay is made of stone."), note(memory, "wall", "A wall of stone.")
+    choose = shown(served, f"/link/{one}?q=stone")
+    form = choose.forms[-1]
+    offered = {e.attributes["value"] for e in choose.all("input", type="radio")}
+    assert str(other) in offered
+    assert str(one) not in offered, "not itself"
+    page = followed(served, sent(served.client, form, other=str(other), relation="supports"))
+    assert "Linked." in page.said
+    assert [(link.other, link.relation) for link in memory.get(one).links] == [(other, "supports")]
+    undo = next(form for form in page.forms if form.action == f"/unlink/{one}")
+    gone = followed(served, sent(served.client, undo))
+    assert "The link is gone." in gone.said
+    assert memory.get(one).links == ()
+    back = next(form for form in gone.forms if form.action == f"/link/{one}")
+    assert "Linked." in followed(served, sent(served.client, back)).said
+    [link] = memory.get(one).links
+    assert (link.other, link.relation, link.weight) == (other, "supports", 1.0)
+    mine = next(form for form in shown(served, f"/memories/{other}").forms if form.action == f"/unlink/{one}")
+    followed(served, sent(served.client, mine))
+    assert memory.get(one).links == (), "a link is removed from its far end too"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({}, "No memory was chosen"),
+        ({"named": "nobody"}, "There is no memory with key 'nobody'"),
+        ({"named": "quay2"}, "cannot link to itself"),
+        ({"named": "first", "relation": "hates"}, "The relation 'hates' is unknown"),
+        ({"named": "first", "weight": "1000"}, "weight 1000"),
+    ],
+)
+def test_a_link_that_cannot_be_made_says_why(
+    served: Served, memory: Memory, typed: dict[str, str], said: str
+) -> None:
+    one = note(memory, "quay2")
+    form = shown(served, f"/link/{one}").forms[-1]
+    answer = sent(served.client, form, **typed)
+    assert answer.status_code in (404, 422)
+    assert said in Page(answer).said
+    assert memory.get(one).links == ()
+
+
+def test_a_memory_is_superseded_and_holds_again(served: Served, memory: Memory) -> None:
+    old, new = note(memory, "old-office"), note(memory, "new-office")
+    form = shown(served, f"/supersede/{old}").forms[-1]
+    page = followed(served, sent(served.client, form, named="new-office"))
+    assert "Superseded" in page.said
+    assert memory.get(old).superseded_by == new
+    undo = next(form for form in page.forms if form.action == f"/unlink/{new}")
+    gone = followed(served, sent(served.client, undo))
+    assert memory.get(old).superseded_by is None
+    again = next(form for form in gone.forms if form.action == f"/supersede/{old}")
+    followed(served, sent(served.client, again))
+    assert memory.get(old).superseded_by == new
+
+
+def test_a_text_is_edited_and_taken_back(served: Served, memory: Memory) -> None:
+    number = note(memory, "ferry", "The ferry leaves at seven.\n\nAlways.", tags=("boats", "times"))
+    before = memory.get(number)
+    form = shown(served, f"/edit/{number}").form(f"/edit/{number}")
+    assert form.fields["body"] == before.body
+    assert form.fields["tags"] == "boats, times"
+    answer = sent(
+        served.client, form, body="The ferry leaves at eight.\r\n\r\nAlways.", tags="boats", author="Mira"
+    )
+    saved = Page(answer)
+    assert complaints(saved) == []
+    assert "was: The ferry leaves at seven." in saved.said
+    after = memory.get(number)
+    assert (after.body, after.tags, after.author) == (
+        "The ferry leaves at eight.\n\nAlways.",
+        ("boats",),
+        "Mira",
+    )
+    undone = sent(served.client, saved.form(f"/edit/{number}"))
+    assert "Saved" in Page(undone).said
+    back = memory.get(number)
+    for name in ("body", "title", "tags", "author", "metadata", "layer", "occurred_at", "links"):
+        assert getattr(back, name) == getattr(before, name), name
+
+
+def test_an_edit_does_not_overwrite_what_somebody_else_saved(served: Served, memory: Memory) -> None:
+    number = note(memory, "tide")
+    form = shown(served, f"/edit/{number}").form(f"/edit/{number}")
+    memory.edit(number, body="Somebody else was faster.")
+    answer = sent(served.client, form, body="Mine.")
+    page = Page(answer)
+    assert answer.status_code == 422
+    assert "was changed while you edited it" in page.said
+    assert page.form(f"/edit/{number}").fields["body"] == "Mine.", "what was typed is kept"
+    assert memory.get(number).body == "Somebody else was faster."
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"metadata": "{"}, "The metadata is not JSON."),
+        ({"metadata": "[1]"}, "The metadata is not a JSON object."),
+        ({"metadata": "[" * 5000}, "The metadata is not JSON."),
+        ({"occurred_at": "yesterday"}, "Occurred at:"),
+        ({"layer": "attic"}, "attic"),
+        ({"body": "", "title": ""}, "body"),
+    ],
+)
+def test_an_edit_that_cannot_be_saved_keeps_what_was_typed(
+    served: Served, memory: Memory, typed: dict[str, str], said: str
+) -> None:
+    number = note(memory, "bad-edit")
+    form = shown(served, f"/edit/{number}").form(f"/edit/{number}")
+    answer = sent(served.client, form, **typed)
+    assert answer.status_code == 422
+    page = Page(answer)
+    assert said in page.said
+    again = page.form(f"/edit/{number}").fields
+    assert all(again[name] == value for name, value in typed.items() if name != "layer")
+
+
+def test_something_is_added_and_what_it_repeats_is_named(served: Served, memory: Memory) -> None:
+    form = shown(served, "/add").form("/add")
+    typed = {"body": "# Crane\n\nThe crane **lifts** 40 t.", "tags": "crane, heavy", "metadata": '{"p": 1}'}
+    page = followed(served, sent(served.client, form, **typed))
+    assert "Remembered." in page.said
+    [stored] = memory.list(tags=("heavy",))
+    assert (stored.body, stored.metadata) == (typed["body"], {"p": 1})
+    assert page.all("strong"), "Markdown is rendered"
+    assert "It was there already" in followed(served, sent(served.client, form, **typed)).said
+    bad = sent(served.client, form, body="x", occurred_at="never")
+    assert bad.status_code == 422
+    assert Page(bad).form("/add").fields["body"] == "x"
+
+
+def test_forgetting_shows_what_goes_and_asks(served: Served, memory: Memory) -> None:
+    number, other = note(memory, "secret", "A secret of 24 letters."), note(memory, "neighbour")
+    memory.link(number, other)
+    memory.record_access(number, "used")
+    plan = shown(served, f"/forget/{number}")
+    assert "its text of 23 characters" in plan.said
+    assert "used 1 time" in plan.said
+    assert "1 link" in plan.said
+    assert "The neighbour" in plan.said
+    form = plan.form(f"/forget/{number}")
+    assert sent(served.client, form).status_code == 422
+    memory.edit(number, author="Mira")
+    stale = sent(served.client, form, sure="1")
+    assert stale.status_code == 422
+    assert "was changed since the plan" in Page(stale).said
+    gone = followed(served, sent(served.client, Page(stale).form(f"/forget/{number}"), sure="1"))
+    assert "Deleted, with everything about it." in gone.said
+    assert served.client.get(f"/memories/{number}").status_code == 404
+
+
+def test_a_part_of_a_plan_is_applied(served: Served, memory: Memory) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    old = datetime.now(UTC) - timedelta(days=900)
+    drafts = [Draft(f"An old log {n}.", key=f"log/{n}", layer="activity", occurred_at=old) for n in range(3)]
+    ids = [stored.id for stored in memory.remember_many(drafts, now=old)]
+    made = sent(served.client, shown(served, "/prune").form("/prune"), max_share="100", grace_days="0")
+    address = made.headers["location"]
+    form = shown(served, address).form(f"{address}/apply")
+    assert {("only", str(number)) for number in ids} <= set(form.ticked)
+    none = sent(served.client, form, sure="1", only=[])
+    assert none.status_code == 422
+    assert "No memory is ticked" in Page(none).said
+    strange = sent(served.client, form, sure="1", only=["1"])
+    assert strange.status_code == 422
+    outcome = followed(served, sent(served.client, form, sure="1", only=[str(ids[0])]))
+    assert "1 memory was archived" in outcome.said
+    assert [memory.get(number).archived_at is None for number in ids] == [False, True, True]
+    followed(served, sent(served.client, outcome.form(f"{address}/undo"), sure="1"))
+    assert memory.get(ids[0]).archived_at is None
+
+
+def test_files_are_imported_with_their_progress(served: Served, memory: Memory) -> None:
+    token = shown(served, "/add").form("/import").fields["token"]
+    files = [
+        (
+            "files",
+            ("../../etc/harbour.md", b"---\ntags: [dropped]\n---\nThe harbour is closed.", "text/markdown"),
+        ),
+        ("files", ("notes.jsonl", b'{"body": "A line.", "key": "line"}\nbroken', "application/jsonl")),
+        ("files", ("picture.png", b"\x89PNG", "image/png")),
+    ]
+    answer = served.client.post("/import", data={"token": token}, files=files, headers=SAME)
+    assert answer.status_code == 303, answer.text
+    address = answer.headers["location"]
+
+    def done() -> bool:
+        state = served.client.get(address, headers={"Accept": "application/json"}).json()
+        return bool(state["done"])
+
+    until(done, "the import")
+    page = shown(served, address)
+    assert "2 new" in page.said
+    assert "picture.png has an unknown format" in page.said
+    assert "notes.jsonl: line 2" in page.said or "line 2" in page.said
+    assert "/tmp" not in page.said
+    [dropped] = memory.list(tags=("dropped",))
+    assert dropped.source == "page:harbour.md"
+    assert memory.get("line").body == "A line."
+    assert served.client.get("/import/nothing").status_code == 404
+    empty = served.client.post("/import", data={"token": token}, files=[("files", ("", b""))], headers=SAME)
+    assert empty.status_code == 422
+
+
+@pytest.mark.parametrize("body", [b"--x\r\n", b"--x\r\nContent-Disposition: nothing\r\n\r\n", b""])
+def test_a_broken_upload_is_refused(served: Served, body: bytes) -> None:
+    headers = {**SAME, "Content-Type": "multipart/form-data; boundary=x"}
+    assert served.client.post("/import", content=body, headers=headers).status_code in (400, 403)
+
+
+def test_lists_are_filtered(served: Served, memory: Memory) -> None:
+    note(memory, "tagged", tags=("one", "two"), author="Ann", metadata={"p": "q"}, source="notes")
+    for query in (
+        "tags=one,two",
+        "author=Ann,Bob",
+        "metadata=p=q",
+        "source=notes",
+        "tags=one&since=2020-01-01",
+    ):
+        listed = served.client.get(f"/memories?{query}")
+        assert "The tagged" in Page(listed).said, query
+        found = served.client.get(f"/?q=tagged&{query}")
+        assert "The tagged" in Page(found).said, query
+    for query in ("tags=one,three", "author=Bob", "source=elsewhere", "until=2020-01-01"):
+        assert "The tagged" not in Page(served.client.get(f"/memories?{query}")).said, query
+        assert "The tagged" not in Page(served.client.get(f"/?q=tagged&{query}")).said, query
+    assert served.client.get("/memories?since=tomorrow").status_code == 422
+    assert served.client.get("/memories?after=nonsense").status_code == 422
+    assert served.client.get("/?tags=one").headers["location"] == "/memories?tags=one"
+
+
+def test_an_empty_tenant_says_how_to_begin(url: str, served: Served) -> None:
+    with serving(url, tenant="blank") as running:
+        page = shown(running, "/")
+        assert "Nothing is here yet" in page.said
+        assert page.form("/import").method == "POST"
+
+
+def test_the_front_page_has_counts_lists_and_questions(served: Served, memory: Memory) -> None:
+    note(memory, "lighthouse")
+    page = shown(served, "/")
+    assert "Most alive" in page.said
+    assert "Fading soon" in page.said
+    asked = [
+        e.attributes["href"] for e in page.all("a") if (e.attributes.get("href") or "").startswith("/?q=")
+    ]
+    assert asked
+    assert Page(served.client.get(asked[0] or "")).all("li", **{"class": "hit"}), "an example has an answer"
+    zones = {e.attributes["href"] for e in page.all("a", **{"class": "zone"})}
+    assert zones <= {f"/zones#{name}" for name in ("active", "stale", "fading", "dormant")}
+
+
+def test_a_floor_is_shown_with_its_shield(served: Served, memory: Memory) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    old = datetime.now(UTC) - timedelta(days=2000)
+    [stored] = memory.remember_many(
+        [Draft("Held.", key="held", layer="activity", pinned=True, occurred_at=old)], now=old
+    )
+    assert "kept at stale" in shown(served, f"/memories/{stored.id}").said
+    assert "A shield says that a floor holds the memory" in shown(served, "/zones").said
