@@ -27,7 +27,7 @@ GROUPS = {
     "Prune": "prune",
     "Erase": "erasure",
     "Charts": "charts",
-    "Jobs": "worker jobs",
+    "Jobs": "worker jobs metrics",
     "Serve": "serve keys connect capture mcp tools roles",
 }
 _TYPES = {"integer": "number", "float": "number", "id_or_key": "id or key"}

@@ -25,7 +25,7 @@ GROUPS: dict[str, str] = {
     "Jobs and upkeep": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes refresh_medians "
     "resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings begin_reembedding "
     "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild "
-    "job_states job_runs",
+    "job_states job_runs run_due_job alarm_changes",
     "Export and import": "export_lines begin_import import_lines end_import",
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",

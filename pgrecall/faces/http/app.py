@@ -119,7 +119,7 @@ def _mcp_app(service: Service) -> McpApp | None:
         request.state.memory = memory
         return memory
 
-    return McpApp(memory_for, body_limit=service.settings.http_body_bytes)
+    return McpApp(memory_for, body_limit=service.settings.http_body_bytes, telemetry=service.telemetry)
 
 
 async def _docs(request: Request) -> Response:

@@ -61,7 +61,7 @@ class Reader:
 
     def read(self, block: Block) -> None:
         match block.language:
-            case "sql":
+            case "sql" if not block.elsewhere:
                 with psycopg.connect(self.settings["database_url"]) as connection:
                     connection.execute(block.text.encode())
             case "python":

@@ -7,12 +7,10 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from starlette.requests import Request
 
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, Counted, response_model
-from pgrecall.faces.http.service import get_service
 from pgrecall.models.context import ContextBlock, ContextRequest
 from pgrecall.models.search import SearchRequest, SearchResult
 
@@ -42,16 +40,12 @@ VerdictBody = Annotated[Verdict, Body(Verdict)]
 
 
 @router.post("/search", response_model=response_model(SearchResult), tags=["search"])
-async def search(request: Request, memory: TenantMemory, body: SearchBody) -> SearchResult:
+async def search(memory: TenantMemory, body: SearchBody) -> SearchResult:
     """Search memories, best first. The hits are logged as shown, unless `log` is false.
 
     `skipped` lists the steps that did not run; each hit's `explanation` has the terms of its score.
     """
-    service = get_service(request)
-    result = await memory.search(**body)
-    service.metrics.observe_search(result, rerank=bool(body.get("rerank")))
-    service.tracing.record_search_phases(result.timings)
-    return result
+    return await memory.search(**body)
 
 
 @router.post("/context", response_model=response_model(ContextBlock), tags=["search"])

@@ -27,8 +27,8 @@ SET search_path FROM CURRENT AS $$
         'store_rerank_model', 'supersede', 'undo_prune', 'use_preset', 'used']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[
-        'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
-        'make_access_partitions', 'report_job', 'store_embeddings', 'tenants', 'unembedded']) u
+        'alarm_changes', 'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
+        'make_access_partitions', 'report_job', 'run_due_job', 'store_embeddings', 'tenants', 'unembedded']) u
 $$;
 
 -- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the

@@ -28,6 +28,8 @@ BEGIN ATOMIC
      'How much less often lower ranks are looked at, where feedback is too scarce to measure it.'),
     ('graph.min_cut', 3, 1, 1000000, 'Live memories that a memory must hold in the graph to be protected.'),
     ('health.silent_days', 7, 0.01, 3650, 'Days without any access before the alarm.'),
+    ('job.alerts.minutes', 5, 0, 525600,
+     'Minutes between runs of the job that tells the alert hook of alarms; 0 turns it off.'),
     ('job.embed.minutes', 1, 0, 525600,
      'Minutes between runs of the job that embeds memories stored without a vector; 0 turns it off.'),
     ('job.expire.minutes', 15, 0, 525600,
