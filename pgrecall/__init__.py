@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import (
+    AlertError,
     DatabaseBusy,
     DatabaseError,
     DatabaseTimeout,
@@ -69,6 +70,16 @@ if TYPE_CHECKING:
         VitalityTerms,
     )
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+    from pgrecall.models.quality import (
+        ArmUse,
+        Miss,
+        Quality,
+        RankUse,
+        Replay,
+        ReplayedSearch,
+        Share,
+        UnansweredQuestion,
+    )
     from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
     from pgrecall.search.embed.embedder import Embedder
@@ -82,7 +93,9 @@ __all__ = [
     "AccessCounts",
     "AccessRecord",
     "Agreement",
+    "AlertError",
     "ApiKey",
+    "ArmUse",
     "AsyncMemory",
     "Calibration",
     "Check",
@@ -128,6 +141,7 @@ __all__ = [
     "Memory",
     "MemoryFeedback",
     "MemoryNotFound",
+    "Miss",
     "MissingExtra",
     "Neighbourhood",
     "Overview",
@@ -136,11 +150,15 @@ __all__ = [
     "PruneOutcome",
     "PrunePlan",
     "PruneUndone",
+    "Quality",
     "RankFeedback",
+    "RankUse",
     "RecallError",
     "RelevanceModel",
     "ReliabilityBin",
     "Remembered",
+    "Replay",
+    "ReplayedSearch",
     "RerankModel",
     "Reranked",
     "Reranker",
@@ -150,9 +168,11 @@ __all__ = [
     "SearchResult",
     "Setting",
     "Settings",
+    "Share",
     "Status",
     "StoredMemory",
     "Subject",
+    "UnansweredQuestion",
     "VitalityCounts",
     "VitalityPoint",
     "VitalityTerms",
@@ -209,6 +229,16 @@ _MODULES = {
     ),
     "models.erasure": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
     "models.prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
+    "models.quality": (
+        "ArmUse",
+        "Miss",
+        "Quality",
+        "RankUse",
+        "Replay",
+        "ReplayedSearch",
+        "Share",
+        "UnansweredQuestion",
+    ),
     "models.search": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "models.service": ("ApiKey", "IssuedKey", "KeyHolder"),
     "search.embed.embedder": ("Embedder",),

@@ -22,7 +22,7 @@ Wherever a memory is expected, digits are its id and anything else its key; `key
 GROUPS = {
     "Set up": "init upgrade doctor status verify postgres",
     "Remember": "remember edit import export access link supersede pin forget",
-    "Search": "search list context show feedback",
+    "Search": "search list context show feedback quality",
     "Layers and settings": "layers settings language calibration models",
     "Prune": "prune",
     "Erase": "erasure",

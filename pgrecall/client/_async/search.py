@@ -75,7 +75,7 @@ async def search(connection: AsyncConnection, request: SearchRequest) -> SearchR
 
 async def _searched(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
     progress = Progress()
-    vectors = await _question_vectors(connection, request, progress)
+    vectors = await question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return await _reranked(connection, request, vectors, progress)
     if request.rerank:
@@ -85,7 +85,7 @@ async def _searched(connection: AsyncConnection, request: SearchRequest) -> Sear
     return progress.result(found, found.hits)
 
 
-async def _question_vectors(
+async def question_vectors(
     connection: AsyncConnection, request: SearchRequest, progress: Progress
 ) -> list[Embedded] | None:
     """The vector and token signs of each question without the names in it; None where words have to do."""

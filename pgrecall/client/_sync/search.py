@@ -76,7 +76,7 @@ def search(connection: Connection, request: SearchRequest) -> SearchResult:
 
 def _searched(connection: Connection, request: SearchRequest) -> SearchResult:
     progress = Progress()
-    vectors = _question_vectors(connection, request, progress)
+    vectors = question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return _reranked(connection, request, vectors, progress)
     if request.rerank:
@@ -86,7 +86,7 @@ def _searched(connection: Connection, request: SearchRequest) -> SearchResult:
     return progress.result(found, found.hits)
 
 
-def _question_vectors(
+def question_vectors(
     connection: Connection, request: SearchRequest, progress: Progress
 ) -> list[Embedded] | None:
     """The vector and token signs of each question without the names in it; None where words have to do."""

@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str] = {
     "supersede": "memories:supersede",
     "forget": "memories:forget",
     "feedback": "feedback:feedback",
+    "quality": "quality:quality",
     "pin": "memories:pin",
     "status": "database:status",
     "metrics": "metrics:metrics",

@@ -18,7 +18,7 @@ from pgrecall import __version__
 from pgrecall.faces.http.authentication import authenticate
 from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
 from pgrecall.faces.http.problems import MEDIA_TYPE, PROBLEM_SCHEMA, add_error_handlers
-from pgrecall.faces.http.routes import erasures, maintenance, memories, search, settings
+from pgrecall.faces.http.routes import erasures, maintenance, memories, quality, search, settings
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
 ROUTERS = (
-    *(module.router for module in (memories, search, settings, maintenance, erasures)),
+    *(module.router for module in (memories, search, quality, settings, maintenance, erasures)),
     maintenance.probe_router,
 )
 

@@ -196,6 +196,7 @@ PREPARED: dict[str, Callable[[Reader], object]] = {
     "mcp.md": _for_mcp,
     "install.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "prune.md": _for_prune,
+    "quality.md": lambda reader: _notes(reader, "harbour-contract"),
 }
 
 

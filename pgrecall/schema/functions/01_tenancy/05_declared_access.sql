@@ -9,11 +9,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
         'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
-        'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
+        'explain_miss', 'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
         'health_report', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
-        'erasures', 'get_erasure', 'languages', 'layers', 'link_graph', 'list_memories', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
-        'prune_plans', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
-        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'verify',
+        'erasures', 'get_erasure', 'languages', 'layers', 'link_graph', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
+        'prune_plans', 'quality', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
+        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_questions', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
         'zones_over_time']) u
     UNION ALL
