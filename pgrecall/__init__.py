@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from pgrecall.errors import (
+    AlertError,
     DatabaseBusy,
     DatabaseError,
     DatabaseTimeout,
@@ -71,6 +72,16 @@ if TYPE_CHECKING:
         VitalityTerms,
     )
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
+    from pgrecall.models.quality import (
+        ArmUse,
+        Miss,
+        Quality,
+        RankUse,
+        Replay,
+        ReplayedSearch,
+        Share,
+        UnansweredQuestion,
+    )
     from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
     from pgrecall.search.embed.embedder import Embedder
@@ -84,7 +95,9 @@ __all__ = [
     "AccessCounts",
     "AccessRecord",
     "Agreement",
+    "AlertError",
     "ApiKey",
+    "ArmUse",
     "AsyncMemory",
     "Calibration",
     "Check",
@@ -134,6 +147,7 @@ __all__ = [
     "Memory",
     "MemoryFeedback",
     "MemoryNotFound",
+    "Miss",
     "MissingExtra",
     "Neighbourhood",
     "Overview",
@@ -142,11 +156,15 @@ __all__ = [
     "PruneOutcome",
     "PrunePlan",
     "PruneUndone",
+    "Quality",
     "RankFeedback",
+    "RankUse",
     "RecallError",
     "RelevanceModel",
     "ReliabilityBin",
     "Remembered",
+    "Replay",
+    "ReplayedSearch",
     "RerankModel",
     "Reranked",
     "Reranker",
@@ -156,10 +174,12 @@ __all__ = [
     "SearchResult",
     "Setting",
     "Settings",
+    "Share",
     "Status",
     "StoredMemory",
     "Subject",
     "TenantElsewhere",
+    "UnansweredQuestion",
     "VitalityCounts",
     "VitalityPoint",
     "VitalityTerms",
@@ -217,6 +237,16 @@ _MODULES = {
     "models.dedupe": ("DedupeOutcome", "DedupePlan", "DedupeSummary", "DedupeUndone"),
     "models.erasure": ("Erasure", "ErasureReport", "ErasureSummary", "Subject"),
     "models.prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
+    "models.quality": (
+        "ArmUse",
+        "Miss",
+        "Quality",
+        "RankUse",
+        "Replay",
+        "ReplayedSearch",
+        "Share",
+        "UnansweredQuestion",
+    ),
     "models.search": ("Hit", "Reranked", "SearchRequest", "SearchResult"),
     "models.service": ("ApiKey", "IssuedKey", "KeyHolder"),
     "search.embed.embedder": ("Embedder",),

@@ -106,6 +106,22 @@ class SearchOptions(FilterOptions, total=False):
     log: bool
 
 
+class RankingChange(TypedDict, total=False):
+    """What a replay changes; what is left out stays as it is.
+
+    Attributes:
+        weights: weight of each arm, 0 to 10: semantic, lexical, name, author, cue, graph, period.
+        vitality_mode: how vitality changes the score.
+        vitality_weight: weight of vitality.
+        profile: coefficients and weights.
+    """
+
+    weights: Mapping[str, float] | None
+    vitality_mode: VitalityMode | None
+    vitality_weight: float | None
+    profile: str | None
+
+
 class LayerFields(TypedDict, total=False):
     """The parameters of a layer; None keeps the current value.
 

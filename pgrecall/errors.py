@@ -12,6 +12,7 @@
     │   ├── DatabaseUnsuitable      a version, an extension or a right is missing
     │   └── SchemaMismatch          not initialised, too old, or newer than this pgrecall
     ├── EmbedderError           the embedder failed or returned something that is not vectors
+    ├── AlertError              the alert hook failed or took too long
     ├── RerankerError           the reranker failed or returned something that is not scores
     └── MissingExtra            an optional dependency is not installed
 
@@ -103,6 +104,10 @@ class EmbedderError(RecallError):
 
 class RerankerError(RecallError):
     """The reranker failed, is not on this machine, or returned something that is not scores."""
+
+
+class AlertError(RecallError):
+    """The alert hook failed, or took longer than it may."""
 
 
 class MissingExtra(RecallError):

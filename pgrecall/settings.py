@@ -219,6 +219,22 @@ class Settings:
             "Allow serve, worker and mcp to run as a superuser or with a role that bypasses row security.",
         ),
     )
+    alert_command: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_setting(
+            Text(1), "Command that the worker runs when an alarm begins or ends; the alert is on its input."
+        ),
+    )
+    alert_url: Secret | None = field(
+        default=None,
+        metadata=_setting(
+            SecretText(), "URL that the worker posts to, as JSON, when an alarm begins or ends."
+        ),
+    )
+    alert_timeout: float = field(
+        default=10.0, metadata=_setting(PositiveNumber(60), "Seconds an alert may take.")
+    )
     http_host: str = field(
         default="127.0.0.1", metadata=_setting(Text(1), "Address that `serve` listens on.")
     )

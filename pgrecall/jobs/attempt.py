@@ -17,6 +17,7 @@ from threading import Lock
 from pgrecall.database.pool import Database
 from pgrecall.database.session import Session
 from pgrecall.errors import (
+    AlertError,
     DatabaseError,
     DatabaseUnsuitable,
     InvalidInput,
@@ -28,7 +29,7 @@ from pgrecall.jobs.job import Job, JobContext, Stopped, Task
 from pgrecall.models.maintenance import JobOutcome
 from pgrecall.operations.jobs import begin_job, end_job, report_job
 
-LASTING = (InvalidInput, DatabaseUnsuitable, MissingExtra, SchemaMismatch)
+LASTING = (AlertError, InvalidInput, DatabaseUnsuitable, MissingExtra, SchemaMismatch)
 """Errors that another attempt would repeat."""
 
 logger = logging.getLogger("pgrecall.jobs")

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pgrecall.database.session import Session
 from pgrecall.errors import InvalidInput
+from pgrecall.jobs.alerts import AlertHook
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation
 from pgrecall.search.embed.embedder import TEXT_TOKENS, Embedder, embed_with_tokens
@@ -36,6 +37,7 @@ class Task:
         batch: rows a step takes at most; None leaves it to each job.
         stop: once set, runs stop before their next step.
         progress: called with the tenant and how much of its run is done.
+        alert: for the job that tells of alarms; None: there is nobody to tell.
     """
 
     embedder: Embedder | None = None
@@ -43,6 +45,7 @@ class Task:
     batch: int | None = None
     stop: Event = field(default_factory=Event)
     progress: Callable[[str, int], None] = lambda *_: None
+    alert: AlertHook | None = None
 
 
 @dataclass(slots=True)
@@ -131,7 +134,7 @@ class Job:
     """A job: its name, a sentence about it, and the function that runs it for one tenant.
 
     ``whole``: it serves the whole database at once. ``joint``: it makes sense for all tenants only.
-    ``by_hand``: it has no schedule. ``embeds``: it needs an embedder.
+    ``by_hand``: it has no schedule. ``embeds``: it needs an embedder. ``alerts``: it needs an alert hook.
     """
 
     name: str
@@ -141,3 +144,4 @@ class Job:
     joint: bool = False
     by_hand: bool = False
     embeds: bool = False
+    alerts: bool = False

@@ -13,6 +13,7 @@ from threading import Event
 from typing import TypeVar
 
 from pgrecall.database.pool import Database
+from pgrecall.jobs.alerts import AlertHook
 from pgrecall.jobs.attempt import JobSessions, attempt
 from pgrecall.jobs.job import Job, Task
 from pgrecall.models.maintenance import WHOLE_DATABASE, JobOutcome
@@ -37,6 +38,7 @@ class Runner:
         pauses: seconds before each further attempt of a failed run.
         batch: rows a step takes at most; None leaves it to each job.
         progress: called with the tenant and how much of a run is done.
+        alert: called by the job that tells of alarms.
     """
 
     def __init__(
@@ -48,17 +50,22 @@ class Runner:
         pauses: tuple[float, ...] = PAUSES,
         batch: int | None = None,
         progress: Callable[[str, int], None] = lambda *_: None,
+        alert: AlertHook | None = None,
     ) -> None:
         self.stop = stop or Event()
         self._database = database
         self._pauses = pauses
-        self._task = Task(embedder, None, batch, self.stop, progress)
+        self._task = Task(embedder, None, batch, self.stop, progress, alert)
         self._sessions = JobSessions(database)
 
     @property
     def embeds(self) -> bool:
         """Whether an embedder is configured."""
         return self._task.embedder is not None
+
+    def can_run(self, job: Job) -> bool:
+        """Whether it has what the job needs: an embedder, an alert hook."""
+        return (self.embeds or not job.embeds) and (self._task.alert is not None or not job.alerts)
 
     def fetch(self, operation: Operation[T]) -> T:
         """Executes an operation on the whole database."""

@@ -39,7 +39,7 @@ class Worker:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._jobs = [job for job in JOBS if not job.by_hand and (runner.embeds or not job.embeds)]
+        self._jobs = [job for job in JOBS if not job.by_hand and runner.can_run(job)]
         self._ticks: dict[str, float | None] = {}
         self._looked: dict[str, float] = {}
         """When each job was last looked at, by a clock that nobody sets; infinite meanwhile."""

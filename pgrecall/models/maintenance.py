@@ -80,6 +80,19 @@ class Status:
     alarms: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AlarmChange:
+    """An alarm and what became of it since the alert hook was last told.
+
+    ``kind`` is its name, which stays the same while the sentence ``alarm`` changes. One that ended has no
+    sentence.
+    """
+
+    kind: str
+    alarm: str | None
+    change: Literal["raised", "standing", "ended"]
+
+
 RunState = Literal["running", "done", "failed", "stopped", "abandoned"]
 JobState = Literal["never", "running", "waiting", "due", "overdue", "failed", "off", "manual"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from pgrecall.models.maintenance import Check
+from pgrecall.models.maintenance import AlarmChange, Check
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 FOLD_ROWS = 100_000
@@ -167,6 +167,16 @@ def make_access_partitions(now: datetime | None) -> Operation[int]:
         f"SELECT recall.make_access_partitions({NOW}) AS made",
         {"now": now},
         lambda rows: int(rows[0]["made"]),
+        repeatable=True,
+    )
+
+
+def alarm_changes(now: datetime | None) -> Operation[tuple[AlarmChange, ...]]:
+    """Reads the alarms of the tenant, and which of them the alert hook was not told of yet."""
+    return Operation(
+        f"SELECT * FROM recall.alarm_changes({NOW})",
+        {"now": now},
+        lambda rows: tuple(AlarmChange(**row) for row in rows),
         repeatable=True,
     )
 

@@ -38,7 +38,7 @@ def find(
     """
     return Operation(
         f"SELECT * FROM recall.find({_request()}, %(pool)s, %(reranker)s, %(tokens)s::jsonb)",
-        _parameters(request, vectors) | {"pool": pool, "reranker": reranker},
+        request_parameters(request, vectors) | {"pool": pool, "reranker": reranker},
         _found,
         repeatable=True,
         acting=True,
@@ -49,7 +49,7 @@ def search_and_log(request: SearchRequest, vectors: Sequence[Embedded] | None) -
     """Searches and logs each hit as shown; a repetition after a lost connection may log them twice."""
     return Operation(
         f"SELECT * FROM recall.search_and_log({_request(durable=False)}, %(tokens)s::jsonb)",
-        _parameters(request, vectors),
+        request_parameters(request, vectors),
         _found,
         repeatable=True,
         durable=False,
@@ -63,7 +63,12 @@ def _request(*, durable: bool = True) -> str:
     return f"{request}, %(embedding)s, %(embeddings)s, {NOW}"
 
 
-def _parameters(request: SearchRequest, vectors: Sequence[Embedded] | None) -> dict[str, object]:
+def request_arguments() -> str:
+    """The SQL arguments of a search, for a function that takes others before them."""
+    return f"%(request)s::jsonb, %(embedding)s, %(embeddings)s, {NOW}"
+
+
+def request_parameters(request: SearchRequest, vectors: Sequence[Embedded] | None) -> dict[str, object]:
     left = [embedded.vector for embedded in vectors or ()]
     tokens = [token_texts(embedded.tokens) for embedded in vectors or ()]
     first = packed(left.pop(0)) if left and request.query.strip() else None

@@ -13,7 +13,7 @@ GROUPS: dict[str, str] = {
     "Versions and changes": "versions diff_versions restore_version changes change_cursor expire_changes",
     "Search": "search search_and_log explain find log_shown similarities",
     "Use and feedback": "record_access record_accesses accesses_of used rejected feedback_by_memory "
-    "feedback_by_rank feedback_qrels",
+    "feedback_by_rank feedback_qrels quality unanswered_questions logged_searches explain_miss",
     "Links": "link unlink supersede successors associates neighbourhood count_pending_links",
     "Vitality": "vitality explain_vitality vitality_as_of vitality_curve vitality_histogram zones_as_of "
     "zones_over_time overview",
@@ -28,7 +28,7 @@ GROUPS: dict[str, str] = {
     "refresh_medians resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings "
     "begin_reembedding "
     "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild "
-    "job_states job_runs",
+    "job_states job_runs run_due_job alarm_changes",
     "Export and import": "export_lines begin_import import_lines end_import",
     "State": "status health_report verify census schema_state installation tenants",
     "Roles (administrators, as the owner)": "bind_role unbind_role role_bindings caller access_problems",

@@ -46,7 +46,7 @@ def pairs() -> Iterator[tuple[type, type]]:
 def test_there_are_these_groups() -> None:
     names = [
         "calibration", "charts", "dedupe", "erasure", "export", "feedback", "history", "jobs", "keys",
-        "layers", "maintenance", "prune", "service", "settings",
+        "layers", "maintenance", "prune", "quality", "service", "settings",
     ]  # fmt: skip
     assert list(groups(AsyncMemory)) == list(groups(Memory)) == names
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pgrecall.client._async.layers import AsyncLayersGroup, AsyncSettingsGroup
     from pgrecall.client._async.maintenance import AsyncKeysGroup, AsyncMaintenanceGroup, AsyncServiceGroup
     from pgrecall.client._async.prune import AsyncPruneGroup
+    from pgrecall.client._async.quality import AsyncQualityGroup
     from pgrecall.client._async.versions import AsyncChangesGroup, AsyncVersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
@@ -42,6 +43,7 @@ class AsyncClient:
     layers: GroupProperty[AsyncLayersGroup] = GroupProperty("layers", "AsyncLayersGroup")
     maintenance: GroupProperty[AsyncMaintenanceGroup] = GroupProperty("maintenance", "AsyncMaintenanceGroup")
     prune: GroupProperty[AsyncPruneGroup] = GroupProperty("prune", "AsyncPruneGroup")
+    quality: GroupProperty[AsyncQualityGroup] = GroupProperty("quality", "AsyncQualityGroup")
     service: GroupProperty[AsyncServiceGroup] = GroupProperty("maintenance", "AsyncServiceGroup")
     settings: GroupProperty[AsyncSettingsGroup] = GroupProperty("layers", "AsyncSettingsGroup")
     versions: GroupProperty[AsyncVersionsGroup] = GroupProperty("versions", "AsyncVersionsGroup")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from pgrecall.client._async.connection import AsyncGroup
 from pgrecall.client.export_file import Transfer, read_export, write_export
 from pgrecall.database.async_pool import AsyncDatabase
+from pgrecall.jobs.alerts import make_alert_hook
 from pgrecall.jobs.catalogue import job_named, job_statuses, states_of_jobs
 from pgrecall.jobs.runner import Runner
 from pgrecall.models.maintenance import JobOutcome, JobRun, JobStatus
@@ -112,6 +113,7 @@ class AsyncJobsGroup(AsyncGroup):
             embedder=embedder or self._connection.embedder,
             stop=stop,
             progress=progress,
+            alert=make_alert_hook(self._connection.resources.settings),
         )
 
 

@@ -32,8 +32,8 @@ class AsyncMemory(AsyncStore):
     ...         print(f"{hit.score:.2f}  {hit.body}")
 
     What is done every day are methods; everything else is in groups: ``prune``, ``layers``, ``settings``,
-    ``jobs``, ``keys``, ``feedback``, ``calibration``, ``export``, ``charts``, ``history``, ``versions``,
-    ``changes``, ``erasure``, ``maintenance`` and ``service``.
+    ``jobs``, ``keys``, ``feedback``, ``quality``, ``calibration``, ``export``, ``charts``, ``history``,
+    ``versions``, ``changes``, ``erasure``, ``maintenance`` and ``service``.
 
     Nothing is opened before ``async with`` or ``await memory.open()``. Models, files and the link graph are
     worked on in threads, and callbacks such as a token counter may be called there. A task that is cancelled

@@ -16,6 +16,7 @@ from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown, similarities, successors
 from pgrecall.operations.search import find, questions_without_names, search_and_log
+from pgrecall.search.observation import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -67,8 +68,14 @@ async def search(connection: AsyncConnection, request: SearchRequest) -> SearchR
     Words answer when meaning cannot, and the fused order stands when the reranker fails.
     """
     require_searchable(request)
+    result = await _searched(connection, request)
+    search_ended(result, rerank=request.rerank)
+    return result
+
+
+async def _searched(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
     progress = Progress()
-    vectors = await _question_vectors(connection, request, progress)
+    vectors = await question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return await _reranked(connection, request, vectors, progress)
     if request.rerank:
@@ -78,7 +85,7 @@ async def search(connection: AsyncConnection, request: SearchRequest) -> SearchR
     return progress.result(found, found.hits)
 
 
-async def _question_vectors(
+async def question_vectors(
     connection: AsyncConnection, request: SearchRequest, progress: Progress
 ) -> list[Embedded] | None:
     """The vector and token signs of each question without the names in it; None where words have to do."""

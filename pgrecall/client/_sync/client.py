@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pgrecall.client._sync.layers import LayersGroup, SettingsGroup
     from pgrecall.client._sync.maintenance import KeysGroup, MaintenanceGroup, ServiceGroup
     from pgrecall.client._sync.prune import PruneGroup
+    from pgrecall.client._sync.quality import QualityGroup
     from pgrecall.client._sync.versions import ChangesGroup, VersionsGroup
     from pgrecall.embedded.shared_server import EmbeddedServer
 
@@ -43,6 +44,7 @@ class Client:
     layers: GroupProperty[LayersGroup] = GroupProperty("layers", "LayersGroup")
     maintenance: GroupProperty[MaintenanceGroup] = GroupProperty("maintenance", "MaintenanceGroup")
     prune: GroupProperty[PruneGroup] = GroupProperty("prune", "PruneGroup")
+    quality: GroupProperty[QualityGroup] = GroupProperty("quality", "QualityGroup")
     service: GroupProperty[ServiceGroup] = GroupProperty("maintenance", "ServiceGroup")
     settings: GroupProperty[SettingsGroup] = GroupProperty("layers", "SettingsGroup")
     versions: GroupProperty[VersionsGroup] = GroupProperty("versions", "VersionsGroup")

@@ -33,8 +33,8 @@ class Memory(Store):
     ...         print(f"{hit.score:.2f}  {hit.body}")
 
     What is done every day are methods; everything else is in groups: ``prune``, ``layers``, ``settings``,
-    ``jobs``, ``keys``, ``feedback``, ``calibration``, ``export``, ``charts``, ``history``, ``versions``,
-    ``changes``, ``erasure``, ``maintenance`` and ``service``.
+    ``jobs``, ``keys``, ``feedback``, ``quality``, ``calibration``, ``export``, ``charts``, ``history``,
+    ``versions``, ``changes``, ``erasure``, ``maintenance`` and ``service``.
 
     It is open once it is made. Threads may share one; a forked child gets connections of its own.
 

@@ -17,6 +17,7 @@ from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown, similarities, successors
 from pgrecall.operations.search import find, questions_without_names, search_and_log
+from pgrecall.search.observation import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
 
@@ -68,8 +69,14 @@ def search(connection: Connection, request: SearchRequest) -> SearchResult:
     Words answer when meaning cannot, and the fused order stands when the reranker fails.
     """
     require_searchable(request)
+    result = _searched(connection, request)
+    search_ended(result, rerank=request.rerank)
+    return result
+
+
+def _searched(connection: Connection, request: SearchRequest) -> SearchResult:
     progress = Progress()
-    vectors = _question_vectors(connection, request, progress)
+    vectors = question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return _reranked(connection, request, vectors, progress)
     if request.rerank:
@@ -79,7 +86,7 @@ def search(connection: Connection, request: SearchRequest) -> SearchResult:
     return progress.result(found, found.hits)
 
 
-def _question_vectors(
+def question_vectors(
     connection: Connection, request: SearchRequest, progress: Progress
 ) -> list[Embedded] | None:
     """The vector and token signs of each question without the names in it; None where words have to do."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 from click.exceptions import Exit
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from pgrecall.models.service import Caller
 
 DONE, NOTHING_FOUND, FAILED, BAD_INPUT, NO_DATABASE, INTERRUPTED, BROKEN_PIPE = 0, 1, 1, 2, 3, 130, 141
+
+
+COMMAND_NAME = "pgrecall.command"
+"""Where a run keeps the name of its command, as in ``prune plan``, once it ended."""
+
+
+def tracing_is_set_up() -> bool:
+    """Whether this process makes spans. Its launcher has then imported the SDK, which takes long."""
+    return "opentelemetry.sdk.trace" in sys.modules
 
 
 class _Server(Protocol):
@@ -100,6 +110,13 @@ pass_globals = click.make_pass_decorator(GlobalOptions, ensure=True)
 
 class CommandGroup(click.Group):
     """Commands in the order they were added, each listed with its whole first sentence."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        finally:  # the innermost group ends first
+            inner = ctx.meta.get(COMMAND_NAME)
+            ctx.meta[COMMAND_NAME] = " ".join(filter(None, (ctx.invoked_subcommand, inner)))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

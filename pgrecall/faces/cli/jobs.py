@@ -13,7 +13,7 @@ from rich.text import Text
 from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output, plain, print_json, styled, table
 from pgrecall.faces.cli.invocation import FAILED, INTERRUPTED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import all_tenants_option, json_option, limit_option, now_option
-from pgrecall.faces.cli.worker import stop_on_signals
+from pgrecall.faces.cli.worker import runs_traced, stop_on_signals
 from pgrecall.faces.wording import counts_words, interval_words
 from pgrecall.models.maintenance import Check, JobOutcome, JobRun, JobStatus
 
@@ -60,6 +60,7 @@ def run(given: GlobalOptions, name: str, all_tenants: bool, as_json: bool, now: 
     done: dict[str, int] = {}
     with (
         stop_on_signals() as stop,
+        runs_traced(),
         given.opened(embeds=job.embeds) as memory,
         Progress(job.name, "done", None) as bar,
     ):

@@ -23,7 +23,15 @@ from pgrecall import __version__
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli import completion
 from pgrecall.faces.cli.console import notes
-from pgrecall.faces.cli.invocation import BROKEN_PIPE, INTERRUPTED, CommandGroup, GlobalOptions, fail
+from pgrecall.faces.cli.invocation import (
+    BROKEN_PIPE,
+    COMMAND_NAME,
+    INTERRUPTED,
+    CommandGroup,
+    GlobalOptions,
+    fail,
+    tracing_is_set_up,
+)
 
 COMMANDS: Mapping[str, str] = {
     "init": "database:init",
@@ -46,8 +54,10 @@ COMMANDS: Mapping[str, str] = {
     "forget": "memories:forget",
     "unarchive": "memories:unarchive",
     "feedback": "feedback:feedback",
+    "quality": "quality:quality",
     "pin": "memories:pin",
     "status": "database:status",
+    "metrics": "metrics:metrics",
     "doctor": "doctor:doctor",
     "verify": "doctor:verify",
     "layers": "layers:layers",
@@ -76,6 +86,10 @@ COMMANDS: Mapping[str, str] = {
 """Where each command is, as ``module:name`` in this package, in the order of the help."""
 
 
+SERVING = frozenset(("worker", "mcp", "serve"))
+"""Commands that go on until they are stopped."""
+
+
 class LazyGroup(CommandGroup):
     """Imports the module of a command when it is called, and turns errors into a sentence and an exit code.
 
@@ -97,8 +111,33 @@ class LazyGroup(CommandGroup):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _errors_reported():
+        with _traced(ctx), _errors_reported():
             return super().invoke(ctx)
+
+
+@contextmanager
+def _traced(ctx: click.Context) -> Iterator[None]:
+    """A span around the command, with the phases of its searches. One that serves has spans of its calls."""
+    if not tracing_is_set_up():
+        yield
+        return
+    from pgrecall.faces.telemetry.telemetry import Telemetry
+    from pgrecall.faces.telemetry.tracing import Tracing
+    from pgrecall.settings import environment_variables
+
+    if SERVING & set(ctx._protected_args):
+        yield
+        return
+    telemetry = Telemetry(Tracing())
+    parent = {"traceparent": environment_variables().get("TRACEPARENT", "")}
+    with telemetry.tracing.command_span(parent) as end, telemetry.searches():
+        try:
+            yield
+        except Exit as stopped:
+            end.code = stopped.exit_code
+            raise
+        finally:
+            end.name = ctx.meta.get(COMMAND_NAME, "")
 
 
 @contextmanager

@@ -7,8 +7,9 @@ import importlib.util
 import logging
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -23,9 +24,11 @@ from pgrecall.faces.cli.invocation import (
     require_unprivileged,
 )
 from pgrecall.faces.cli.options import allow_superuser_option
+from pgrecall.faces.cli.serve import require_http_packages
 
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
+    from pgrecall.faces.telemetry.telemetry import Telemetry
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -42,9 +45,23 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
     metavar="PORT",
     help="With --http: port; 0 takes a free one.",
 )
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Without --http: also answer /metrics, /healthz and /readyz at this port of 127.0.0.1; 0 takes a "
+    "free one. With --http, /metrics is beside /mcp.",
+)
 @allow_superuser_option
 @pass_globals
-def mcp(given: GlobalOptions, http: bool, host: str, port: int, allow_superuser: bool) -> None:
+def mcp(
+    given: GlobalOptions,
+    http: bool,
+    host: str,
+    port: int,
+    metrics_port: int | None,
+    allow_superuser: bool,
+) -> None:
     """Serve the memory to an agent over MCP, the Model Context Protocol.
 
     Editors start it themselves and talk to it over standard input and output. With --http, one server serves
@@ -53,13 +70,19 @@ def mcp(given: GlobalOptions, http: bool, host: str, port: int, allow_superuser:
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtra("mcp", "mcp")
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
+    if http and metrics_port is not None:
+        raise InvalidInput(
+            "With --http, /metrics is at the port of the server.", hint="Leave --metrics-port out."
+        )
     if http:
         _check_role(given, allowed=allow_superuser)
         _serve_http(given, host, port)
     else:
         from pgrecall.faces.mcp.stdio import serve_stdio
 
-        asyncio.run(serve_stdio(lambda: _open_unprivileged(given, allowed=allow_superuser)))
+        with _stdio_telemetry(metrics_port) as telemetry:
+            opened = partial(_open_unprivileged, given, allowed=allow_superuser)
+            asyncio.run(serve_stdio(opened, telemetry))
 
 
 @click.command("tools")
@@ -75,6 +98,35 @@ def tools(form: str) -> None:
     from pgrecall.tools.catalogue import mcp_tools, openai_tools
 
     print_json(openai_tools() if form == "openai" else mcp_tools())
+
+
+@contextmanager
+def _stdio_telemetry(port: int | None) -> Iterator[Telemetry]:
+    """Spans, and metrics at a port if one is given."""
+    from pgrecall.faces.telemetry.telemetry import Telemetry
+
+    if port is None:
+        yield Telemetry()
+        return
+    require_http_packages()
+    from pgrecall.faces.http.endpoint import metrics_endpoint
+    from pgrecall.faces.telemetry.metrics import Metrics
+
+    metrics = Metrics()
+    with metrics_endpoint("127.0.0.1", port, metrics, lambda: ()) as address:
+        notes().print(f"Metrics and probes: {address}")
+        yield Telemetry(metrics=metrics)
+
+
+def _http_telemetry() -> Telemetry:
+    """Spans, and metrics where what they need is installed."""
+    from pgrecall.faces.telemetry.telemetry import Telemetry
+
+    if importlib.util.find_spec("prometheus_client") is None:
+        return Telemetry()
+    from pgrecall.faces.telemetry.metrics import Metrics
+
+    return Telemetry(metrics=Metrics())
 
 
 def _serve_http(given: GlobalOptions, host: str, port: int) -> None:
@@ -98,7 +150,7 @@ def _serve_http(given: GlobalOptions, host: str, port: int) -> None:
             await memory.close()
 
     with listening:
-        serve_local(opened, listening)
+        serve_local(opened, listening, _http_telemetry())
 
 
 def _listening(host: str, port: int) -> socket.socket:

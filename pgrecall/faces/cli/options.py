@@ -228,3 +228,21 @@ def read_search_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "until": parse_until(found["until"], now),
         "metadata": parse_metadata(given["metadata"]),
     }
+
+
+def read_arm_weights(given: tuple[str, ...]) -> dict[str, float]:
+    """The weights of arms, given as ``ARM=N``.
+
+    Raises:
+        InvalidInput: one is not an arm and a number.
+    """
+    weights: dict[str, float] = {}
+    for one in given:
+        arm, _, number = one.partition("=")
+        try:
+            weights[arm.strip()] = float(number)
+        except ValueError:
+            raise InvalidInput(
+                f"--weight {one!r} is not an arm and a number.", hint="Write it as --weight lexical=0.5."
+            ) from None
+    return weights

@@ -12,7 +12,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import (
     SafeConsole,
     notes,
@@ -33,6 +32,7 @@ from pgrecall.faces.cli.options import (
     min_relevance_option,
     no_log_option,
     now_option,
+    read_arm_weights,
     read_query,
     read_search_options,
     session_option,
@@ -104,7 +104,7 @@ def search(
     **options: Any,
 ) -> None:
     """Search by meaning, words, names and links, weighted by the vitality of each memory."""
-    asked, arms = read_query(query), _arm_weights(weights)
+    asked, arms = read_query(query), read_arm_weights(weights)
     arguments = read_search_options(options)
     with given.opened(embeds=True) as memory:
         result = memory.search(asked, weights=arms or None, **arguments)
@@ -147,20 +147,6 @@ def _show(result: SearchResult, explain: bool) -> None:
     if any(result.arms.values()):
         counts = ", ".join(f"{arm} {count}" for arm, count in result.arms.items() if count)
         notes().print(f"Candidates that were not relevant enough: {counts}.")
-
-
-def _arm_weights(given: tuple[str, ...]) -> dict[str, float]:
-    """The weights of arms, given as ``ARM=N``."""
-    weights: dict[str, float] = {}
-    for one in given:
-        arm, _, number = one.partition("=")
-        try:
-            weights[arm.strip()] = float(number)
-        except ValueError:
-            raise InvalidInput(
-                f"--weight {one!r} is not an arm and a number.", hint="Write it as --weight lexical=0.5."
-            ) from None
-    return weights
 
 
 def show_hits(console: SafeConsole, result: SearchResult, *, explain: bool) -> None:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
 
-from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.errors import InvalidInput, MissingExtra, RecallError
 from pgrecall.faces.cli.console import notes, plain
-from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, pass_globals, require_unprivileged
+from pgrecall.faces.cli.invocation import (
+    DONE,
+    FAILED,
+    GlobalOptions,
+    pass_globals,
+    require_unprivileged,
+    tracing_is_set_up,
+)
 from pgrecall.faces.cli.options import allow_superuser_option
 from pgrecall.faces.cli.serve import require_http_packages
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
+    from pgrecall import Memory
     from pgrecall.jobs.worker import Worker
     from pgrecall.search.embed.embedder import Embedder
 
@@ -54,7 +63,7 @@ def worker(
         require_http_packages()
     settings = given.settings()
     allowed = allow_superuser or settings.allow_superuser
-    with stop_on_signals() as stop, given.opened() as memory, run_log(as_json):
+    with stop_on_signals() as stop, given.opened() as memory, run_log(as_json), runs_traced():
         require_unprivileged(memory.service.caller(), allowed=allowed)
         runner = memory.jobs.runner(embedder=_embedder(settings), stop=stop)
         runner.require_session()
@@ -63,22 +72,44 @@ def worker(
             failed = any(outcome.state == "failed" for outcome in working.once())
             raise Exit(FAILED if failed else DONE)
         notes().print("Working. SIGTERM or Ctrl-C stops the worker.")
-        with _endpoint(host, port, working):
+        with _endpoint(host, port, working, memory):
             working.serve()
         notes().print("stopped")
 
 
 @contextmanager
-def _endpoint(host: str, port: int | None, working: Worker) -> Iterator[None]:
+def _endpoint(host: str, port: int | None, working: Worker, memory: Memory) -> Iterator[None]:
     """Metrics and probes of the worker over HTTP, if a port is given."""
     if port is None:
         yield
         return
-    from pgrecall.faces.http.worker_endpoint import worker_endpoint
+    from pgrecall.faces.http.endpoint import metrics_endpoint
+    from pgrecall.faces.telemetry.census import CensusCache
+    from pgrecall.faces.telemetry.metrics import RunMetrics
+    from pgrecall.faces.telemetry.runs import RunObserver, runs_observed
 
-    with worker_endpoint(host, port, working.problems) as address:
+    def report(error: RecallError) -> None:
+        logging.getLogger("pgrecall.jobs").warning("The census failed: %s", type(error).__name__)
+
+    metrics = RunMetrics()
+    metrics.register_pool(memory.pool_figures)
+    census = CensusCache(lambda: asyncio.to_thread(memory.service.census), report)
+    with (
+        runs_observed(RunObserver(metrics)),
+        metrics_endpoint(host, port, metrics, working.problems, census.get) as address,
+    ):
         notes().print(f"Metrics and probes: {address}")
         yield
+
+
+def runs_traced() -> AbstractContextManager[None]:
+    """Makes a span of each run of a job inside the block, where OpenTelemetry is set up."""
+    if not tracing_is_set_up():
+        return nullcontext()
+    from pgrecall.faces.telemetry.runs import RunTracer, runs_observed
+    from pgrecall.faces.telemetry.tracing import Tracing
+
+    return runs_observed(RunTracer(Tracing()))
 
 
 def _embedder(settings: Settings) -> Embedder | None:

@@ -19,7 +19,16 @@ from pgrecall import __version__
 from pgrecall.faces.http.authentication import READ_ONLY, authenticate, may_write
 from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
 from pgrecall.faces.http.problems import MEDIA_TYPE, PROBLEM_SCHEMA, add_error_handlers
-from pgrecall.faces.http.routes import dedupe, erasures, maintenance, memories, search, settings, versions
+from pgrecall.faces.http.routes import (
+    dedupe,
+    erasures,
+    maintenance,
+    memories,
+    quality,
+    search,
+    settings,
+    versions,
+)
 from pgrecall.faces.http.service import Service
 
 if TYPE_CHECKING:
@@ -32,7 +41,10 @@ MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
 ROUTERS = (
-    *(module.router for module in (memories, search, settings, maintenance, dedupe, erasures, versions)),
+    *(
+        module.router
+        for module in (memories, search, quality, settings, maintenance, dedupe, erasures, versions)
+    ),
     maintenance.probe_router,
 )
 
@@ -122,7 +134,7 @@ def _mcp_app(service: Service) -> McpApp | None:
         request.state.memory = memory
         return memory
 
-    return McpApp(memory_for, body_limit=service.settings.http_body_bytes)
+    return McpApp(memory_for, body_limit=service.settings.http_body_bytes, telemetry=service.telemetry)
 
 
 async def _docs(request: Request) -> Response:

@@ -47,7 +47,8 @@ class TelemetryMiddleware:
                 MutableHeaders(scope=message)[REQUEST_ID] = request_id
             await send(message)
 
-        with self._service.tracing.request_span(scope["method"], headers):
+        telemetry = self._service.telemetry
+        with telemetry.tracing.request_span(scope["method"], headers), telemetry.searches():
             try:
                 await self._app(scope, receive, send_with_id)
             finally:
@@ -56,7 +57,7 @@ class TelemetryMiddleware:
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         service, method, route = self._service, scope["method"], route_path(scope)
         service.metrics.observe_request(method, route, status, seconds)
-        service.tracing.end_request(method, route, status)
+        service.telemetry.tracing.end_request(method, route, status)
         if route in _PROBES and status < 500:
             return
         state = scope["state"]

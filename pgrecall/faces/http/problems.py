@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pgrecall.errors import (
+    AlertError,
     DatabaseBusy,
     DatabaseError,
     DatabaseTimeout,
@@ -61,6 +62,7 @@ PROBLEM_TYPES: Mapping[type[RecallError], ProblemType] = {
     DatabaseUnsuitable: ProblemType(500, "database-unsuitable", "Postgres lacks something"),
     SchemaMismatch: ProblemType(503, "schema-mismatch", "The schema does not match this version"),
     EmbedderError: ProblemType(502, "embedder-failed", "The embedder failed"),
+    AlertError: ProblemType(502, "alert-failed", "The alert hook failed"),
     RerankerError: ProblemType(502, "reranker-failed", "The reranker failed"),
     MissingExtra: ProblemType(500, "missing-extra", "A package is not installed"),
 }

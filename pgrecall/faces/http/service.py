@@ -10,9 +10,11 @@ from starlette.requests import Request
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import Log, error_location
-from pgrecall.faces.http.metrics import CensusCache, Metrics
+from pgrecall.faces.http.metrics import HttpMetrics
 from pgrecall.faces.http.request_limits import RequestQueue
-from pgrecall.faces.http.tracing import Tracing
+from pgrecall.faces.telemetry.census import CensusCache
+from pgrecall.faces.telemetry.telemetry import Telemetry
+from pgrecall.faces.telemetry.tracing import Tracing
 from pgrecall.schema import state as schema
 from pgrecall.search.rerank.reranker import warm_up
 
@@ -47,15 +49,15 @@ class Service:
         self.memory = memory
         self.policy = policy
         self.log = log
-        self.tracing = tracing or Tracing()
-        self.metrics = Metrics()
-        self.census = CensusCache(memory, log)
+        self.census = CensusCache(memory.service.census, self._report_census)
         self.queue = RequestQueue(
             self.settings.http_concurrency or self.settings.pool_size,
             self.settings.http_queue,
             self.settings.http_timeout,
         )
-        self.metrics.register_gauges(self.queue, memory.pool_figures)
+        self.metrics = HttpMetrics(self.queue)
+        self.metrics.register_pool(memory.pool_figures)
+        self.telemetry = Telemetry(tracing, self.metrics)
         self._expected_schema = schema.head_revision(), schema.functions_fingerprint()
         self._loading: asyncio.Task[None] | None = None
         self._stopping = False
@@ -89,6 +91,9 @@ class Service:
         if (state.revision, state.functions) != self._expected_schema:
             problems.append("The database schema has changed since this service started.")
         return problems
+
+    def _report_census(self, error: RecallError) -> None:
+        self.log.warning("the census failed", error=type(error).__name__)
 
     def _model_problems(self) -> list[str]:
         if self._loading is None or not self._loading.done():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
 
 import uvicorn
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -13,12 +15,18 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from pgrecall import AsyncMemory
+from pgrecall.errors import RecallError
 from pgrecall.faces.mcp.server import Request as McpRequest
 from pgrecall.faces.mcp.server import build_server
+from pgrecall.faces.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from pgrecall.faces.telemetry.metrics import Metrics
 
 MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
 """Returns the open client for a request's tenant; the application around it handles what it raises."""
@@ -26,8 +34,10 @@ MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
 PATH = "/mcp"
 BODY_LIMIT = 4 * 1024 * 1024
 _SHUTDOWN_TIMEOUT = 3
-_MEMORY_KEY = "pgrecall.memory"
+_MEMORY_KEY, _TRACE_KEY = "pgrecall.memory", "pgrecall.trace"
 _SESSION_HEADER = "mcp-session-id"
+
+log = logging.getLogger(__name__)
 
 
 class McpApp:
@@ -41,6 +51,7 @@ class McpApp:
         allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
             asks for keys.
         body_limit: bytes that a request may have.
+        telemetry: counts and traces calls; None: traces alone.
     """
 
     def __init__(
@@ -49,10 +60,12 @@ class McpApp:
         *,
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._memory_for = memory_for
+        self._telemetry = telemetry or Telemetry()
         self._sessions = StreamableHTTPSessionManager(
-            build_server(_memory_from_scope, _session_id),
+            build_server(_memory_from_scope, _session_id, self._telemetry, _trace_from_scope),
             security_settings=_security_settings(allowed_hosts),
             max_request_body_size=body_limit,
         )
@@ -64,13 +77,20 @@ class McpApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         memory = await self._memory_for(Request(scope))
         user = AuthenticatedUser(AccessToken(token="", client_id=memory.tenant, scopes=[]))
-        await self._sessions.asgi_app({**scope, _MEMORY_KEY: memory, "user": user}, receive, send)
+        # A session's calls run in a task of their own, which knows no span of this request.
+        kept = {_MEMORY_KEY: memory, _TRACE_KEY: self._telemetry.tracing.context(), "user": user}
+        await self._sessions.asgi_app({**scope, **kept}, receive, send)
 
 
 def serve_local(
-    open_memory: Callable[[], AbstractAsyncContextManager[AsyncMemory]], listening: socket.socket
+    open_memory: Callable[[], AbstractAsyncContextManager[AsyncMemory]],
+    listening: socket.socket,
+    telemetry: Telemetry | None = None,
 ) -> None:
-    """Serves one tenant at ``/mcp`` to clients on this machine, without keys, until a signal arrives."""
+    """Serves one tenant at ``/mcp`` to clients on this machine, without keys, until a signal arrives.
+
+    With metrics in its telemetry, it answers ``/metrics`` too.
+    """
     port = listening.getsockname()[1]
     hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
     opened: list[AsyncMemory] = []
@@ -78,7 +98,7 @@ def serve_local(
     async def memory_for(_: Request) -> AsyncMemory:
         return opened[0]
 
-    app = McpApp(memory_for, allowed_hosts=hosts)
+    app = McpApp(memory_for, allowed_hosts=hosts, telemetry=telemetry)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -86,8 +106,11 @@ def serve_local(
             opened.append(memory)
             yield
 
+    routes = [Route(PATH, endpoint=app)]
+    if telemetry is not None and telemetry.metrics is not None:
+        routes.append(_metrics_route(telemetry.metrics, opened, hosts))
     config = uvicorn.Config(
-        Starlette(routes=[Route(PATH, endpoint=app)], lifespan=lifespan),
+        Starlette(routes=routes, lifespan=lifespan),
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
@@ -95,10 +118,33 @@ def serve_local(
     uvicorn.Server(config).run(sockets=[listening])
 
 
+def _metrics_route(metrics: Metrics, opened: Sequence[AsyncMemory], hosts: Sequence[str]) -> Route:
+    """``/metrics`` of a server that answers to names of this machine alone."""
+    from pgrecall.faces.telemetry.census import CensusCache
+    from pgrecall.faces.telemetry.metrics import CONTENT_TYPE
+
+    def report(error: RecallError) -> None:
+        log.warning("The census failed: %s", type(error).__name__)
+
+    census = CensusCache(lambda: opened[0].service.census(), report)
+    metrics.register_pool(lambda: opened[0].pool_figures() if opened else {})
+
+    async def exposition(request: Request) -> Response:
+        if request.headers.get("host") not in hosts:
+            return PlainTextResponse("This address answers to names of this machine.", 421)
+        return Response(metrics.exposition(await census.get()), media_type=CONTENT_TYPE)
+
+    return Route("/metrics", exposition)
+
+
 async def _memory_from_scope(request: McpRequest) -> AsyncMemory:
     assert request.request is not None
     memory: AsyncMemory = request.request.scope[_MEMORY_KEY]
     return memory
+
+
+def _trace_from_scope(request: McpRequest) -> object:
+    return None if request.request is None else request.request.scope.get(_TRACE_KEY)
 
 
 def _session_id(request: McpRequest) -> str | None:

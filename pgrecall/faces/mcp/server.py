@@ -36,6 +36,7 @@ from mcp.types import Tool as ListedTool
 from pgrecall import AsyncMemory, __version__
 from pgrecall.database.face import acting_through
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
+from pgrecall.faces.telemetry.telemetry import Telemetry
 from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools
 from pgrecall.tools.read_tools import GET, STATUS
 from pgrecall.tools.tool import Tool, call_async
@@ -71,13 +72,21 @@ RESOURCE_TEMPLATES = (
 log = logging.getLogger(__name__)
 
 
-def build_server(memory_for: MemoryForRequest, session_for: SessionForRequest) -> Server[Any]:
+def build_server(
+    memory_for: MemoryForRequest,
+    session_for: SessionForRequest,
+    telemetry: Telemetry | None = None,
+    trace_for: Callable[[Request], object] = lambda _: None,
+) -> Server[Any]:
     """Builds a server.
 
     Args:
         memory_for: returns the client that answers a request.
         session_for: returns the session in which a request's searches and accesses are logged.
+        telemetry: counts and traces calls; None: traces alone.
+        trace_for: returns the context of the span that a request belongs to; None: the current one.
     """
+    observing = telemetry or Telemetry()
 
     async def list_tools(_: Request, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[ListedTool.model_validate(tool) for tool in mcp_tools()])
@@ -85,10 +94,10 @@ def build_server(memory_for: MemoryForRequest, session_for: SessionForRequest) -
     async def call_tool(request: Request, params: CallToolRequestParams) -> CallToolResult:
         tool = _get_tool(params.name)
         try:
-            memory = await memory_for(request)
-            session = session_for(request)
-            memory = memory.session(session) if session else memory
-            with acting_through("mcp"):
+            with observing.call(tool.name, trace_for(request)), acting_through("mcp"):
+                memory = await memory_for(request)
+                session = session_for(request)
+                memory = memory.session(session) if session else memory
                 result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
         except RecallError as error:
             return _tool_error(str(error))

@@ -18,6 +18,7 @@ from mcp.server.stdio import stdio_server
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
 from pgrecall.faces.mcp.server import Request, build_server
+from pgrecall.faces.telemetry.telemetry import Telemetry
 
 
 class LazyClient:
@@ -57,8 +58,15 @@ class LazyClient:
         await memory.close()
 
 
-async def serve_stdio(open_memory: Callable[[], Awaitable[AsyncMemory]]) -> None:
-    """Serves until standard input ends or a signal arrives, then closes the client."""
+async def serve_stdio(
+    open_memory: Callable[[], Awaitable[AsyncMemory]], telemetry: Telemetry | None = None
+) -> None:
+    """Serves until standard input ends or a signal arrives, then closes the client.
+
+    Args:
+        telemetry: counts and traces calls; None: traces alone.
+    """
+    observing = telemetry or Telemetry()
     client = LazyClient(open_memory)
     calls: set[asyncio.Task[Any]] = set()
     session = f"mcp-{uuid.uuid4().hex}"  # a process serves one conversation
@@ -70,10 +78,10 @@ async def serve_stdio(open_memory: Callable[[], Awaitable[AsyncMemory]]) -> None
         call.add_done_callback(calls.discard)
         return await client.get()
 
-    server = build_server(memory_for, lambda _: session)
+    server = build_server(memory_for, lambda _: session, observing)
     client.start()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_exit_on_signal, calls, client)
+        tasks.start_soon(_exit_on_signal, calls, client, observing)
         try:
             async with stdio_server() as (read, write):
                 await server.run(read, write, server.create_initialization_options())
@@ -82,7 +90,7 @@ async def serve_stdio(open_memory: Callable[[], Awaitable[AsyncMemory]]) -> None
     await client.close()
 
 
-async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient) -> None:
+async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient, telemetry: Telemetry) -> None:
     """Cancels running calls, so that Postgres stops working on them, and ends the process."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for number in signals:
@@ -92,5 +100,6 @@ async def _exit_on_signal(calls: set[asyncio.Task[Any]], client: LazyClient) -> 
             if running:
                 await asyncio.wait(running)
             await client.close()
+            telemetry.tracing.flush()
             # A thread blocks on standard input, and only the end of that input would end the thread.
             os._exit(128 + number)

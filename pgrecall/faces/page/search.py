@@ -102,8 +102,6 @@ async def _search(request: PageRequest) -> tuple[SearchResult, int | None]:
         require_answer=not checkbox(query, "nearest"),
         log=not earlier and request.may_write and is_user_navigation(request.request),
     )
-    request.service.metrics.observe_search(result, rerank=checkbox(query, "rerank"))
-    request.service.tracing.record_search_phases(result.timings)
     return result, earlier or result.search_id
 
 

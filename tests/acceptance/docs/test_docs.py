@@ -61,7 +61,7 @@ class Reader:
 
     def read(self, block: Block) -> None:
         match block.language:
-            case "sql":
+            case "sql" if not block.elsewhere:
                 with psycopg.connect(self.settings["database_url"]) as connection:
                     connection.execute(block.text.encode())
             case "python":
@@ -215,6 +215,7 @@ PREPARED: dict[str, Callable[[Reader], object]] = {
     "mcp.md": _for_mcp,
     "install.md": lambda reader: _for_empty(reader, "postgresql://you@host:5432/app"),
     "prune.md": _for_prune,
+    "quality.md": lambda reader: _notes(reader, "harbour-contract"),
 }
 
 

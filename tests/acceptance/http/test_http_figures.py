@@ -18,7 +18,7 @@ from pgrecall.faces.http.app import create_app
 from pgrecall.faces.http.authentication import AccessPolicy
 from pgrecall.faces.http.logs import service_log
 from pgrecall.faces.http.service import Service
-from pgrecall.faces.http.tracing import Tracing
+from pgrecall.faces.telemetry.tracing import Tracing
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 

@@ -51,6 +51,7 @@ def test_a_worker_tells_of_its_runs_and_of_itself(worker: subprocess.Popen[str])
     until(lambda: failed in ask("/metrics").text, "the failed runs", pause=0.1)
     done = 'pgrecall_worker_run_timestamp_seconds{job="partitions",state="done"}'
     until(lambda: done in ask("/metrics").text, "a run that was done", pause=0.1)
+    until(lambda: "pgrecall_archived 0.0" in ask("/metrics").text, "the census", pause=0.1)
     assert "acme" not in ask("/metrics").text
     assert ask("/readyz").status_code == 200  # a job that fails is not a worker that does not work
     assert ask("/v1/status").status_code == 404

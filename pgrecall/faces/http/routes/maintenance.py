@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from pgrecall.faces.http.authentication import TenantMemory
-from pgrecall.faces.http.metrics import CONTENT_TYPE
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_list, response_model
 from pgrecall.faces.http.service import get_service
+from pgrecall.faces.telemetry.metrics import CONTENT_TYPE
 from pgrecall.models.maintenance import Check, JobRun, JobStatus, Status
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
 from pgrecall.operations.prune import PruneRequest

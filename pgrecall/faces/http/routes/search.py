@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter
-from starlette.requests import Request
+from fastapi import APIRouter, Request
 
 from pgrecall.faces.http.authentication import TenantMemory, may_write
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, Counted, response_model
-from pgrecall.faces.http.service import get_service
 from pgrecall.models.context import ContextBlock, ContextRequest
 from pgrecall.models.search import SearchRequest, SearchResult
 
@@ -47,11 +45,7 @@ async def search(request: Request, memory: TenantMemory, body: SearchBody) -> Se
 
     `skipped` lists the steps that did not run; each hit's `explanation` has the terms of its score.
     """
-    service = get_service(request)
-    result = await memory.search(**_logged(request, body))
-    service.metrics.observe_search(result, rerank=bool(body.get("rerank")))
-    service.tracing.record_search_phases(result.timings)
-    return result
+    return await memory.search(**_logged(request, body))
 
 
 @router.post("/context", response_model=response_model(ContextBlock), tags=["search"])

@@ -9,12 +9,12 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_reader' FROM unnest(ARRAY[
         'access_problems', 'accesses_of', 'associates', 'caller', 'content_hashes', 'current_tenant', 'explain',
-        'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
+        'explain_miss', 'explain_vitality', 'export_lines', 'feedback_by_memory', 'feedback_by_rank', 'feedback_qrels', 'find', 'get',
         'health_report', 'id_of', 'installation', 'job_runs', 'job_states', 'keys_of_source', 'overview',
-        'erasures', 'get_erasure', 'languages', 'layers', 'link_graph', 'list_memories', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
+        'erasures', 'get_erasure', 'languages', 'layers', 'link_graph', 'list_memories', 'logged_searches', 'neighbourhood', 'count_pending_links', 'presets', 'prune_candidates', 'get_prune_plan',
         'dedupe_plans', 'get_dedupe_plan',
-        'prune_plans', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
-        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'verify',
+        'prune_plans', 'quality', 'question_without_names', 'questions_without_names', 'relevance_models', 'require_memory',
+        'rerank_models', 'schema_state', 'search', 'settings', 'similarities', 'status', 'successors', 'unanswered_questions', 'verify',
         'vitality', 'vitality_as_of', 'vitality_curve', 'vitality_histogram', 'zones_as_of',
         'zones_over_time',
         'change_cursor', 'changes', 'diff_versions', 'versions']) u
@@ -30,8 +30,8 @@ SET search_path FROM CURRENT AS $$
         'restore_version']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[
-        'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
-        'make_access_partitions', 'report_job', 'store_embeddings', 'tenants', 'unembedded',
+        'alarm_changes', 'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
+        'make_access_partitions', 'report_job', 'run_due_job', 'store_embeddings', 'tenants', 'unembedded',
         'expire_changes']) u
 $$;
 

@@ -35,6 +35,8 @@ BEGIN ATOMIC
     ('health.silent_days', 7, 0.01, 3650, 'Days without any access before the alarm.'),
     ('job.dedupe.minutes', 1440, 0, 525600,
      'Minutes between runs of the job that plans which duplicates to merge (a dry run); 0 turns it off.'),
+    ('job.alerts.minutes', 5, 0, 525600,
+     'Minutes between runs of the job that tells the alert hook of alarms; 0 turns it off.'),
     ('job.embed.minutes', 1, 0, 525600,
      'Minutes between runs of the job that embeds memories stored without a vector; 0 turns it off.'),
     ('job.expire.minutes', 15, 0, 525600,

@@ -1,0 +1,136 @@
+"""``memory.quality``: how often what was shown was used, why a memory was not found, and replays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Unpack
+
+from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client._async.search import Progress, question_vectors
+from pgrecall.encoding import require_searchable
+from pgrecall.errors import InvalidInput
+from pgrecall.models.quality import LoggedSearch, Miss, Quality, Replay
+from pgrecall.models.search import Found, SearchRequest
+from pgrecall.operations import quality
+from pgrecall.operations.search import find
+from pgrecall.search.replays import Replayed, replay_report, require_change
+
+if TYPE_CHECKING:
+    from pgrecall.arguments import RankingChange, SearchOptions
+
+_BEFORE = timedelta(microseconds=1)
+"""A search is replayed as of just before it was made: not of what it itself counted as shown."""
+
+
+class AsyncQualityGroup(AsyncGroup):
+    """What the log of searches says of them. All of it only reads."""
+
+    async def report(
+        self, *, since: datetime | None = None, limit: int = 10_000, questions: int = 20
+    ) -> Quality:
+        """Reports how often what searches showed was used, by rank, and which questions nothing answered.
+
+        What was used is known from verdicts (``memory.used``), and for searches in a session from accesses of
+        kind ``used`` or ``read`` in it, within the setting ``association.window_minutes``.
+
+        Args:
+            since: only searches from this time on.
+            limit: searches at most, the newest ones, 1 to 100,000.
+            questions: unanswered questions at most, 1 to 1,000.
+
+        Raises:
+            InvalidInput: a number is out of its bounds.
+        """
+        unanswered = await self._connection.execute(quality.unanswered_questions(questions, since))
+        return await self._connection.execute(quality.quality(since, limit, unanswered))
+
+    async def miss(self, question: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
+        """Tells why a search does not show a memory: by its filters, its rank, and what each arm saw.
+
+        Nothing is logged.
+
+        Args:
+            question: the question.
+            memory: the memory's id or key.
+            options: those of :meth:`AsyncMemory.search`; reranking is left out.
+
+        Raises:
+            MemoryNotFound: there is no such memory.
+            InvalidInput: the search is refused.
+        """
+        request = SearchRequest(question, **options)
+        require_searchable(request)
+        progress = Progress()
+        vectors = await question_vectors(self._connection, request, progress)
+        if request.rerank:
+            progress.skipped.append("reranking: the ranks are those before it")
+        return await self._connection.execute(
+            quality.explain_miss(memory, request, vectors, progress.skipped)
+        )
+
+    async def replay(
+        self,
+        *,
+        k: int = 10,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+        moved: int = 20,
+        **change: Unpack[RankingChange],
+    ) -> Replay:
+        """Asks logged questions again, as of then: with today's settings, and with changed ones.
+
+        Where it is known what was used, it tells whether that would rank higher. Filters are not in the log,
+        so the questions are asked without. Nothing is logged or changed.
+
+        >>> report = await memory.quality.replay(vitality_weight=1.0)           # doctest: +SKIP
+        >>> print(report.same, report.gain, report.conclusion)                  # doctest: +SKIP
+
+        Args:
+            k: hits of each search, 1 to 100.
+            since, until: only searches of this period, its end excluded.
+            limit: searches at most, the newest ones, 1 to 1,000.
+            moved: searches at most in the report, those that would move most, up to 1,000.
+            change: what to change: ``weights`` of arms, ``vitality_mode``, ``vitality_weight``, ``profile``.
+
+        Raises:
+            InvalidInput: nothing is changed; a weight, a mode, a profile or a number is out of its bounds.
+        """
+        given: dict[str, Any] = {name: value for name, value in change.items() if value is not None}
+        require_change(given, k, moved)
+        searches = await self._connection.execute(quality.logged_searches(since, until, limit))
+        await self._check(replace(SearchRequest("a question"), **given))
+        progress = Progress()
+        replayed: list[Replayed] = []
+        refused = 0
+        for search in searches:
+            try:
+                replayed.append(await self._asked_again(search, k, given, progress))
+            except InvalidInput:  # its profile is gone, or its words are refused today
+                refused += 1
+        return replay_report(replayed, refused, moved, tuple(dict.fromkeys(progress.skipped)))
+
+    async def _check(self, request: SearchRequest) -> None:
+        """Refuses what no search takes, even if the log is empty."""
+        require_searchable(request)
+        await self._connection.execute(find(replace(request, k=1, explain=False), None))
+
+    async def _asked_again(
+        self, search: LoggedSearch, k: int, change: Mapping[str, Any], progress: Progress
+    ) -> Replayed:
+        today = SearchRequest(
+            search.query,
+            queries=search.queries,
+            profile=search.profile,
+            k=k,
+            as_of=search.at - _BEFORE,
+            log=False,
+        )
+        changed = replace(today, explain=False, **change)
+        vectors = await question_vectors(self._connection, today, progress)
+        found: Sequence[Found] = [
+            await self._connection.execute(find(request, vectors)) for request in (today, changed)
+        ]
+        return Replayed(search, found[0].hits, found[1].hits)

@@ -1,0 +1,79 @@
+"""Routes for the quality of searches: use by rank, why a memory was not found, replays of questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from pgrecall.arguments import RankingChange
+from pgrecall.faces.http.authentication import TenantMemory
+from pgrecall.faces.http.request_handling import ApiRoute
+from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_model
+from pgrecall.models.quality import Miss, Quality, Replay
+from pgrecall.models.search import SearchRequest
+
+router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["quality"])
+
+
+@dataclass(frozen=True, slots=True)
+class MissedMemory:
+    """The memory that was not found.
+
+    Attributes:
+        memory: its id or key.
+    """
+
+    memory: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayBounds:
+    """Which logged questions to ask again.
+
+    Attributes:
+        k: hits of each search, 1 to 100.
+        since, until: only searches of this period, its end excluded.
+        limit: searches at most, the newest ones, 1 to 1,000.
+        moved: searches at most in the answer, those that would move most, 0 to 1,000.
+    """
+
+    k: int = 10
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = 100
+    moved: int = 20
+
+
+@router.get("/quality", response_model=response_model(Quality))
+async def quality(
+    memory: TenantMemory,
+    since: OptionalTimestamp = None,
+    limit: Annotated[int, Query(description="Searches at most, the newest ones.", ge=1, le=100_000)] = 10_000,
+    questions: Annotated[int, Query(description="Unanswered questions at most.", ge=1, le=1000)] = 20,
+) -> Quality:
+    """Report how often what searches showed was used, and which questions nothing answered."""
+    return await memory.quality.report(since=since, limit=limit, questions=questions)
+
+
+@router.post("/quality/miss", response_model=response_model(Miss))
+async def miss(
+    memory: TenantMemory,
+    body: Annotated[
+        dict[str, Any],
+        Body(SearchRequest, MissedMemory, without=("rerank", "deadline", "log", "explain"), name="MissBody"),
+    ],
+) -> Miss:
+    """Tell why a search does not show a memory: by its filters, its rank, and what each arm saw."""
+    return await memory.quality.miss(body.pop("query", ""), body.pop("memory"), **body)
+
+
+@router.post("/quality/replay", response_model=response_model(Replay))
+async def replay(
+    memory: TenantMemory,
+    body: Annotated[dict[str, Any], Body(RankingChange, ReplayBounds, name="ReplayBody")],
+) -> Replay:
+    """Ask logged questions again with changed settings, and tell what would move. Nothing is changed."""
+    return await memory.quality.replay(**body)

@@ -1,0 +1,105 @@
+"""Figures of the whole database as Prometheus metrics, counted seldom however many ask."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from pgrecall.errors import RecallError
+from pgrecall.models.service import Census
+
+CENSUS_MAX_AGE = 60.0
+"""Seconds for which the database's counts are kept: counting reads every memory."""
+
+CENSUS_TIMEOUT = 2.0
+"""Seconds a request waits for new counts; then it gets the last ones."""
+
+
+class CensusCache:
+    """The database's counts, refreshed at most once a minute however many clients ask.
+
+    Args:
+        count: counts.
+        report: called with the error when counting failed.
+    """
+
+    def __init__(self, count: Callable[[], Awaitable[Census]], report: Callable[[RecallError], None]) -> None:
+        self._count_all = count
+        self._report = report
+        self._census: Census | None = None
+        self._counted_at = -CENSUS_MAX_AGE
+        self._counting: asyncio.Task[None] | None = None
+
+    async def get(self) -> Census | None:
+        """The newest counts, older ones while counting takes long; None when the database gave none."""
+        if time.monotonic() - self._counted_at >= CENSUS_MAX_AGE and self._counting is None:
+            self._counting = asyncio.create_task(self._count())
+        if self._counting is not None:
+            await asyncio.wait({self._counting}, timeout=CENSUS_TIMEOUT)
+        return self._census
+
+    async def stop(self) -> None:
+        """Cancels a count that is running."""
+        if self._counting is not None:
+            self._counting.cancel()
+            await asyncio.wait({self._counting})
+
+    async def _count(self) -> None:
+        try:
+            self._census = await self._count_all()
+        except RecallError as error:
+            self._report(error)
+            self._census = None
+        finally:
+            self._counted_at = time.monotonic()
+            self._counting = None
+
+
+def exposition_of(census: Census) -> bytes:
+    """The counts as text for Prometheus."""
+    registry = CollectorRegistry()
+    registry.register(_CensusGauges(census))
+    return generate_latest(registry)
+
+
+@dataclass(frozen=True, slots=True)
+class _CensusGauges(Collector):
+    """The counts of the database."""
+
+    census: Census
+
+    def collect(self) -> Iterable[Metric]:
+        zones = GaugeMetricFamily(
+            "pgrecall_memories",
+            "Live memories, as of the last run of the job vitality.",
+            labels=("layer", "zone"),
+        )
+        for count in self.census.zones:
+            zones.add_metric((count.layer, count.zone or "unknown"), count.memories)
+        yield zones
+        for name, description, value in (
+            ("archived", "Archived memories.", self.census.archived),
+            ("awaiting_embedding", "Memories without a vector.", self.census.awaiting_embedding),
+            ("accesses_waiting", "Accesses that are not folded yet.", self.census.accesses_waiting),
+        ):
+            yield GaugeMetricFamily(f"pgrecall_{name}", description, value=value)
+        yield from self._jobs()
+
+    def _jobs(self) -> Iterable[Metric]:
+        running = GaugeMetricFamily("pgrecall_job_running", "Tenants it runs for now.", labels=("job",))
+        failed = GaugeMetricFamily("pgrecall_job_failed", "Tenants whose last run failed.", labels=("job",))
+        done = GaugeMetricFamily(
+            "pgrecall_job_done_timestamp_seconds", "When the newest successful run ended.", labels=("job",)
+        )
+        for job in self.census.jobs:
+            running.add_metric((job.job,), job.running)
+            failed.add_metric((job.job,), job.failed)
+            if job.done_at is not None:
+                done.add_metric((job.job,), job.done_at)
+        yield from (running, failed, done)

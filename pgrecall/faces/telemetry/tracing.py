@@ -1,0 +1,194 @@
+"""OpenTelemetry spans of requests, commands, tool calls, runs of jobs and phases of searches; none where its
+SDK is not installed.
+
+Exporters are configured by OpenTelemetry's own variables or its launcher. Attributes name routes, commands,
+tools and jobs, and never hold what a call contains.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from pgrecall.errors import DatabaseError, RecallError
+from pgrecall.models.maintenance import JobOutcome
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, SpanKind, Tracer, TracerProvider
+
+PHASES = ("names", "embedding", "database", "reranking")
+"""The phases of a search, in the order in which they run."""
+
+
+@dataclass(slots=True)
+class CommandEnd:
+    """How a command ended: its name below ``pgrecall``, and its exit code; None while that is unknown."""
+
+    name: str = ""
+    code: int | None = None
+
+
+class Tracing:
+    """Creates spans.
+
+    Args:
+        provider: the tracer provider; None: OpenTelemetry's global one.
+    """
+
+    def __init__(self, provider: TracerProvider | None = None) -> None:
+        self._provider = provider
+        self._tracer = _get_tracer(provider)
+
+    @contextmanager
+    def request_span(self, method: str, headers: Mapping[str, str]) -> Iterator[None]:
+        """A span around a request; ``headers`` may name its parent."""
+        if self._tracer is None:
+            yield
+            return
+        from opentelemetry.propagate import extract
+        from opentelemetry.trace import SpanKind
+
+        with self._span(method, {"http.request.method": method}, SpanKind.SERVER, extract(headers)):
+            yield
+
+    def end_request(self, method: str, route: str, status: int) -> None:
+        """Records the route and the status in the current span."""
+        if self._tracer is None:
+            return
+        from opentelemetry.trace import get_current_span
+
+        span = get_current_span()
+        span.update_name(f"{method} {route}")
+        span.set_attributes({"http.route": route, "http.response.status_code": status})
+        if status >= 500:
+            _fail(span)
+
+    @contextmanager
+    def command_span(self, parent: Mapping[str, str]) -> Iterator[CommandEnd]:
+        """A span around a command, named at its end by what is yielded.
+
+        Args:
+            parent: may name its parent, as a ``traceparent``.
+        """
+        end = CommandEnd()
+        if self._tracer is None:
+            yield end
+            return
+        from opentelemetry.propagate import extract
+        from opentelemetry.trace import SpanKind
+
+        with self._span("pgrecall", {}, SpanKind.INTERNAL, extract(parent)) as span:
+            try:
+                yield end
+                end.code = end.code or 0
+            finally:
+                span.update_name(f"pgrecall {end.name}".rstrip())
+                if end.code is not None:
+                    span.set_attribute("process.exit.code", end.code)
+                if end.code not in (0, 1):  # 1: nothing was found
+                    _fail(span)
+
+    @contextmanager
+    def call_span(self, tool: str, parent: object = None) -> Iterator[None]:
+        """A span around the call of a tool. An error that is not about the call makes it a failed one.
+
+        Args:
+            parent: what :meth:`context` returned in the request that made the call; None: the current span.
+        """
+        if self._tracer is None:
+            yield
+            return
+        from opentelemetry.context import Context
+        from opentelemetry.trace import SpanKind
+
+        attributes = {"mcp.method.name": "tools/call", "gen_ai.tool.name": tool}
+        context = parent if isinstance(parent, Context) else None
+        with self._span(f"tools/call {tool}", attributes, SpanKind.SERVER, context) as span:
+            try:
+                yield
+            except Exception as error:
+                if isinstance(error, DatabaseError) or not isinstance(error, RecallError):
+                    _fail(span)
+                raise
+
+    def context(self) -> object:
+        """The current span's context, for work that goes on in another task."""
+        if self._tracer is None:
+            return None
+        from opentelemetry.context import get_current
+
+        return get_current()
+
+    def flush(self) -> None:
+        """Sends what the exporter still holds, within two seconds: before a process ends abruptly."""
+        if self._tracer is None:
+            return
+        from opentelemetry.trace import get_tracer_provider
+
+        send = getattr(self._provider or get_tracer_provider(), "force_flush", None)
+        if send is not None:
+            send(2000)
+
+    def record_search_phases(self, timings: Mapping[str, float]) -> None:
+        """Adds a span for each phase of a search that has just ended; timings in milliseconds."""
+        if self._tracer is None:
+            return
+        durations = [(phase, round(timings[phase] * 1e6)) for phase in PHASES if timings.get(phase)]
+        time_ns = time.time_ns() - sum(nanoseconds for _, nanoseconds in durations)
+        for phase, nanoseconds in durations:
+            span = self._tracer.start_span(f"search {phase}", start_time=time_ns)
+            time_ns += nanoseconds
+            span.end(time_ns)
+
+    def record_run(self, outcome: JobOutcome) -> None:
+        """Adds a span for the run of a job that has just ended. It does not name the tenant."""
+        if self._tracer is None:
+            return
+        ended = time.time_ns()
+        span = self._tracer.start_span(
+            f"job {outcome.job}",
+            attributes={
+                "pgrecall.job": outcome.job,
+                "pgrecall.job.state": outcome.state,
+                "pgrecall.job.attempt": outcome.attempt,
+                "pgrecall.job.done": outcome.done,
+            },
+            start_time=ended - round(outcome.seconds * 1e9),
+        )
+        if outcome.state == "failed":
+            _fail(span)
+        span.end(ended)
+
+    @contextmanager
+    def _span(
+        self, name: str, attributes: Mapping[str, str], kind: SpanKind, parent: Context | None
+    ) -> Iterator[Span]:
+        assert self._tracer is not None
+        with self._tracer.start_as_current_span(
+            name,
+            parent,
+            kind,
+            dict(attributes),
+            record_exception=False,  # its message may quote a memory
+            set_status_on_exception=False,
+        ) as span:
+            yield span
+
+
+def _fail(span: Span) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_status(Status(StatusCode.ERROR))
+
+
+def _get_tracer(provider: TracerProvider | None) -> Tracer | None:
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        return None
+    from opentelemetry import trace
+
+    return trace.get_tracer("pgrecall", tracer_provider=provider)

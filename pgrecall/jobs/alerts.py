@@ -1,0 +1,193 @@
+"""The job that tells of alarms, and the hook that it calls: a command, a URL, or both."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from pgrecall.errors import AlertError, InvalidInput
+from pgrecall.models.maintenance import AlarmChange
+from pgrecall.operations import maintenance
+from pgrecall.settings import Settings
+
+if TYPE_CHECKING:
+    from pgrecall.jobs.job import JobContext
+
+PAUSE = 30.0
+"""Seconds for which a hook that failed is not called again: many tenants must not each wait for it."""
+
+
+def tell_alarms(context: JobContext) -> None:
+    """Calls the hook if an alarm began or ended since it was last told; without a hook, does nothing."""
+    hook = context.task.alert
+    if hook is None:
+        return
+    changes = context.execute(maintenance.alarm_changes(context.now))
+    told = [change for change in changes if change.change != "standing"]
+    if told:
+        hook.call(alert_document(context.tenant, changes))
+    # What stands now is what the next run compares with.
+    context.report(len(told), **{change.kind: 1 for change in changes if change.change != "ended"})
+
+
+def alert_document(tenant: str, changes: Sequence[AlarmChange]) -> dict[str, Any]:
+    """What the hook is told. ``text`` says it all, as chat services show it."""
+    by_change: Mapping[str, list[AlarmChange]] = {
+        word: [change for change in changes if change.change == word]
+        for word in ("raised", "ended", "standing")
+    }
+    lines = [f"{tenant}: {change.alarm}" for change in by_change["raised"]]
+    lines += [f"{tenant}: over: {change.kind}" for change in by_change["ended"]]
+    return {
+        "text": "\n".join(lines),
+        "tenant": tenant,
+        **{
+            word: [{"kind": change.kind, "alarm": change.alarm} for change in found]
+            for word, found in by_change.items()
+        },
+    }
+
+
+@dataclass(slots=True)
+class AlertHook:
+    """Calls a command, a URL or both; neither may take longer than ``timeout`` seconds. Threads may share it.
+
+    Raises:
+        InvalidInput: the command or the URL cannot be used.
+    """
+
+    command: Sequence[str] | None
+    url: str | None
+    timeout: float
+    _failed_at: float = -PAUSE
+    _failure: AlertError | None = None
+
+    def call(self, document: Mapping[str, Any]) -> None:
+        """Tells of an alert.
+
+        Raises:
+            AlertError: it failed or took too long, now or within the last half minute.
+        """
+        if self._failure is not None and time.monotonic() - self._failed_at < PAUSE:
+            raise self._failure
+        try:
+            content = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+            if self.command is not None:
+                _run(self.command, content, self.timeout)
+            if self.url is not None:
+                _post(self.url, content, self.timeout)
+        except AlertError as error:
+            self._failure, self._failed_at = error, time.monotonic()
+            raise
+        self._failure = None
+
+
+def make_alert_hook(settings: Settings) -> AlertHook | None:
+    """The hook of the settings, or None.
+
+    Raises:
+        InvalidInput: the command or the URL cannot be used.
+    """
+    command, url = settings.alert_command, settings.alert_url
+    if command is None and url is None:
+        return None
+    address = None if url is None else url.get_secret_value()
+    if address is not None and not address.lower().startswith(("http://", "https://")):
+        raise InvalidInput(
+            "PGRECALL_ALERT_URL is not an http:// or https:// URL.", hint="Give the whole URL of the webhook."
+        )
+    return AlertHook(None if command is None else _words(command), address, settings.alert_timeout)
+
+
+def _words(command: str) -> Sequence[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InvalidInput(
+            f"PGRECALL_ALERT_COMMAND cannot be read: {error}.", hint="Close every quotation mark in it."
+        ) from error
+    if not words:
+        raise InvalidInput("PGRECALL_ALERT_COMMAND is empty.", hint="Name a program, or unset it.")
+    return words
+
+
+def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
+    """Runs a command with the alert on its standard input; what it starts ends with it when it is late."""
+    # Files, not pipes: a child that goes on with our pipe open would keep us waiting.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+        given.write(content)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                command, stdin=given, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
+            )
+        except OSError as error:
+            raise AlertError(
+                f"The alert command cannot be started: {error.strerror or error}.",
+                hint="Check PGRECALL_ALERT_COMMAND.",
+            ) from error
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AlertError(
+                f"The alert command took longer than {timeout:g} seconds and was ended.",
+                hint="Raise PGRECALL_ALERT_TIMEOUT, or let it leave its work to another program.",
+            ) from None
+        finally:
+            if process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code != 0:
+            said.seek(0)
+            lines = said.read(100_000).decode(errors="replace").strip().splitlines()
+            reason = f": {lines[-1][:200].rstrip('.')}" if lines else ""
+            raise AlertError(f"The alert command failed with exit code {code}{reason}.")
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """An alert goes to the address that was configured, and to no other."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _post(url: str, content: bytes, timeout: float) -> None:
+    """Posts an alert. It never shows the URL, which is a secret of many chat services."""
+    failures: list[str] = []
+    answered = threading.Event()
+
+    def send() -> None:
+        request = Request(url, content, {"Content-Type": "application/json"}, method="POST")
+        try:
+            with build_opener(_NoRedirect).open(request, timeout=timeout):
+                pass
+        except HTTPError as error:
+            failures.append(f"answered with status {error.code}")
+            error.close()
+        except (OSError, URLError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            slow = isinstance(reason, TimeoutError)
+            failures.append(
+                "did not answer in time" if slow else f"cannot be reached ({type(reason).__name__})"
+            )
+        answered.set()
+
+    # In a thread, because the timeout of a socket begins again with every byte.
+    threading.Thread(target=send, daemon=True).start()
+    if not answered.wait(timeout):
+        failures.append(f"took longer than {timeout:g} seconds")
+    if failures:
+        raise AlertError(f"The alert URL {failures[0]}.", hint="Check PGRECALL_ALERT_URL.")

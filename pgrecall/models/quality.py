@@ -1,0 +1,208 @@
+"""The quality of searches: shares with intervals, unanswered questions, misses and replays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+ENOUGH = 30
+"""Searches with a verdict or a use from which conclusions are drawn; of fewer only counts are told."""
+
+MissOutcome = Literal[
+    "found", "filtered", "ranked_lower", "too_irrelevant", "not_confident", "beyond_pool", "not_found"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share, ``count`` of ``total``, with its 95 % interval (Wilson); without a total there is none."""
+
+    count: int
+    total: int
+    low: float | None
+    high: float | None
+
+    @property
+    def value(self) -> float | None:
+        """The share, 0 to 1."""
+        return self.count / self.total if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class RankUse:
+    """How often what stood at a rank was used.
+
+    ``shown`` counts all searches, ``share`` only those with any verdict or use: used of these.
+    """
+
+    rank: int
+    shown: int
+    rejected: int
+    share: Share
+
+
+@dataclass(frozen=True, slots=True)
+class UnansweredQuestion:
+    """A question that nothing answered.
+
+    It was asked ``times`` times: ``empty`` of them showed nothing, of ``rejected`` what was shown was judged
+    and none of it used. The newest was ``search_id`` at ``last_at``.
+    """
+
+    question: str
+    times: int
+    empty: int
+    rejected: int
+    last_at: datetime
+    search_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How often what searches showed was used.
+
+    Of ``searches``, ``empty`` showed nothing, and something is known of what became of the others where they
+    are ``followed``: by a verdict, or by an access of what they showed in the same session. ``answered`` is
+    the share of these in which anything was used. ``conclusion`` is a sentence; it refuses where too little
+    is known.
+    """
+
+    searches: int
+    empty: int
+    followed: int
+    answered: Share
+    ranks: tuple[RankUse, ...]
+    unanswered: tuple[UnansweredQuestion, ...]
+    since: datetime | None
+    until: datetime | None
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why a search does not show a memory, or where it shows it.
+
+    Attributes:
+        memory: its id.
+        outcome: what kept it out; ``found`` if nothing did.
+        sentence: the same in words.
+        filters: the filters that it does not pass, by name.
+        rank: its rank among the candidates; without the filters, if they hide it; None if no arm found it.
+        k: how many hits the search shows.
+        candidates: how many candidates there are.
+        score, relevance: its score and relevance; None if no arm found it.
+        last_score: the score of the last hit shown; None if there are fewer than ``k``.
+        confidence: probability that any candidate answers the question.
+        arms: what each arm saw: ``semantic`` the similarity and the rank by it, ``lexical`` the words held
+            and missing, ``name``, ``cue`` and ``graph`` where they found it; ``limit`` is how many it keeps.
+        skipped: a sentence for each step of the search that did not run.
+    """
+
+    memory: int
+    outcome: MissOutcome
+    sentence: str
+    filters: tuple[str, ...]
+    rank: int | None
+    k: int
+    candidates: int
+    score: float | None
+    last_score: float | None
+    relevance: float | None
+    confidence: float | None
+    arms: Mapping[str, Any]
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedSearch:
+    """A search of the log, what it showed, and what of it was used.
+
+    ``followed``: there was a verdict on, or a use of, anything that it showed.
+    """
+
+    id: int
+    at: datetime
+    query: str
+    queries: tuple[str, ...] | None
+    profile: str
+    shown: tuple[int, ...]
+    used: tuple[int, ...]
+    followed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedSearch:
+    """A logged question asked twice, with today's settings and with changed ones.
+
+    ``before`` and ``after`` are the ids of the hits, best first; ``used`` those that were used when it was
+    asked. ``gain`` is by how much the reciprocal rank of the first used one changes; None without any.
+    """
+
+    search_id: int
+    query: str
+    at: datetime
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    used: tuple[int, ...]
+    gain: float | None
+
+    @property
+    def entered(self) -> tuple[int, ...]:
+        """The hits that only the changed settings show."""
+        return tuple(one for one in self.after if one not in self.before)
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """The hits that only today's settings show."""
+        return tuple(one for one in self.before if one not in self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmUse:
+    """How often what an arm found was used, in replayed searches of which that is known.
+
+    ``alone`` is the same for what no other arm found.
+    """
+
+    arm: str
+    share: Share
+    alone: Share
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Logged questions asked again: what would move if the settings were changed.
+
+    Attributes:
+        searches: how many were asked again.
+        refused: how many cannot be asked again, such as those of a profile that is gone.
+        same: how many would show the same hits in the same order.
+        same_first: how many would show the same first hit.
+        overlap: mean share of the hits that stay; None without searches.
+        judged: how many have a used memory to compare by.
+        better, worse: in how many of these the first used memory would rank higher, or lower.
+        gain: mean change of its reciprocal rank; None without any.
+        gain_low, gain_high: the 95 % interval of that mean; None for fewer than 30.
+        arms: how often what each arm found was used, with today's settings.
+        moved: those that would move most.
+        conclusion: a sentence, which refuses where too little is known.
+        skipped: a sentence for each step that did not run.
+    """
+
+    searches: int
+    refused: int
+    same: int
+    same_first: int
+    overlap: float | None
+    judged: int
+    better: int
+    worse: int
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    arms: tuple[ArmUse, ...]
+    moved: tuple[ReplayedSearch, ...]
+    conclusion: str
+    skipped: tuple[str, ...] = ()

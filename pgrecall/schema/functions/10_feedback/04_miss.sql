@@ -1,0 +1,131 @@
+-- Why a memory was not found: its filters, its rank, and what each arm saw of it.
+
+-- failed_filters: the filters that a memory does not pass, by name; empty exactly where it passes_filter and was not
+-- archived or superseded at as_of.
+CREATE OR REPLACE FUNCTION recall.failed_filters(m recall.memory, f recall.search_filter) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT
+RETURN array_remove(ARRAY[
+    CASE WHEN f.as_of IS NULL AND NOT f.include_archived AND m.archived_at IS NOT NULL
+           OR f.as_of IS NOT NULL AND NOT f.archived_as_of AND recall.was_archived(m.tenant, m.id, f.as_of)
+         THEN 'archived' END,
+    CASE WHEN f.as_of IS NULL AND NOT f.include_superseded AND m.superseded_by IS NOT NULL
+           OR f.as_of IS NOT NULL AND NOT f.superseded_as_of AND recall.was_superseded(m.tenant, m.id, f.as_of)
+         THEN 'superseded' END,
+    CASE WHEN NOT f.include_invalid AND m.valid_from > f.moment THEN 'not valid yet' END,
+    CASE WHEN NOT f.include_invalid AND m.valid_until <= f.moment THEN 'no longer valid' END,
+    CASE WHEN NOT f.include_invalid AND m.expires_at <= f.moment AND m.archived_at IS NULL THEN 'expired' END,
+    CASE WHEN f.layers IS NOT NULL AND (m.layer = ANY (f.layers)) IS NOT TRUE THEN 'layers' END,
+    CASE WHEN f.roles IS NOT NULL AND (m.role = ANY (f.roles)) IS NOT TRUE THEN 'roles' END,
+    CASE WHEN f.authors IS NOT NULL AND (m.author = ANY (f.authors)) IS NOT TRUE THEN 'authors' END,
+    CASE WHEN f.tags IS NOT NULL AND (m.tags @> f.tags) IS NOT TRUE THEN 'tags' END,
+    CASE WHEN f.sources IS NOT NULL AND (m.source = ANY (f.sources)) IS NOT TRUE THEN 'sources' END,
+    CASE WHEN f.metadata IS NOT NULL AND (m.metadata @> f.metadata) IS NOT TRUE THEN 'metadata' END,
+    CASE WHEN f.since IS NOT NULL AND (m.happened_at >= f.since) IS NOT TRUE THEN 'since' END,
+    CASE WHEN f.until IS NOT NULL AND (m.happened_at < f.until) IS NOT TRUE
+         THEN CASE WHEN m.happened_at > f.as_of THEN 'as_of' ELSE 'until' END END,
+    CASE WHEN f.terms IS NOT NULL AND (m.search_text @@ f.terms) IS NOT TRUE THEN 'hints' END], NULL);
+
+-- words_of_questions: the words of these questions and whether a memory holds each; of a word in several questions once.
+CREATE OR REPLACE FUNCTION recall.words_of_questions(p_tenant text, p_queries text[], p_text tsvector)
+RETURNS TABLE (word text, held boolean)
+LANGUAGE sql STABLE ROWS 10
+SET search_path FROM CURRENT AS $$
+    SELECT w.word, bool_or(p_text @@ w.query)
+    FROM unnest(p_queries) q
+    CROSS JOIN LATERAL recall.analyzed_query(p_tenant, q, false, true) a
+    CROSS JOIN LATERAL unnest(a.words, a.queries) w(word, query)
+    WHERE w.word IS NOT NULL
+    GROUP BY w.word ORDER BY w.word
+$$;
+
+-- explain_miss: why a search request does not show a memory, as JSON. `outcome` is `found`; `filtered` (`filters` names
+-- those it does not pass); `ranked_lower` than the request shows; `too_irrelevant` (min_relevance) or `not_confident`
+-- (require_answer); `beyond_pool`, where the arms found it, and each further down than it looks; or `not_found` by any
+-- arm. `rank` is among the candidates of the request, without filters for one that they hide. `arms` has what each arm
+-- saw: the semantic arm its similarity and rank, the lexical arm the words held and missing, its coverage and rank, the
+-- others as in an explanation. `limit` is how many candidates an arm keeps.
+CREATE OR REPLACE FUNCTION recall.explain_miss(
+    p_memory_id bigint, p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
+    p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL
+) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_read record;
+    v_request recall.search_request;
+    v_memory recall.memory;
+    v_failed text[];
+    v_limit int;
+    v_open jsonb;  -- the request without filters, and with all candidates
+    v_hits jsonb;
+    v_mine jsonb;
+    v_wide jsonb;
+    v_last double precision;
+    v_confidence double precision;
+    v_least double precision := recall.setting_number(v_tenant, 'search.min_confidence');
+    v_words jsonb;
+    v_similarity double precision;
+    v_arms jsonb;
+    v_outcome text;
+BEGIN
+    PERFORM recall.require_memory(p_memory_id);
+    SELECT * INTO v_memory FROM recall.memory m WHERE m.tenant = v_tenant AND m.id = p_memory_id;
+    v_read := recall.read_search_request(p_request);
+    v_request := v_read.request;
+    v_failed := recall.failed_filters(v_memory, recall.checked_filter(v_tenant, v_read.filter, p_now));
+    v_limit := CASE WHEN v_request.k <= 50 THEN 50 ELSE 1000 END;
+    SELECT jsonb_agg(jsonb_build_object('id', f.id, 'rank', f.rank, 'score', f.score, 'relevance', f.relevance,
+                                        'explanation', CASE WHEN f.id = p_memory_id THEN f.explanation END)
+                     ORDER BY f.rank) FILTER (WHERE f.id IS NOT NULL),
+           max((f.summary ->> 'confidence')::double precision)
+    INTO v_hits, v_confidence
+    FROM recall.find(
+        p_request || jsonb_build_object('k', v_limit, 'explain', true, 'min_relevance', 0, 'require_answer', false),
+        p_embedding, p_embeddings, p_now, p_tokens => p_tokens) f;
+    SELECT h INTO v_mine FROM jsonb_array_elements(v_hits) h WHERE (h ->> 'id')::bigint = p_memory_id;
+    SELECT (h ->> 'score')::double precision INTO v_last FROM jsonb_array_elements(v_hits) h
+    WHERE (h ->> 'rank')::int = v_request.k;
+    IF v_mine IS NULL THEN
+        v_open := (p_request - ARRAY['layers', 'roles', 'authors', 'tags', 'sources', 'metadata', 'hints', 'since', 'until'])
+            || '{"include_archived": true, "include_superseded": true, "include_invalid": true, "k": 1000,
+                 "explain": true, "min_relevance": 0, "require_answer": false}';
+        IF recall.combined_queries(v_request.query, v_request.queries) <> '{}' OR v_request.cues IS NOT NULL
+           OR v_request.session_id IS NOT NULL THEN
+            SELECT jsonb_build_object('rank', f.rank, 'score', f.score, 'relevance', f.relevance, 'explanation', f.explanation)
+            INTO v_wide FROM recall.find(v_open, p_embedding, p_embeddings, p_now, p_tokens => p_tokens) f
+            WHERE f.id = p_memory_id;
+        END IF;
+    END IF;
+    SELECT jsonb_build_object('held', coalesce(jsonb_agg(w.word) FILTER (WHERE w.held), '[]'),
+                              'missing', coalesce(jsonb_agg(w.word) FILTER (WHERE NOT w.held), '[]'))
+    INTO v_words
+    FROM recall.words_of_questions(
+        v_tenant, recall.combined_queries(v_request.query, v_request.queries), v_memory.search_text) w;
+    SELECT max(s.similarity) INTO v_similarity
+    FROM unnest(array_append(p_embeddings, p_embedding)) e(embedding)
+    CROSS JOIN LATERAL recall.similarities_to_vector(v_tenant, ARRAY[p_memory_id], e.embedding) s
+    WHERE e.embedding IS NOT NULL;
+    v_arms := coalesce(v_mine #> '{explanation,arms}', v_wide #> '{explanation,arms}', '{}');
+    v_arms := v_arms || jsonb_build_object(
+        'semantic', jsonb_build_object('limit', v_limit, 'similarity', v_similarity, 'reason', CASE
+            WHEN p_embedding IS NULL AND p_embeddings IS NULL THEN 'The question has no vector.'
+            WHEN v_memory.embedded_with IS NULL THEN 'The memory has no vector yet.'
+            WHEN v_memory.embedded_with <> recall.setting_value(v_tenant, 'embedding.model') #>> '{}'
+                THEN 'The vector of the memory is of another embedder.' END) || coalesce(v_arms -> 'semantic', '{}'),
+        'lexical', jsonb_build_object('limit', v_limit) || coalesce(v_arms -> 'lexical', '{}') || v_words);
+    v_outcome := CASE
+        WHEN v_failed <> '{}' THEN 'filtered'
+        WHEN v_mine IS NULL THEN CASE WHEN v_wide IS NULL THEN 'not_found' ELSE 'beyond_pool' END
+        WHEN (v_mine ->> 'relevance')::double precision < v_request.min_relevance THEN 'too_irrelevant'
+        WHEN v_request.require_answer AND v_confidence < v_least THEN 'not_confident'
+        WHEN (v_mine ->> 'rank')::int > v_request.k THEN 'ranked_lower'
+        ELSE 'found' END;
+    v_mine := coalesce(v_mine, v_wide, '{}');
+    RETURN jsonb_build_object(
+        'memory', p_memory_id, 'outcome', v_outcome, 'filters', v_failed, 'rank', v_mine -> 'rank', 'k', v_request.k,
+        'candidates', coalesce(jsonb_array_length(v_hits), 0), 'score', v_mine -> 'score', 'last_score', v_last,
+        'relevance', v_mine -> 'relevance', 'min_relevance', v_request.min_relevance, 'confidence', v_confidence,
+        'min_confidence', v_least, 'arms', v_arms);
+END $$;

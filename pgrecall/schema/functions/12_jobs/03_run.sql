@@ -1,0 +1,102 @@
+-- The jobs that need nothing but SQL, for a scheduler within Postgres such as pg_cron. What a worker does in several
+-- transactions is done here in one for each call, and a call does one step: see run_due_job.
+
+-- sql_jobs: the jobs that need no worker, in the order in which they are tried; `whole`: it serves the whole database.
+CREATE OR REPLACE FUNCTION recall.sql_jobs() RETURNS TABLE (job text, whole boolean)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    VALUES ('fold', false), ('expire', false), ('vitality', false), ('statistics', false), ('vectors', false),
+           ('prune', false), ('verify', false), ('partitions', true)
+$$;
+
+-- job_step: one step of a job for this tenant: how much it did, by name, and whether that was all.
+CREATE OR REPLACE FUNCTION recall.job_step(p_job text, p_now timestamptz, OUT counts jsonb, OUT complete boolean)
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_first bigint;
+    v_second bigint := 0;
+BEGIN
+    complete := true;
+    CASE p_job
+    WHEN 'fold' THEN
+        v_first := recall.fold_accesses(100000);
+        complete := v_first < 100000;
+        counts := jsonb_build_object('folded', v_first);
+    WHEN 'expire' THEN
+        v_first := recall.expire_memories(1000, p_now);
+        complete := v_first < 1000;
+        IF complete THEN
+            v_second := recall.expire_searches(1000, p_now);
+            complete := v_second < 1000;
+        END IF;
+        counts := jsonb_build_object('archived', v_first, 'searches', v_second);
+    WHEN 'vitality' THEN
+        PERFORM recall.refresh_vitality(0, 1000000000, p_now);
+        PERFORM recall.refresh_medians(p_now);
+        counts := '{"batches": 1}';
+    WHEN 'statistics' THEN
+        counts := jsonb_build_object('memories', recall.refresh_lexemes());
+    WHEN 'vectors' THEN
+        counts := jsonb_build_object('moved', recall.move_vectors_to_own_table(4000));
+    WHEN 'prune' THEN
+        v_first := recall.plan_prune(p_now => p_now);
+        counts := jsonb_build_object('planned', (
+            SELECT count(*) FROM recall.prune_item i WHERE i.tenant = recall.current_tenant() AND i.plan_id = v_first));
+    WHEN 'verify' THEN
+        SELECT jsonb_build_object('checks', count(*), 'problems', coalesce(sum((c -> 'problems')::bigint), 0))
+        INTO counts FROM jsonb_array_elements(recall.verify(p_now) -> 'checks') c;
+    WHEN 'partitions' THEN
+        counts := jsonb_build_object('made', recall.make_access_partitions(p_now));
+    END CASE;
+END $$;
+
+-- run_due_job: runs one step of one job that is due, for one tenant, and records it as a worker does; false if none is
+-- due. Of p_jobs (all of sql_jobs, if null) the first that is due, for the tenant that waits longest. One step a call,
+-- because each belongs in a transaction of its own: commit, and call it again. A job that is not done after a step is
+-- due at once; one that fails is recorded as failed, and is due again at its interval or in ten minutes, whichever is
+-- sooner. Workers and other sessions that call it share the work.
+CREATE OR REPLACE FUNCTION recall.run_due_job(p_jobs text[] DEFAULT NULL, p_now timestamptz DEFAULT now())
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before text := coalesce(current_setting('recall.tenant', true), '');
+    v_due record;
+    v_run bigint;
+    v_counts jsonb;
+    v_complete boolean;
+    v_error text;
+    v_began timestamptz := clock_timestamp();
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.require_one_dimension(p_jobs);
+    IF EXISTS (SELECT FROM unnest(p_jobs) u WHERE u IS NULL OR u NOT IN (SELECT s.job FROM recall.sql_jobs() s)) THEN
+        PERFORM recall.raise_invalid(
+            format('These are not all jobs that SQL can run: %s.', left(array_to_string(p_jobs, ', ', 'NULL'), 200)),
+            format('There are: %s. The others need a worker.', (SELECT string_agg(s.job, ', ') FROM recall.sql_jobs() s)));
+    END IF;
+    FOR v_due IN
+        SELECT s.job, s.whole, t.tenant
+        FROM recall.sql_jobs() s CROSS JOIN LATERAL recall.due_tenants(s.job, s.whole, p_now) t(tenant)
+        WHERE p_jobs IS NULL OR s.job = ANY (p_jobs)
+    LOOP
+        IF NOT v_due.whole THEN
+            PERFORM set_config('recall.tenant', v_due.tenant, true);
+        END IF;
+        v_run := recall.begin_job(v_due.job, v_due.whole, 1, p_now);
+        EXIT WHEN v_run IS NOT NULL;
+    END LOOP;
+    IF v_run IS NOT NULL THEN
+        BEGIN
+            SELECT s.counts, s.complete INTO v_counts, v_complete FROM recall.job_step(v_due.job, p_now) s;
+        EXCEPTION WHEN OTHERS THEN
+            v_error := SQLERRM;
+        END;
+        PERFORM recall.end_job(
+            v_run, CASE WHEN v_error IS NOT NULL THEN 'failed' WHEN v_complete THEN 'done' ELSE 'stopped' END,
+            (SELECT sum(c.value::bigint)::bigint FROM jsonb_each_text(v_counts) c), v_counts, v_error, v_due.whole,
+            p_now + (clock_timestamp() - v_began));
+    END IF;
+    PERFORM set_config('recall.tenant', v_before, true);
+    RETURN v_run IS NOT NULL;
+END $$;

@@ -1,0 +1,66 @@
+"""The commands of quality: what they print, and their exit codes."""
+
+from __future__ import annotations
+
+from tests.acceptance.cli.command_tools import Command
+from tests.conftest import Memory
+
+
+def test_the_report(pgrecall: Command, memory: Memory) -> None:
+    empty = pgrecall("quality", "report", tenant="acme")
+    assert (empty.code, empty.out, empty.err) == (1, "", "No search is logged.\n")
+    one = memory.remember("The harbour contract is signed on Friday.").id
+    result = memory.search("when is the harbour contract signed?")
+    assert result.search_id is not None
+    memory.used(result.search_id, one)
+    refused = memory.search("harbour gauge")
+    assert refused.search_id is not None
+    memory.rejected(refused.search_id, one)
+    done = pgrecall("quality", "report", tenant="acme")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("2 searches; 0 showed nothing; of 2 it is known what became of them.\n")
+    assert "Too little to conclude from" in done.out
+    assert "50% [9%, 91%]" in done.out
+    assert "harbour gauge" in done.out
+    document = pgrecall("quality", "report", "--json", tenant="acme").json
+    assert document["ranks"][0]["share"]["count"] == 1
+    assert document["unanswered"][0]["question"] == "harbour gauge"
+    wrong = pgrecall("quality", "report", "--since", "soon", tenant="acme")
+    assert wrong.code == 2
+    assert wrong.err.startswith("Error: --since")
+
+
+def test_a_miss(pgrecall: Command, memory: Memory) -> None:
+    memory.remember("The harbour contract is signed on Friday.", key="contract")
+    memory.remember("The harbour gauge is read at dawn.", key="gauge")
+    found = pgrecall("quality", "miss", "when is the harbour contract signed?", "contract", tenant="acme")
+    assert (found.code, found.err) == (0, "")
+    assert found.out.startswith("It is found: rank 1, and the search shows 10.\n")
+    lower = pgrecall("quality", "miss", "harbour contract signed", "gauge", "-k", "1", tenant="acme")
+    assert lower.code == 1
+    assert "ranks 2, but the search shows 1" in lower.out
+    assert "missing contract, sign" in " ".join(lower.out.split())
+    filtered = pgrecall("quality", "miss", "harbour", "gauge", "--tag", "x", "--json", tenant="acme")
+    assert (filtered.code, filtered.json["outcome"], filtered.json["filters"]) == (1, "filtered", ["tags"])
+    nobody = pgrecall("quality", "miss", "harbour", "nothing", tenant="acme")
+    assert (nobody.code, nobody.out) == (2, "")
+    assert "no memory with key 'nothing'" in nobody.err
+
+
+def test_a_replay(pgrecall: Command, memory: Memory) -> None:
+    empty = pgrecall("quality", "replay", "--vitality-mode", "off", tenant="acme")
+    assert (empty.code, empty.err) == (1, "No search is logged.\n")
+    one = memory.remember("The harbour contract is signed on Friday.").id
+    result = memory.search("when is the harbour contract signed?")
+    assert result.search_id is not None
+    memory.used(result.search_id, one)
+    done = pgrecall("quality", "replay", "--weight", "lexical=0.5", "--since", "1d", tenant="acme")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("1 searches asked again: 1 would show the same, 1 the same first hit.")
+    assert "Too little to conclude from: 1 of these searches" in done.out
+    heavy = pgrecall("quality", "replay", "--vitality-weight", "2", "--json", tenant="acme")
+    assert heavy.json["searches"] == 1
+    nothing = pgrecall("quality", "replay", tenant="acme")
+    assert nothing.code == 2
+    assert nothing.err.startswith("Error: Nothing is changed, so nothing would move.")
+    assert pgrecall("quality", "replay", "--weight", "taste=1", tenant="acme").code == 2

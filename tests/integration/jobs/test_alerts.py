@@ -1,0 +1,217 @@
+"""Alerts: what begins and ends is told once, in bounded time, and a hook that fails stops nothing."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgrecall import InvalidInput, Memory
+from pgrecall.errors import AlertError
+from pgrecall.jobs.alerts import AlertHook, make_alert_hook
+from pgrecall.models.maintenance import JobOutcome
+from pgrecall.search.embed.embedder import HashEmbedder
+from pgrecall.setting_types import Secret
+from pgrecall.settings import Settings
+from tests.conftest import DIMENSIONS, NOW, Query
+from tests.http_endpoint import Endpoint, Reply
+from tests.integration.access.use_tools import note
+from tests.integration.jobs.test_health import run_job
+
+KEEP = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Path:
+    """Where the alert command keeps what it was told, a line each."""
+    return tmp_path / "told"
+
+
+@pytest.fixture
+def alerting(settings: Settings, told: Path) -> Iterator[Memory]:
+    """A client whose alert hook is a command that keeps what it is told."""
+    command = shlex.join([sys.executable, "-c", KEEP, str(told)])
+    with Memory(
+        settings=replace(settings, alert_command=command), embedder=HashEmbedder(DIMENSIONS)
+    ) as client:
+        yield client
+
+
+def alerts(told: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
+
+
+def run(memory: Memory) -> JobOutcome:
+    [outcome] = memory.jobs.run("alerts", now=NOW)
+    return outcome
+
+
+def test_an_alarm_is_told_once_when_it_begins_and_once_when_it_ends(
+    alerting: Memory, query: Query, told: Path
+) -> None:
+    note(query, "n", at=NOW)
+    assert (run(alerting).state, alerts(told)) == ("done", [])
+    run_job(query, "embed", "failed", error="The model is gone.")
+    first = run(alerting)
+    assert (first.state, first.done, first.counts) == ("done", 1, {"embed failed": 1})
+    [alert] = alerts(told)
+    assert alert["tenant"] == "acme"
+    [raised] = alert["raised"]
+    assert raised["kind"] == "embed failed"
+    assert "The model is gone." in raised["alarm"]
+    assert alert["text"] == f"acme: {raised['alarm']}"
+    # The same alarm in other words, and a run under way, are no news.
+    run_job(query, "embed", "failed", at=NOW + timedelta(hours=1), error="It is still gone.")
+    run(alerting)
+    run_job(query, "embed", "stopped")
+    assert run(alerting).done == 0
+    assert len(alerts(told)) == 1
+    run_job(query, "embed", "done")
+    assert run(alerting).done == 1
+    [_, over] = alerts(told)
+    assert (over["raised"], over["ended"]) == ([], [{"kind": "embed failed", "alarm": None}])
+    assert over["text"] == "acme: over: embed failed"
+    assert run(alerting).done == 0
+    run_job(query, "embed", "failed", error="Again.")
+    assert run(alerting).done == 1  # begins anew
+
+
+def test_what_stands_is_told_with_what_begins(alerting: Memory, query: Query, told: Path) -> None:
+    run_job(query, "embed", "failed", error="The model is gone.")
+    run(alerting)
+    run_job(query, "verify", "done", counts={"checks": 30, "problems": 2})
+    run(alerting)
+    second = alerts(told)[1]
+    assert [alarm["kind"] for alarm in second["raised"]] == ["verify problems"]
+    assert [alarm["kind"] for alarm in second["standing"]] == ["embed failed"]
+
+
+def test_a_hook_that_fails_is_told_and_tried_again(settings: Settings, query: Query, told: Path) -> None:
+    run_job(query, "fold", "failed", error="It broke.")
+    wrong = shlex.join([sys.executable, "-c", "import sys; sys.exit('no route to the pager')"])
+    with Memory(settings=replace(settings, alert_command=wrong), embedder=HashEmbedder(DIMENSIONS)) as memory:
+        outcome = run(memory)
+        assert (outcome.state, outcome.attempt) == ("failed", 1)
+        assert outcome.error == "The alert command failed with exit code 1: no route to the pager."
+        assert any("The job alerts failed" in alarm for alarm in memory.status().alarms)
+    right = shlex.join([sys.executable, "-c", KEEP, str(told)])
+    with Memory(settings=replace(settings, alert_command=right), embedder=HashEmbedder(DIMENSIONS)) as memory:
+        assert run(memory).state == "done"
+    assert [alarm["kind"] for alarm in alerts(told)[0]["raised"]] == ["fold failed"]
+
+
+def test_without_a_hook_nothing_is_told_and_all_is_told_later(
+    memory: Memory, alerting: Memory, query: Query, told: Path
+) -> None:
+    run_job(query, "fold", "failed", error="It broke.")
+    outcome = run(memory)
+    assert (outcome.state, outcome.counts) == ("done", {})
+    assert run(alerting).done == 1
+    assert len(alerts(told)) == 1
+
+
+def test_every_alarm_has_a_name_of_its_own(query: Query) -> None:
+    alarms = {
+        "No access has been recorded since 2026-01-01 00:00 UTC; without": "silence",
+        "No access has ever been recorded; without accesses": "silence",
+        "Nine tenths of the 40 live memories have the same vitality, 0.5: it": "sameness",
+        "All 40 live memories are in the zone active: the": "one zone",
+        "The job fold does not keep up: 3 accesses wait, the oldest": "fold late",
+        "The job embed does not keep up: 3 memories wait for an": "embed late",
+        "The job graph failed at 2026-01-01 00:00 UTC: x does not keep up": "graph failed",
+        "The job verify found 3 problems at 2026-01-01; run": "verify problems",
+        "Something new since 2026-01-01.": "Something new since",
+    }
+    for alarm, kind in alarms.items():
+        assert query("SELECT recall.alarm_kind(%s) AS kind", (alarm,)) == [{"kind": kind}]
+    [row] = query("SELECT recall.alarm_kind(repeat('x', 1000)) AS kind")
+    assert len(row["kind"]) == 60
+
+
+# The hook itself
+
+
+def hook(command: list[str] | None = None, url: str | None = None, timeout: float = 10.0) -> AlertHook:
+    return AlertHook(command, url, timeout)
+
+
+def test_a_url_gets_the_alert_as_json() -> None:
+    endpoint = Endpoint(lambda _: Reply())
+    try:
+        hook(url=f"{endpoint.url}/secret/path").call({"text": "acme: Ouvert à 7 h.", "raised": []})
+    finally:
+        endpoint.stop()
+    assert endpoint.requests == [{"text": "acme: Ouvert à 7 h.", "raised": []}]
+    assert endpoint.paths == ["/secret/path"]
+
+
+ELSEWHERE = Reply(302, headers={"Location": "http://127.0.0.1:9/"})
+
+
+@pytest.mark.parametrize("reply", [Reply(500), Reply(404), ELSEWHERE])
+def test_a_url_that_refuses_is_an_error_without_its_path(reply: Reply) -> None:
+    endpoint = Endpoint(lambda _: reply)
+    try:
+        with pytest.raises(AlertError, match=f"answered with status {reply.status}") as failed:
+            hook(url=f"{endpoint.url}/secret").call({})
+    finally:
+        endpoint.stop()
+    assert "secret" not in str(failed.value)
+
+
+def test_a_url_that_nobody_listens_at() -> None:
+    with pytest.raises(AlertError, match=r"^The alert URL cannot be reached \(ConnectionRefusedError\)"):
+        hook(url="http://127.0.0.1:9/secret").call({})
+
+
+def test_a_slow_url_and_a_slow_command_are_given_up() -> None:
+    endpoint = Endpoint(lambda _: Reply(before=60))
+    began = time.monotonic()
+    try:
+        with pytest.raises(AlertError, match=r"took longer than|did not answer in time"):
+            hook(url=endpoint.url, timeout=0.2).call({})
+    finally:
+        endpoint.stop()
+    # A child of the command holds its standard error open, and ends with it.
+    with pytest.raises(AlertError, match=r"^The alert command took longer than 0.5 seconds and was ended"):
+        hook(["sh", "-c", "sleep 60 & sleep 60"], timeout=0.5).call({})
+    assert time.monotonic() - began < 50
+
+
+def test_a_hook_that_failed_is_left_alone_for_a_while(told: Path) -> None:
+    wrong = hook([sys.executable, "-c", f"open({str(told)!r}, 'a').write('x'); raise SystemExit(3)"])
+    for _ in range(3):  # as for three tenants
+        with pytest.raises(AlertError, match="exit code 3"):
+            wrong.call({})
+    assert told.read_text() == "x"
+
+
+def test_a_command_that_does_not_read_and_one_that_is_not_there() -> None:
+    hook([sys.executable, "-c", ""]).call({"text": "x" * 1_000_000})
+    with pytest.raises(AlertError, match="cannot be started: No such file"):
+        hook(["/no/such/program"]).call({})
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"alert_url": Secret("ftp://x/secret")}, "PGRECALL_ALERT_URL is not an http:// or https:// URL."),
+        ({"alert_url": Secret("")}, "PGRECALL_ALERT_URL is not an http:// or https:// URL."),
+        ({"alert_command": "tell 'me"}, "PGRECALL_ALERT_COMMAND cannot be read: No closing quotation."),
+        ({"alert_command": " "}, "PGRECALL_ALERT_COMMAND is empty."),
+    ],
+)
+def test_a_hook_that_cannot_be_used(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        make_alert_hook(Settings(**given))
+    assert refused.value.message == sentence
+    assert "secret" not in str(refused.value)
+    assert make_alert_hook(Settings()) is None

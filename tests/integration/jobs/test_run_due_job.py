@@ -1,0 +1,72 @@
+"""run_due_job: one step of a job that is due, recorded as a worker records it."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from tests.conftest import Query
+from tests.integration.jobs.test_jobs_runner import runs, shown
+
+DUE = "SELECT recall.run_due_job(%s) AS ran"
+
+
+def run(query: Query, *jobs: str) -> bool:
+    [row] = query(DUE, (list(jobs) or None,))
+    return bool(row["ran"])
+
+
+def test_nothing_is_due_in_an_empty_database_but_partitions(query: Query) -> None:
+    assert not run(query, "fold", "verify")
+    assert run(query)
+    assert not run(query)
+    assert query("SELECT tenant, job FROM recall.job_run") == [{"tenant": "*", "job": "partitions"}]
+
+
+def test_the_job_that_comes_first_is_run_first_and_once(query: Query) -> None:
+    shown(query, "A note on the tide.")
+    assert run(query, "vitality", "fold")
+    assert runs(query, "job, state, done") == [("fold", "done", 1)]
+    assert run(query, "vitality", "fold")
+    assert not run(query, "vitality", "fold")
+    assert runs(query, "job") == ["fold", "vitality"]
+
+
+def test_a_step_that_leaves_something_is_followed_by_another(query: Query) -> None:
+    ids = [shown(query, f"note {number}") for number in range(3)]
+    query(
+        "INSERT INTO recall.search_log (tenant, query, profile, shown, at) "
+        "SELECT 'acme', 'q', 'balanced', '{}', now() - interval '200 days' FROM generate_series(1, 1500)"
+    )
+    assert run(query, "expire")
+    assert run(query, "expire")
+    assert not run(query, "expire")
+    assert runs(query, "job, state, done") == [("expire", "stopped", 1000), ("expire", "done", 500)]
+    assert len(ids) == 3
+
+
+def test_a_job_that_another_session_is_at_is_left_to_it(query: Query, database_url: str) -> None:
+    shown(query, "A note on the tide.")
+    query("SELECT recall.try_lock_tenant('acme', 'job fold')")  # once there, nobody waits for its row
+    with psycopg.connect(database_url) as other:
+        other.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        other.execute("SELECT recall.begin_job('fold')")
+        assert not run(query, "fold")
+        other.rollback()
+    assert run(query, "fold")
+
+
+def test_the_tenant_of_the_transaction_stays(query: Query) -> None:
+    shown(query, "A note.", tenant="globex")
+    [row] = query(
+        "WITH ran AS MATERIALIZED (SELECT recall.run_due_job('{verify}') AS ran) "
+        "SELECT ran, current_setting('recall.tenant') AS tenant FROM ran",
+        tenant="acme",
+    )
+    assert row == {"ran": True, "tenant": "acme"}
+
+
+@pytest.mark.parametrize("jobs", [["embed"], ["fold", "polish"], [None]])
+def test_other_jobs_are_refused_by_name(query: Query, jobs: list[str | None]) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="These are not all jobs that SQL can run"):
+        query(DUE, (jobs,))
