@@ -44,7 +44,7 @@ class Attack(NamedTuple):
 
     function: str
     sql: str
-    parameters: tuple[Any, ...]
+    parameters: tuple[Any, ...] | Mapping[str, Any]
 
 
 def functions_of(admin: psycopg.Connection[Any]) -> list[Function]:

@@ -16,13 +16,11 @@ import pytest
 from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.attack import world as worlds
 from tests.attack.calls import Attack
+from tests.attack.growth import OTHER_WORDS
 from tests.attack.world import GUESSED, NOW, World, attackers, fill
 from tests.conftest import _database
 
 pytestmark = pytest.mark.attack
-
-OTHER_WORDS = {"GUESSED": "wolframites", "UNKNOWN": "brachiosauruses"[:14]}
-"""What globex says in the second world: as long, and of other letters."""
 
 COUNTED = (
     "SELECT c.relname, pg_stat_get_xact_numscans(c.oid), pg_stat_get_xact_tuples_returned(c.oid), "

@@ -7,7 +7,9 @@ table grows, reads the table once for each draft or link.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +19,7 @@ import pytest
 from tests.conftest import NOW
 
 MANY = 3_000
+BATCH = 500
 LONG_AGO = NOW - timedelta(days=400)
 READ = """
 SELECT relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) + coalesce(index_reads, 0)
@@ -55,6 +58,9 @@ class Writer:
         cursor = self._connection.execute(sql, parameters)
         row = cursor.fetchone() if cursor.description else None
         return row[0] if row else None
+
+    def column(self, sql: str, *parameters: Any) -> list[Any]:
+        return [row[0] for row in self._connection.execute(sql, parameters).fetchall()]
 
     def id_of(self, key: str) -> int:
         return int(self.run("SELECT recall.id_of(%s)", key))
@@ -96,9 +102,12 @@ def every_write(writer: Writer) -> dict[str, tuple[str, tuple[Any, ...]]]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def writer(database_url: str) -> Iterator[Writer]:
-    """A session whose plans were made when there were a few memories, and that then finds thousands."""
+@pytest.fixture(params=["reported", "unreported"])
+def writer(database_url: str, request: pytest.FixtureRequest) -> Iterator[Writer]:
+    """A session whose plans were made when there were a few memories, and that then finds thousands.
+
+    How many rows were inserted is reported to other sessions, or, in an open transaction, not yet.
+    """
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
         connection.execute("SELECT recall.set_setting('prune.grace_days', 0)")
@@ -109,8 +118,10 @@ def writer(database_url: str) -> Iterator[Writer]:
                 connection.execute(sql, parameters)
         connection.execute("TRUNCATE recall.memory CASCADE")
         connection.execute("TRUNCATE recall.access, recall.access_queue, recall.search_log CASCADE")
-        connection.execute(FILL, {"at": LONG_AGO, "many": MANY})
-        yield made
+        with connection.transaction() if request.param == "unreported" else nullcontext():
+            connection.execute(FILL, {"at": LONG_AGO, "many": MANY})
+            connection.execute("SELECT pg_stat_force_next_flush()")
+            yield made
 
 
 def test_no_write_of_a_few_memories_reads_a_table(writer: Writer) -> None:
@@ -162,3 +173,32 @@ def test_a_plan_and_its_application_read_each_memory_a_few_times(writer: Writer)
     number = writer.run("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", NOW)
     read = writer.read("SELECT * FROM recall.apply_prune(%s, %s)", number, NOW)
     assert {table: count for table, count in read.items() if count > 30 * MANY} == {}
+
+
+def test_a_rebuild_reads_each_memory_a_few_times(writer: Writer) -> None:
+    writer.run(LINKS, LONG_AGO)
+    read = writer.read("SELECT recall.rebuild()")
+    assert {table: count for table, count in read.items() if count > 30 * MANY} == {}
+
+
+def test_a_rebuild_of_a_few_memories_reads_no_table_but_the_log(writer: Writer) -> None:
+    some = [writer.id_of(f"m{number}") for number in range(10, 15)]
+    read = writer.read("SELECT recall.rebuild(%s::bigint[])", some)
+    log = sum(count for table, count in read.items() if table.startswith("access"))
+    assert log <= 5 * MANY  # what was passed on to them can be in any access
+    others = {table: count for table, count in read.items() if not table.startswith("access")}
+    assert {table: count for table, count in others.items() if count > MANY / 2} == {}
+
+
+def test_an_import_reads_each_row_a_few_times(writer: Writer) -> None:
+    writer.run(LINKS, LONG_AGO)
+    lines = writer.column("SELECT recall.export_lines(p_now => %s)", NOW)
+    rows = Counter(next(iter(json.loads(line))) for line in lines[1:])
+    assert rows["memory"] == rows["activation"] == MANY
+    writer.run("SELECT set_config('recall.tenant', 'another', false)")
+    writer.run("SELECT recall.begin_import(%s)", lines[0])
+    read: Counter[str] = Counter()
+    for start in range(1, len(lines), BATCH):
+        read.update(writer.read("SELECT recall.import_lines(%s)", lines[start : start + BATCH]))
+    read.update(writer.read("SELECT recall.end_import()"))
+    assert {table: count for table, count in read.items() if count > 20 * rows.total()} == {}

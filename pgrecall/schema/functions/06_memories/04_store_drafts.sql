@@ -246,8 +246,9 @@ END $$;
 -- analyze_grown_tables: for a transaction that writes p_many rows: analyzes each table of the schema that has more than
 -- doubled, and grown by more than a thousand rows, since the planner last knew its size. Autovacuum does this within a
 -- minute or two; until then each stored row could scan all earlier ones, because plans were made for empty tables. Fewer
--- than a hundred rows at a time are looked at by memories and links alone, which takes some microseconds. A table that
--- is being analyzed is skipped.
+-- than a hundred rows at a time are looked at by memories and links alone, which takes some microseconds. What this
+-- session inserted counts at once: it is reported when its transaction ends, or up to a second later. A table that is
+-- being analyzed is skipped.
 CREATE OR REPLACE FUNCTION recall.analyze_grown_tables(p_many int) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -256,13 +257,13 @@ DECLARE
 BEGIN
     IF p_many < 100 AND NOT EXISTS (
         SELECT FROM pg_class c WHERE c.oid IN ('recall.memory'::regclass, 'recall.link'::regclass)
-        AND pg_stat_get_mod_since_analyze(c.oid) > 1000 + greatest(c.reltuples, 0)) THEN
+        AND pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
+            > 1000 + greatest(c.reltuples, 0)) THEN
         RETURN;
     END IF;
     FOR v_table IN
         SELECT c.oid FROM pg_class c
         WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r'
-          -- The statistics of this transaction are reported when it ends.
           AND pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
               > 1000 + greatest(c.reltuples, 0)
         ORDER BY c.oid

@@ -244,6 +244,7 @@ DECLARE
     v_ids bigint[];
     v_changed bigint;
 BEGIN
+    PERFORM recall.analyze_grown_tables(coalesce(cardinality(p_memory_ids), 100));
     -- Before their activations, for what changes twice in a transaction has its key checked, and that locks them.
     PERFORM FROM recall.memory m
     WHERE m.tenant = v_tenant AND (p_memory_ids IS NULL OR m.id = ANY (p_memory_ids)) ORDER BY m.id FOR KEY SHARE;
