@@ -62,7 +62,7 @@ def diff(given: GlobalOptions, memory: int | str, earlier: int, later: int | Non
     elif found:
         for difference in found:
             output().print(
-                styled((f"{difference.field.replace('_', ' ')}: ", "cyan")), _differing(difference)
+                styled((f"{difference.field.replace('_', ' ')}:", "cyan")), _differing(difference)
             )
     else:
         notes().print("Nothing differs.")

@@ -55,7 +55,9 @@ async def says_what_it_is(client: Client) -> None:
     hints = {tool.name: tool.annotations for tool in tools if tool.annotations is not None}
     changing = {name for name, hint in hints.items() if not hint.read_only_hint}
     assert changing == {"remember", "used", "link", "supersede", "forget", "prune_plan", "restore"}
-    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"remember", "forget"}
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == {
+        "remember", "forget", "restore",
+    }  # fmt: skip
     assert all(tool.output_schema and tool.description for tool in tools)
 
 
