@@ -19,6 +19,9 @@ from tests.attack.world import KEY_DIGEST, UNKNOWN, World
 
 pytestmark = pytest.mark.attack
 
+CURSOR = re.compile(r"\b\d+-\d+-\d+(?=')")
+"""Of changes: it has the number of a transaction, which the whole server counts."""
+
 CLOCK = re.compile(r"datetime\.datetime\([^()]*(\([^()]*\))?[^()]*\)|\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^'\",)]*")
 """What tells when a row was made or asked for, and would differ in any two runs."""
 
@@ -60,7 +63,7 @@ class Attacker:
         except psycopg.Error as error:
             found = error.diag
             outcome = f"{error.sqlstate} {found.message_primary} {found.message_detail} {found.message_hint}"
-        return CLOCK.sub("T", outcome), " ".join(self._notices)
+        return CURSOR.sub("C", CLOCK.sub("T", outcome)), " ".join(self._notices)
 
 
 @pytest.fixture(scope="module")

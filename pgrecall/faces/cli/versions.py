@@ -61,9 +61,7 @@ def diff(given: GlobalOptions, memory: int | str, earlier: int, later: int | Non
         print_json(found)
     elif found:
         for difference in found:
-            output().print(
-                styled((f"{difference.field.replace('_', ' ')}: ", "cyan")), _differing(difference)
-            )
+            output().print(styled((f"{difference.field.replace('_', ' ')}:", "cyan")), _differing(difference))
     else:
         notes().print("Nothing differs.")
     raise Exit(DONE if found else NOTHING_FOUND)

@@ -64,7 +64,9 @@ async def says_what_it_is(client: Client) -> None:
     assert changing == {
         "remember", "used", "link", "supersede", "forget", "prune_plan", "dedupe_plan", "restore"
     }  # fmt: skip
-    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"remember", "forget"}
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == {
+        "remember", "forget", "restore",
+    }  # fmt: skip
     assert all(tool.output_schema and tool.description for tool in tools)
 
 
