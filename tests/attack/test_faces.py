@@ -127,7 +127,7 @@ def test_a_key_reaches_nothing_of_another_tenant(
     with served.as_holder(secrets["acme"]) as acme:
         for request in REQUESTS:
             for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
-                named = {name: ids[name] for name in ("search", "plan", "erasure")}
+                named = {name: ids[name] for name in ("search", "plan", "dedupe", "erasure")}
                 found = told(acme, request, {"memory": own, **named})
                 nothing = {"memory": absent, **dict.fromkeys(named, ABSENT)}
                 assert found == told(acme, request, nothing), request

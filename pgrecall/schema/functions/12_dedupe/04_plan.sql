@@ -42,7 +42,7 @@ BEGIN
             SELECT p.* FROM recall.current_pairs(p_tenant) p
             WHERE p.verdict = 'same' AND (p.similarity IS NULL OR p.similarity >= p_min_similarity)
         ), wanted AS MATERIALIZED (
-            SELECT array_agg(DISTINCT e) AS ids FROM pair p CROSS JOIN LATERAL (VALUES (p.src), (p.dst)) u(e)
+            SELECT coalesce(array_agg(DISTINCT e), '{}') AS ids FROM pair p CROSS JOIN LATERAL (VALUES (p.src), (p.dst)) u(e)
         ), node AS MATERIALIZED (
             SELECT v.memory_id AS id, m.pinned, row_number() OVER (
                        ORDER BY m.pinned DESC, c.words DESC, v.vitality DESC,
@@ -203,7 +203,7 @@ SET jit = off AS $$
         FROM goes g GROUP BY g.keeper
     ), alive AS MATERIALIZED (
         SELECT v.memory_id AS id, v.vitality
-        FROM recall.live_memories(p_tenant, p_now, p_ids => p_members || p_keepers) v
+        FROM recall.live_memories(p_tenant, p_now, p_ids => coalesce(p_members || p_keepers, '{}')) v
     ), compared AS MATERIALIZED (
         -- How the keeper stands among those that go.
         SELECT c.keeper, c.number, c.more, k.vitality, max(a.vitality) AS next_vitality,

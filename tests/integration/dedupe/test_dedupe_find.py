@@ -1,0 +1,112 @@
+"""What is found: bounded, resumable, within a tenant, by vectors and by words; and what stays apart."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from pgrecall import Draft, InvalidInput, Memory
+from tests.conftest import NOW, Query
+from tests.integration.dedupe.dedupe_tools import CONTRACT, store
+
+
+def test_each_memory_is_compared_once_and_again_when_its_text_changes(memory: Memory) -> None:
+    ids = [store(memory, f"{CONTRACT} number {number}") for number in range(5)]
+    assert [memory.dedupe.find(limit=2) for _ in range(4)] == [2, 2, 1, 0]
+    memory.edit(ids[0], body=CONTRACT + " number 1", now=NOW)
+    assert memory.dedupe.find() == 1
+    memory.record_access(ids[1], "used", now=NOW)
+    memory.forget(ids[2])
+    assert memory.dedupe.find() == 0
+    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    assert {cluster.keeper.id, *(member.id for member in cluster.members)} == {ids[0], ids[1]}
+    with pytest.raises(InvalidInput, match="p_limit is 0"):
+        memory.dedupe.find(limit=0)
+
+
+def test_words_find_what_has_no_vector(query: Query) -> None:
+    bodies = [CONTRACT, CONTRACT.upper() + "!", CONTRACT + " soon", "The winch was oiled by Tom"]
+    for number, body in enumerate(bodies):
+        query("SELECT recall.remember(%s, p_key => %s, p_now => %s)", (body, f"k{number}", NOW))
+    query("SELECT recall.refresh_lexemes()")
+    assert query("SELECT recall.find_duplicates() AS n")[0]["n"] == 4
+    query("SELECT recall.plan_dedupe(p_now => %s)", (NOW,))
+    [row] = query("SELECT clusters, planned FROM recall.dedupe_plans()")
+    assert (row["clusters"], row["planned"]) == (1, 2)
+
+
+def test_many_of_the_same_text_are_one_cluster(memory: Memory) -> None:
+    """Each is compared with eight; the best stands for all."""
+    ids = [store(memory, CONTRACT + "." * (number % 3)) for number in range(60)]
+    plan = memory.dedupe.plan(now=NOW)
+    [cluster] = plan.clusters
+    assert len(cluster.members) == 59
+    assert {cluster.keeper.id, *(member.id for member in cluster.members)} == set(ids)
+
+
+def test_what_is_not_of_the_text_keeps_memories_apart(memory: Memory) -> None:
+    store(memory, CONTRACT)
+    store(memory, CONTRACT, layer="episodic")
+    store(memory, CONTRACT, author="Ida", role="user")
+    store(memory, CONTRACT, author="Tom", role="user")
+    store(memory, CONTRACT, occurred_at=NOW - timedelta(days=400), role="tool")
+    store(memory, CONTRACT, occurred_at=NOW - timedelta(days=300), role="tool")
+    store(memory, CONTRACT, valid_until=NOW + timedelta(days=30))
+    pinned = [store(memory, CONTRACT + " soon", pinned=True, layer="episodic") for _ in range(2)]
+    plan = memory.dedupe.plan(now=NOW)
+    gone = {member.id for cluster in plan.clusters for member in cluster.members}
+    assert not gone & set(pinned)
+    for cluster in plan.clusters:
+        layers = {cluster.keeper.layer, *(member.layer for member in cluster.members)}
+        assert len(layers) == 1
+
+
+def test_turns_of_a_conversation_stay_as_they_were_said(memory: Memory) -> None:
+    turns = [store(memory, CONTRACT + mark) for mark in (".", "!")]
+    memory.link(turns[0], turns[1], "next", now=NOW)
+    assert memory.dedupe.plan(now=NOW).clusters == ()
+
+
+def test_contradictions_are_proposed_and_not_linked(memory: Memory, query: Query) -> None:
+    one = store(memory, "The door code of the old boathouse near the market in Alden is 4711")
+    other = store(memory, "The door code of the old boathouse near the market in Alden is 8812")
+    plan = memory.dedupe.plan(now=NOW)
+    assert plan.clusters == ()
+    [proposed] = plan.report.contradictions
+    assert (proposed.src, proposed.dst, proposed.reason) == (one, other, "other numbers (4711; 8812)")
+    assert query("SELECT count(*) AS n FROM recall.link")[0]["n"] == 0
+    memory.link(one, other, "contradicts", now=NOW)
+    assert memory.dedupe.plan(now=NOW).report.contradictions == ()
+
+
+def test_another_tenant_has_no_part_in_it(memory: Memory) -> None:
+    store(memory, CONTRACT)
+    other = memory.for_tenant("other")
+    other.remember_many([Draft(CONTRACT, key="theirs")], now=NOW)
+    assert memory.dedupe.plan(now=NOW).clusters == ()
+    assert other.dedupe.plan(now=NOW).clusters == ()
+    assert len(other.dedupe.list()) == 1
+
+
+def test_the_job_plans_and_merges_nothing(memory: Memory, query: Query) -> None:
+    store(memory, CONTRACT)
+    store(memory, CONTRACT + "!")
+    run = memory.jobs.run("dedupe", now=NOW)
+    assert run is not None
+    [plan] = memory.dedupe.list()
+    assert (plan.state, plan.planned) == ("planned", 1)
+    assert query("SELECT count(*) AS n FROM recall.memory WHERE archived_at IS NOT NULL")[0]["n"] == 0
+
+
+def test_a_plan_is_limited_and_goes_stale(memory: Memory) -> None:
+    for text in ("red buoy", "blue boat"):
+        for mark in (".", "!"):
+            store(memory, f"{CONTRACT} about the {text}{mark}")
+    plan = memory.dedupe.plan(max_count=1, now=NOW)
+    assert (plan.report.found, plan.report.planned, plan.report.capped) == (2, 1, 1)
+    with pytest.raises(InvalidInput, match="is stale"):
+        memory.dedupe.apply(plan.id, now=NOW + timedelta(days=8))
+    for arguments in ({"min_similarity": 0.1}, {"max_count": 0}, {"layers": ["nowhere"]}, {"layers": []}):
+        with pytest.raises(InvalidInput):
+            memory.dedupe.plan(**arguments)
