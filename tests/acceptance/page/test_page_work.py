@@ -1,0 +1,293 @@
+"""Working on the page in Chromium: every action with its undo, by keyboard, on a telephone; and axe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pgrecall import Draft, Memory
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.page.browser_tools import CONTRASTS, Watched, browsing
+from tests.conftest import _database
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+OLD = datetime.now(UTC) - timedelta(days=900)
+VIEWS = (
+    "/", "/?q=stone", "/memories", "/add", "/edit/{0}", "/link/{0}", "/supersede/{0}",
+    "/forget/{0}", "/memories/{0}", "/links/{0}", "/zones", "/overview", "/overview/alive",
+    "/prune", "/prune/1", "/maintenance", "/nowhere",
+)  # fmt: skip
+WINDOWS: tuple[dict[str, object], ...] = (
+    {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+    {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
+)
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browsing() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def served(database: str) -> Iterator[Served]:
+    with member(database) as memory:
+        memory.remember_many(
+            [
+                Draft("The quay is built of **stone**.\n\n- north\n- south", title="The quay", key="quay"),
+                Draft(
+                    "A wall of stone | by the sea.",
+                    title="The wall",
+                    key="wall",
+                    tags=("sea",),
+                    author="Mira",
+                ),
+                Draft("w" * 4000, title="unbroken" * 30, key="long"),
+            ]
+        )
+        memory.remember_many(
+            [Draft(f"An old log {n}.", key=f"log/{n}", layer="activity", occurred_at=OLD) for n in range(3)],
+            now=OLD,
+        )
+        memory.link("wall", "quay")
+        memory.pin("wall")
+        memory.record_access("quay", "used")
+        memory.prune.plan(max_share=1.0, grace_days=0)
+    with serving(database) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def memory(database: str, served: Served) -> Iterator[Memory]:
+    with member(database) as client:
+        yield client
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page in which nothing may go wrong; a test may ask for another window."""
+    window = {"viewport": {"width": 1280, "height": 900}, **getattr(request, "param", {})}
+    with browser.new_context(base_url=served.url, **window) as context:
+        context.set_default_timeout(PATIENCE * 1000)
+        opened = context.new_page()
+        watched = Watched(opened, served.url)
+        yield opened
+        assert [wrong for wrong in watched.wrong if "404" not in wrong] == []
+
+
+def axe(page: Page) -> list[str]:
+    """What axe calls serious on a view, with the elements that it means."""
+    axe_core = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is in the extra dev")
+    found: dict[str, Any] = axe_core.Axe().run(page).response
+    return [
+        f"{each['id']}: {node['html'][:120]}"
+        for each in found["violations"]
+        if each["impact"] in SERIOUS
+        for node in each["nodes"]
+    ]
+
+
+def new(memory: Memory, name: str) -> int:
+    return memory.remember(f"About {name}.", key=name, title=f"The {name}").id
+
+
+@pytest.mark.parametrize("page", WINDOWS, indirect=True, ids=["light and wide", "dark and narrow"])
+def test_axe_finds_nothing_serious_and_every_view_fits(page: Page, memory: Memory) -> None:
+    number, wrong = memory.get("quay").id, {}
+    for path in VIEWS:
+        page.goto(path.format(number))
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        found = axe(page) + page.evaluate(CONTRASTS)
+        if not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
+            found.append("too wide")
+        if found:
+            wrong[path] = found
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])
+def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.FixtureRequest) -> None:
+    name = "crane" if "script" in request.node.name else "barge"
+    number = new(memory, name)
+    page.goto(f"/memories/{number}")
+
+    def told(words: str) -> None:
+        page.locator(".done", has_text=words).wait_for()
+
+    def undo(words: str) -> None:
+        page.locator(".done").get_by_role("button", name="Undo").click()
+        told(words)
+
+    page.locator(".actions").get_by_role("button", name="Pin").click()
+    told("Pinned")
+    assert memory.get(number).pinned
+    undo("No longer pinned")
+    page.locator(".actions").get_by_role("button", name="Archive").click()
+    told("Archived")
+    assert memory.get(number).archived_at
+    undo("Restored")
+    page.get_by_role("link", name="Link …").click()
+    page.get_by_label("Find the other memory").fill("a wall of stone")
+    page.get_by_role("button", name="Find").click()
+    page.get_by_role("radio", name="The wall").check()
+    page.get_by_label("Relation").select_option("supports")
+    page.get_by_role("button", name="Link", exact=True).click()
+    told("Linked")
+    assert [link.relation for link in memory.get(number).links] == ["supports"]
+    undo("The link is gone")
+    undo("Linked")
+    page.get_by_role("button", name="Unlink").click()
+    told("The link is gone")
+    page.get_by_role("link", name="Supersede …").click()
+    page.get_by_label("Or its id or key").fill("wall")
+    page.get_by_role("button", name="Supersede").click()
+    told("Superseded")
+    assert memory.get(number).superseded_by == memory.get("wall").id
+    undo("The link is gone")
+    assert memory.get(number).superseded_by is None
+    page.goto(f"/edit/{number}")
+    page.get_by_label("Text, in Markdown").fill("Written anew.")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="Saved").wait_for()
+    assert memory.get(number).body == "Written anew."
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Written anew.").wait_for()
+    assert memory.get(number).body == f"About {name}."
+    page.goto(f"/memories/{number}")
+    page.get_by_role("link", name="Forget …").click()
+    page.get_by_label("Delete this memory and everything about it").check()
+    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_text("Deleted, with everything about it.").wait_for()
+    assert not [one for one in memory.list(limit=100) if one.id == number]
+
+
+def test_something_is_added_by_keyboard_alone(page: Page, memory: Memory) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="Add something").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Text, in Markdown").focus()
+    page.keyboard.type("The tide turns at noon.")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Tides")
+    page.get_by_role("button", name="Remember").focus()
+    page.keyboard.press("Enter")
+    page.locator(".done", has_text="Remembered").wait_for()
+    assert page.get_by_role("heading", level=1).inner_text() == "Tides"
+    page.locator(".done").get_by_role("button", name="Undo").press("Enter")
+    page.locator(".done", has_text="Archived").wait_for()
+    assert memory.list(limit=1, include_archived=True)[0].archived_at
+
+
+@pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])
+def test_files_are_dropped_and_their_import_is_followed(page: Page, memory: Memory, tmp_path: Path) -> None:
+    note = tmp_path / "dropped.md"
+    note.write_text("# Dropped\n\nA note that was dropped.")
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(f'{{"body": "Line {n}.", "key": "line/{n}"}}\n' for n in range(300)))
+    page.goto("/add")
+    page.get_by_label("Files: notes").set_input_files([note, lines])
+    page.get_by_role("button", name="Import").click()
+    page.wait_for_url("**/import/*")
+    if page.evaluate("true") is None:  # without scripts nothing is evaluated
+        page.reload()
+    for _ in range(100):
+        if page.get_by_text("Done.").count():
+            break
+        page.wait_for_timeout(200)
+        page.reload()
+    page.get_by_text("Done.").wait_for()
+    assert "dropped.md" in page.locator("main").inner_text()
+    assert memory.get("line/299").body == "Line 299."
+
+
+def test_a_file_dropped_on_the_form_is_sent_at_once(page: Page) -> None:
+    page.goto("/add")
+    page.get_by_text("Or drop them here.").wait_for()
+    page.evaluate(
+        """() => {
+          const data = new DataTransfer();
+          data.items.add(new File(["Carried by the pointer."], "carried.md", { type: "text/markdown" }));
+          const form = document.querySelector("form.drop");
+          form.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        }"""
+    )
+    page.wait_for_url("**/import/*")
+    page.get_by_text("1 new").first.wait_for()
+
+
+def test_the_reasons_are_behind_one_click_in_per_cent(page: Page) -> None:
+    page.goto("/?q=a+wall+of+stone")
+    first = page.locator(".hit").first
+    assert "Found by" in first.locator(".reason").inner_text()
+    assert not first.locator(".steps table").is_visible()
+    first.get_by_text("Why?").press("Enter")
+    assert first.locator("tr.sum .number").inner_text().endswith("%")
+    first.locator("a.zone").click()
+    page.get_by_role("heading", name="Zones", level=1).wait_for()
+    assert page.evaluate("document.querySelector(':target') !== null")
+
+
+def test_candidates_are_ticked_one_by_one(page: Page, memory: Memory) -> None:
+    plan = memory.prune.plan(max_share=1.0, grace_days=0, layers=("activity",))
+    page.goto(f"/prune/{plan.id}")
+    group = page.locator(".group", has_text="An old log 1.")
+    group.get_by_role("button", name="Tick none").click()
+    assert group.locator(".ticked").inner_text() == "0"
+    group.get_by_label("An old log 1.").check()
+    assert group.locator(".ticked").inner_text() == "1"
+    page.get_by_label("Archive the ticked").check()
+    page.get_by_role("button", name="Apply plan").click()
+    page.locator(".decide", has_text="1 memory was archived").wait_for()
+    assert memory.get("log/1").archived_at
+    assert not memory.get("log/0").archived_at
+    page.get_by_label("Restore the memories that this plan archived").check()
+    page.get_by_role("button", name="Undo plan").click()
+    page.locator(".status strong", has_text="undone").wait_for()
+    assert not memory.get("log/1").archived_at
+
+
+@pytest.mark.parametrize("page", [WINDOWS[1]], indirect=True, ids=["narrow"])
+def test_a_telephone_gets_its_own_charts_and_tables_that_stack(page: Page, memory: Memory) -> None:
+    page.goto("/overview")
+    assert page.locator(".on-desk:visible").count() == 0
+    assert page.locator(".on-telephone:visible svg").count() >= 1
+    sizes = page.eval_on_selector_all(
+        ".on-telephone svg",
+        "charts => charts.map((c) => 12 * c.getBoundingClientRect().width / c.viewBox.baseVal.width)",
+    )
+    assert min(sizes) > 10, "letters are as large as they are meant to be"
+    page.goto("/memories")
+    cell = page.locator("td[data-label='Layer']").first
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == '"Layer"'
+    above = page.locator("tbody th").first.bounding_box()
+    below = cell.bounding_box()
+    assert above
+    assert below
+    assert above["y"] + above["height"] <= below["y"] + 1
+
+
+def test_labels_of_links_are_whole_on_focus(page: Page, memory: Memory) -> None:
+    page.goto(f"/links/{memory.get('long').id}")
+    node = page.locator(".on-desk a.dot").first
+    whole = node.locator(".whole-name")
+    assert not whole.is_visible()
+    node.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    assert whole.is_visible()
