@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall import DatabaseError, InvalidInput, Memory, SchemaMismatch
-from pgrecall.schema import migrate
+from pgrecall.schema import function_replacement, migrate
 from pgrecall.settings import Settings
 from tests.migration.catalogue import catalogue, fetch, recall_settings
 from tests.waiting import PATIENCE
@@ -90,7 +90,7 @@ def bad_function_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "98_bad.sql"
     path.write_text("CREATE TABLE recall.half_done (); CREATE NONSENSE recall.oops;")
     shipped = migrate.function_files()
-    monkeypatch.setattr(migrate, "function_files", lambda: [*shipped, path])
+    monkeypatch.setattr(function_replacement, "function_files", lambda: [*shipped, path])
 
 
 def test_an_interrupted_installation_leaves_nothing(empty_database: str, bad_function_file: None) -> None:
