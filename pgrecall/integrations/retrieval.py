@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import Any
 
 from pgrecall import AsyncMemory, Memory
@@ -43,5 +44,6 @@ def hit_metadata(hit: Hit, result: SearchResult) -> dict[str, Any]:
         "tags": list(hit.tags),
         "happened_at": hit.happened_at.isoformat(),
         "contradicts": list(hit.contradicts),
+        "passage": None if hit.passage is None else asdict(hit.passage),
         "search_id": result.search_id,
     }

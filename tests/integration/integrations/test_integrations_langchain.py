@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, MissingExtra
+from pgrecall.integrations.retrieval import hit_metadata
+from pgrecall.models.search import Passage
 from pgrecall.settings import Settings
 
 pytest.importorskip(
@@ -39,6 +43,15 @@ def test_documents_are_hits(filled: Memory) -> None:
     assert (facts["key"], facts["layer"], facts["tags"], facts["rank"]) == ("gate", "knowledge", ["house"], 1)
     assert 0 < facts["relevance"] < 1
     assert filled.used(facts["search_id"], [facts["id"]]) == 1
+
+
+def test_the_passage_of_a_long_memory_is_in_the_metadata(filled: Memory) -> None:
+    result = filled.search("gate code", k=1)
+    [hit] = result.hits
+    assert hit_metadata(hit, result)["passage"] is None
+    of_a_long_one = replace(hit, passage=Passage(4, 13, "gate code"))
+    passage = hit_metadata(of_a_long_one, result)["passage"]
+    assert json.loads(json.dumps(passage)) == {"start": 4, "end": 13, "text": "gate code"}
 
 
 def test_options_are_those_of_a_search(filled: Memory) -> None:
