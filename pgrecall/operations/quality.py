@@ -161,7 +161,7 @@ def _sentence(miss: Mapping[str, Any]) -> str:
                 f"Arms find it, but each keeps its best {miss['arms']['semantic']['limit']}, and it is "
                 f"further down. It would rank {rank} if all were looked at."
             )
-    return f"No arm finds it: {_unseen(miss['arms'])}."
+    return f"No arm finds it among its best 1,000: {_unseen(miss['arms'])}."
 
 
 def _unseen(arms: Mapping[str, Any]) -> str:

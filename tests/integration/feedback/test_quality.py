@@ -192,7 +192,7 @@ def test_what_lies_beyond_the_arms(memory: Memory, query: Query) -> None:
     nothing = note(memory, "Nothing of it.")
     missed = memory.quality.miss("harbour", nothing, weights=weights)
     assert (missed.outcome, missed.rank, missed.score) == ("not_found", None, None)
-    assert missed.sentence.startswith("No arm finds it: ")
+    assert missed.sentence.startswith("No arm finds it among its best 1,000: ")
     assert "it holds none of the words" in missed.sentence
 
 
@@ -201,7 +201,7 @@ def test_a_memory_without_a_vector_and_a_question_without_one(memory: Memory, qu
     missed = memory.quality.miss("harbour", row["id"])
     assert missed.outcome == "not_found"
     assert missed.arms["semantic"]["reason"] == "The memory has no vector yet."
-    assert missed.sentence.startswith("No arm finds it: the memory has no vector yet, and")
+    assert "best 1,000: the memory has no vector yet, and" in missed.sentence
 
 
 def test_misses_log_nothing_and_refuse_what_a_search_refuses(memory: Memory, query: Query) -> None:
