@@ -32,8 +32,8 @@ VIEWS = (
     "/maintenance",
 )
 STOPS = """() => [
-  ...document.querySelectorAll("a[href], button, summary, select, textarea, .scroll, input:not([type=hidden])"),
-].filter((stop) => stop.checkVisibility()).length"""
+  ...document.querySelectorAll("a[href], button, summary, select, textarea, .scroll, input"),
+].filter((stop) => stop.type !== "hidden" && stop.checkVisibility()).length"""
 FOCUSED = """() => {
   const at = document.activeElement, style = (element) => getComputedStyle(element);
   const ringed = at.matches(".dot")
