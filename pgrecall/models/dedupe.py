@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.prune import PlanState
+from pgrecall.models.versions import Words
 
 DedupeItemOutcome = Literal["kept", "merged", "skipped"]
 Document = Mapping[str, Any]
@@ -25,15 +26,6 @@ class DedupeOptions:
     def from_document(cls, document: Document) -> DedupeOptions:
         layers = document["layers"]
         return cls(**{**document, "layers": None if layers is None else tuple(layers)})
-
-
-@dataclass(frozen=True, slots=True)
-class WordChange:
-    """Words of a text that is merged, compared with its keeper: ``same`` in both, ``gone`` if only the text
-    has them, ``new`` if only the keeper has them."""
-
-    kind: Literal["same", "gone", "new"]
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +67,13 @@ class DedupeMember:
     outcome: DedupeItemOutcome | None
     note: str | None
     similarity: float | None
-    difference: tuple[WordChange, ...]
+    difference: tuple[Words, ...]
 
     @classmethod
     def from_document(cls, document: Document) -> DedupeMember:
         read: dict[str, Any] = {
             "updated_at": datetime.fromisoformat(document["updated_at"]),
-            "difference": tuple(WordChange(*change) for change in document["difference"]),
+            "difference": tuple(Words(*change) for change in document["difference"]),
         }
         return cls(**{**document, **read})
 

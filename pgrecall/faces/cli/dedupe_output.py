@@ -15,14 +15,14 @@ from pgrecall.models.dedupe import (
     DedupePlan,
     DedupeSummary,
     DedupeUndone,
-    WordChange,
 )
+from pgrecall.models.versions import Words
 
 SHOWN_CLUSTERS = 30
 SHOWN_MEMBERS = 10
 SHOWN_CONTRADICTIONS = 10
 SHOWN_WORDS = 12
-_CHANGE_STYLES = {"same": "dim", "gone": "red strike", "new": "green"}
+_CHANGE_STYLES = {"same": "dim", "removed": "red strike", "added": "green"}
 _OUTCOME_STYLES = {"merged": "green", "kept": "green", "skipped": "yellow"}
 
 
@@ -127,22 +127,22 @@ def _outcome(console: SafeConsole, item: DedupeKeeper | DedupeMember) -> None:
     _say(console, f"     {outcome}{note}", style=_OUTCOME_STYLES[outcome])
 
 
-def _difference(changes: Sequence[WordChange]) -> list[tuple[str, str]]:
+def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
     """The texts as one: in brackets with a minus what goes, with a plus what only the keeper has."""
     pieces = []
     for change in changes:
         text = _shortened(change)
-        marked = {"same": text, "gone": f"[-{text}-]", "new": f"[+{text}+]"}[change.kind]
-        pieces.append((f"{marked} ", _CHANGE_STYLES[change.kind]))
+        marked = {"same": text, "removed": f"[-{text}-]", "added": f"[+{text}+]"}[change.change]
+        pieces.append((f"{marked} ", _CHANGE_STYLES[change.change]))
     return pieces
 
 
-def _shortened(change: WordChange) -> str:
-    listed = change.words.split()
-    if change.kind == "same" and len(listed) > SHOWN_WORDS:
+def _shortened(change: Words) -> str:
+    listed = change.text.split()
+    if change.change == "same" and len(listed) > SHOWN_WORDS:
         half = SHOWN_WORDS // 2
         return f"{' '.join(listed[:half])} … {' '.join(listed[-half:])}"
-    return words.shortened(change.words, 400)
+    return words.shortened(change.text, 400)
 
 
 def _moves(moves: DedupeMoves) -> str:

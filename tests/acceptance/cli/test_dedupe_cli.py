@@ -72,7 +72,7 @@ def test_json_is_the_document_of_sql(vault: Command) -> None:
     made = vault("dedupe", "plan", "--json").json
     assert made["report"]["planned"] == 1
     [member] = made["clusters"][0]["members"]
-    assert [kind for kind, _ in member["difference"]] == ["same", "gone", "new"]
+    assert [kind for kind, _ in member["difference"]] == ["same", "removed", "added"]
     assert vault("dedupe", "show", str(made["id"]), "--json").json == made
 
 

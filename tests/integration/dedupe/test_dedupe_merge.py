@@ -9,6 +9,7 @@ import pytest
 from pgrecall import InvalidInput, Memory
 from tests.conftest import NOW, Query
 from tests.integration.dedupe.dedupe_tools import CONTRACT, activation, export, problems, store
+from tests.integration.versions.settled import all_changes, settle
 
 BODIES = (
     "The red buoy near the north pier of the fishing harbour lost its chain during a storm",
@@ -16,6 +17,21 @@ BODIES = (
     "Green nets dry beside the wooden sheds where Tom repairs engines of small ferries",
 )
 LATER = NOW + timedelta(days=1)
+
+
+def test_merges_are_told_to_those_who_follow_changes(memory: Memory, query: Query) -> None:
+    keeper = store(memory, CONTRACT + " in person.")
+    goes = store(memory, CONTRACT + "!")
+    plan = memory.dedupe.plan(now=NOW)
+    settle(query)
+    start = memory.changes.cursor()
+    memory.dedupe.apply(plan.id, now=LATER)
+    memory.dedupe.undo(plan.id, now=LATER)
+    settle(query)
+    assert [(each.kind, each.id, each.other_id) for each in all_changes(memory, start)] == [
+        ("merged", goes, keeper),
+        ("restored", goes, None),
+    ]
 
 
 def test_a_merge_moves_uses_links_and_tags_to_the_keeper(memory: Memory, query: Query) -> None:
@@ -29,7 +45,7 @@ def test_a_merge_moves_uses_links_and_tags_to_the_keeper(memory: Memory, query: 
     [cluster] = plan.clusters
     assert (cluster.keeper.id, [member.id for member in cluster.members]) == (keeper, [goes])
     assert cluster.keeper.reason == "It says most: 1 word more than another."
-    assert next((c.kind, c.words) for c in cluster.members[0].difference) == (
+    assert next((c.change, c.text) for c in cluster.members[0].difference) == (
         "same",
         "Mira signs the harbour contract with the",
     )

@@ -206,7 +206,7 @@ BEGIN
     LOOP
         SELECT i.* INTO v_keeper FROM recall.dedupe_item i
         WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.memory_id = v_cluster.keeper;
-        v_back := v_back + recall.unmerge_cluster(v_plan, v_keeper, v_cluster.ids);
+        v_back := v_back + recall.unmerge_cluster(v_plan, v_keeper, v_cluster.ids, p_now);
     END LOOP;
     UPDATE recall.dedupe_plan p SET state = 'undone', undone_at = p_now
     WHERE p.tenant = v_plan.tenant AND p.id = v_plan.id;

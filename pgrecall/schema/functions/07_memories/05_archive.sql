@@ -1,8 +1,9 @@
 -- Archiving and restoring. Archived memories are kept, and each archival keeps its reason.
 
--- archive_memories: archives the live ones of these memories, all or none, and returns their ids.
+-- archive_memories: archives the live ones of these memories, all or none, and returns their ids. p_keeper is the memory
+-- that they are merged into, if they are.
 CREATE OR REPLACE FUNCTION recall.archive_memories(
-    p_tenant text, p_ids bigint[], p_reason text, p_plan_id bigint, p_now timestamptz
+    p_tenant text, p_ids bigint[], p_reason text, p_plan_id bigint, p_now timestamptz, p_keeper bigint DEFAULT NULL
 ) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -21,7 +22,8 @@ BEGIN
     )
     SELECT coalesce(array_agg(n.memory_id ORDER BY n.memory_id), '{}') INTO v_archived FROM noted n;
     PERFORM recall.sync_vectors(p_tenant, v_archived), recall.recount_links(p_tenant, v_cited);
-    PERFORM recall.log_changes(p_tenant, v_archived, 'archived', p_now);
+    PERFORM recall.log_changes(
+        p_tenant, v_archived, CASE WHEN p_keeper IS NULL THEN 'archived' ELSE 'merged' END, p_now, p_keeper);
     RETURN v_archived;
 END $$;
 

@@ -113,8 +113,8 @@ BEGIN
     RETURN v_two[v_at : v_last] || v_two[v_first : v_at - 1] <> v_one[v_first : v_last];
 END $$;
 
--- word_difference: how a text differs from another, as a JSON array of [kind, words]: `same`, `gone` (only the first has
--- them) and `new` (only the second). Of texts that differ in long parts, these are told as wholes.
+-- word_difference: how a text differs from another, as a JSON array of [kind, words]: `same`, `removed` (only the first
+-- has them) and `added` (only the second). Of texts that differ in long parts, these are told as wholes.
 CREATE OR REPLACE FUNCTION recall.word_difference(p_text text, p_other text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -162,11 +162,11 @@ BEGIN
             v_column := v_column + 1;
         ELSIF v_row <= v_rows AND (v_best IS NULL OR v_column > v_columns
               OR v_best[v_row * v_wide + v_column] >= v_best[(v_row - 1) * v_wide + v_column + 1]) THEN
-            v_kinds := v_kinds || 'gone'::text;
+            v_kinds := v_kinds || 'removed'::text;
             v_words := v_words || v_one[v_head + v_row];
             v_row := v_row + 1;
         ELSE
-            v_kinds := v_kinds || 'new'::text;
+            v_kinds := v_kinds || 'added'::text;
             v_words := v_words || v_two[v_head + v_column];
             v_column := v_column + 1;
         END IF;

@@ -46,7 +46,7 @@ BEGIN
         UPDATE recall.memory m SET tags = m.tags || v_tags, aliases = m.aliases || v_aliases, updated_at = p_now
         WHERE m.tenant = p_tenant AND m.id = p_keeper;
     END IF;
-    PERFORM recall.archive_memories(p_tenant, p_ids, 'merged', p_plan_id, p_now);
+    PERFORM recall.archive_memories(p_tenant, p_ids, 'merged', p_plan_id, p_now, p_keeper);
     UPDATE recall.memory m SET superseded_by = p_keeper, updated_at = p_now
     WHERE m.tenant = p_tenant AND m.id = ANY (p_ids);
     INSERT INTO recall.link (tenant, src, dst, relation, created_at, merged_from)
@@ -70,7 +70,7 @@ $$;
 -- archived by that merge. What has happened to the keeper since stays: its uses, its links, its text. Returns how many
 -- memories are back. The caller has locked what merge_cluster asks for.
 CREATE OR REPLACE FUNCTION recall.unmerge_cluster(
-    p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_ids bigint[]
+    p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_ids bigint[], p_now timestamptz
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -138,6 +138,7 @@ BEGIN
           AND l.relation = 'supersedes');
     v_cited := ARRAY(SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = v_tenant AND l.src = ANY (v_back));
     PERFORM recall.sync_vectors(v_tenant, coalesce(v_back, '{}'));
+    PERFORM recall.log_changes(v_tenant, v_back, 'restored', p_now);
     PERFORM recall.recount_links(v_tenant, v_recounted || v_cited || p_keeper.memory_id);
     RETURN coalesce(cardinality(v_back), 0);
 END $$;

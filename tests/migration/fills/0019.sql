@@ -1,3 +1,0 @@
--- Nothing yet: reading.
-
-SELECT;
