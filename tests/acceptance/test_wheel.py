@@ -24,7 +24,10 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
-OPTIONAL = ("pgrecall.faces.http", "pgrecall.faces.page", "pgrecall.faces.mcp", "pgrecall.integrations")
+OPTIONAL = (
+    "pgrecall.faces.http", "pgrecall.faces.page", "pgrecall.faces.mcp", "pgrecall.faces.telemetry.census",
+    "pgrecall.faces.telemetry.metrics", "pgrecall.integrations",
+)  # fmt: skip
 IMPORTS = f"""
 import importlib, pkgutil, pgrecall, pgrecall.client
 for found in pkgutil.walk_packages(pgrecall.__path__, "pgrecall."):

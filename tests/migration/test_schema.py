@@ -153,4 +153,6 @@ def test_no_function_is_open_to_a_foreign_clock() -> None:
     for path in migrate.function_files():
         bodies = re.sub(r"p_now timestamptz DEFAULT now\(\)", "", path.read_text())
         code = re.sub(r"--.*", "", bodies)
+        # How long something took is no moment.
+        code = re.sub(r"v_began timestamptz := clock_timestamp\(\)|clock_timestamp\(\) - v_began", "", code)
         assert not re.search(r"\b(clock_timestamp|current_timestamp|localtimestamp)\b", code), path.name

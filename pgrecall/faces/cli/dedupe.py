@@ -129,7 +129,7 @@ def plan_document(plan: DedupePlan) -> dict[str, Any]:
     document: dict[str, Any] = plain(plan)
     for cluster in document["clusters"]:
         for member in cluster["members"]:
-            member["difference"] = [[change["kind"], change["words"]] for change in member["difference"]]
+            member["difference"] = [[change["change"], change["text"]] for change in member["difference"]]
     return document
 
 

@@ -26,13 +26,13 @@ pytestmark = pytest.mark.slow
 KILLS = 20
 SEED = 20260601
 FILL = Path(__file__).with_name("kill_fill.sql")
-BATCHES = {"fold": 10, "vitality": 10, "expire": 3, "embed": 4, "reembed": 8}
+BATCHES = {"fold": 10, "vitality": 10, "expire": 3, "embed": 4, "dedupe": 10, "reembed": 8}
 """Rows in a step: so few that twenty kills find each of these jobs with work left to do."""
 
 MANY = {"vectors": 5}
 """What counts as many for a job of one step, so that it has something to do."""
 
-CHANGES_NOTHING = ("verify",)
+CHANGES_NOTHING = ("verify", "alerts")
 
 STATE = {
     "activation": "to_jsonb(t) - 'computed_at' AS row FROM recall.activation t",
@@ -51,6 +51,10 @@ STATE = {
     "setting": "to_jsonb(t) AS row FROM recall.setting t WHERE name <> 'statistics_at'",
     "plan": "to_jsonb(t) - 'plan_id' AS row FROM recall.prune_item t "
     "WHERE plan_id = (SELECT max(id) FROM recall.prune_plan)",
+    "compared": "to_jsonb(t) AS row FROM recall.compared t",
+    "pair": "to_jsonb(t) AS row FROM recall.duplicate_pair t",
+    "dedupe plan": "to_jsonb(t) - 'plan_id' AS row FROM recall.dedupe_item t "
+    "WHERE plan_id = (SELECT max(id) FROM recall.dedupe_plan)",
     "partition": "to_jsonb(inhrelid::regclass::text) AS row FROM pg_inherits "
     "WHERE inhparent = 'recall.access'::regclass",
 }
