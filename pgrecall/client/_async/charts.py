@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client._async.group import AsyncGroup
 from pgrecall.operations import charts
 
 if TYPE_CHECKING:

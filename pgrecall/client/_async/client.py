@@ -6,7 +6,8 @@ from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pgrecall.client._async.connection import AsyncConnection, GroupProperty
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.group import GroupProperty
 from pgrecall.client.resources import Resources
 from pgrecall.errors import InvalidInput
 from pgrecall.search.embed.embedder import Embedder

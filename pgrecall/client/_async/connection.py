@@ -6,13 +6,12 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
-from typing import Generic, Protocol, Self, TypeVar, overload
+from typing import Self, TypeVar
 
 from pgrecall.cells.directory import Place
-from pgrecall.client.concurrency import AsyncLock, async_run, async_sleep
+from pgrecall.client._async.databases import AsyncDatabases
+from pgrecall.client.concurrency import async_run, async_sleep
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.database.error_translation import READ_ONLY
@@ -42,24 +41,6 @@ MOVING = 5.0
 BETWEEN_CELLS = 0.05
 """Seconds between two attempts meanwhile, shortened at random."""
 
-KEYS_KNOWN = 10_000
-"""Keys of which a client remembers the cell."""
-
-
-@dataclass(slots=True)
-class _Opened:
-    """What a client has opened; its views see it too.
-
-    ``database`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
-    ``holders`` the address where something was found that names no tenant, such as a key.
-    """
-
-    database: AsyncDatabase | None = None
-    cells: dict[str, AsyncDatabase] = field(default_factory=dict)
-    holders: dict[object, str] = field(default_factory=dict)
-    closed: bool = False
-    lock: AsyncLock = field(default_factory=AsyncLock)
-
 
 class AsyncConnection:
     """What a client and its groups share: a tenant, at most one session, the database and the models."""
@@ -68,7 +49,7 @@ class AsyncConnection:
         self.resources = resources
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
-        self._opened = _Opened()
+        self._opened = AsyncDatabases()
         self._is_view = False
 
     def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
@@ -104,11 +85,11 @@ class AsyncConnection:
                 "This works on one database, and the client has cells.",
                 hint="Use the URL of a cell instead of cells (PGRECALL_CELLS), for each cell.",
             )
-        if self._opened.database is None:
+        if self._opened.single is None:
             raise DatabaseUnavailable(
                 "This client is not open.", hint="Use `async with AsyncMemory(...)`, or await its open()."
             )
-        return self._opened.database
+        return self._opened.single
 
     async def tenant_database(self) -> AsyncDatabase:
         """The database in which the tenant lives."""
@@ -118,40 +99,20 @@ class AsyncConnection:
         place = routes.known(self.tenant)
         if place is None:
             place = await async_run(partial(routes.find, self.tenant))
-        return await self._database_at(place.address)
-
-    async def _database_at(self, address: str) -> AsyncDatabase:
-        """The database of a cell, checked and opened at the first use."""
-        opened = self._opened
-        if opened.closed:
-            raise InvalidInput("This client is closed.", hint="Open a new one.")
-        if address not in opened.cells:
-            async with opened.lock:
-                if address not in opened.cells:
-                    url = self.resources.url_of_cell(address)
-                    await async_run(partial(self.resources.check_cell, url))
-                    opened.cells[address] = AsyncDatabase(url, **self.resources.limits())
-        return opened.cells[address]
+        return await self._opened.at(place.address, self.resources)
 
     def pool_figures(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
-        databases = list(self._opened.cells.values())
-        if self._opened.database is not None:
-            databases.append(self._opened.database)
-        figures: dict[str, int] = {}
-        for database in databases:
-            for name, number in database.figures().items():
-                figures[name] = figures.get(name, 0) + number
-        return figures
+        return self._opened.pool_figures()
 
     async def open(self) -> None:
         """Finds or starts the database, once; a view opens nothing. With cells each is opened when used."""
         async with self._opened.lock:
             if self.resources.routes is not None:
                 await async_run(self.resources.prepare_routes)
-            elif not self._is_view and self._opened.database is None:
+            elif not self._is_view and self._opened.single is None:
                 url = await self._prepare_url()
-                self._opened.database = AsyncDatabase(url, **self.resources.limits())
+                self._opened.single = AsyncDatabase(url, **self.resources.limits())
 
     async def _prepare_url(self) -> str:
         """Finds or starts the database; returns its URL. A cancelled task leaves no server half started."""
@@ -164,11 +125,7 @@ class AsyncConnection:
     async def close(self) -> None:
         """Closes connections and models; a view closes nothing."""
         if not self._is_view:
-            if self._opened.database is not None:
-                await self._opened.database.close()
-            self._opened.closed = True
-            for database in self._opened.cells.values():
-                await database.close()
+            await self._opened.close()
             await async_run(self.resources.release)
 
     async def execute(self, operation: Operation[T]) -> T:
@@ -227,7 +184,7 @@ class AsyncConnection:
             place = await async_run(partial(routes.find, self.tenant))
             if before is not None and place.version != before.version:
                 return
-            database = await self._database_at(place.address)
+            database = await self._opened.at(place.address, self.resources)
             try:
                 await database.fetch(admit_tenant(), tenant=self.tenant)
             except (TenantElsewhere, DatabaseUnsuitable):
@@ -255,24 +212,19 @@ class AsyncConnection:
         answer: T | None = None
         for address in addresses:
             try:
-                rows = await (await self._database_at(address)).fetch(operation, tenant=self.tenant)
+                rows = await (await self._opened.at(address, self.resources)).fetch(
+                    operation, tenant=self.tenant
+                )
             except DatabaseUnavailable as error:
                 failure = error
                 continue
             answer = operation.read(rows)
             if answer:
-                self._remember_holder(name, address)
+                self._opened.remember_holder(name, address)
                 return answer
         if failure is not None or not addresses:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
-
-    def _remember_holder(self, name: object, address: str) -> None:
-        holders = self._opened.holders
-        if name is not None:
-            if len(holders) >= KEYS_KNOWN:
-                holders.clear()
-            holders[name] = address
 
     async def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
         """Runs blocking work that needs no Postgres; the event loop goes on meanwhile."""
@@ -315,40 +267,3 @@ class AsyncConnection:
         return await async_run(
             partial(try_rerank, self.reranker, query, candidates, top_n=top, deadline=deadline)
         )
-
-
-class AsyncGroup:
-    """A group of methods that share the connection of a client."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        self._connection = connection
-
-
-G = TypeVar("G", bound=AsyncGroup)
-
-
-class _Client(Protocol):
-    _connection: AsyncConnection
-
-
-class GroupProperty(Generic[G]):
-    """An attribute such as ``memory.prune``: the group for the tenant and session of that client.
-
-    On the class, as in ``Memory.prune``, it is the class of the group, so that ``help`` and
-    ``create_autospec`` find the methods. The module is imported on first use: most programs need few groups.
-    """
-
-    def __init__(self, module: str, name: str) -> None:
-        self._module = module
-        self._name = name
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._package = owner.__module__.rpartition(".")[0]
-
-    @overload
-    def __get__(self, client: None, owner: type) -> type[G]: ...
-    @overload
-    def __get__(self, client: _Client, owner: type) -> G: ...
-    def __get__(self, client: _Client | None, owner: type) -> type[G] | G:
-        group: type[G] = getattr(import_module(f"{self._package}.{self._module}"), self._name)
-        return group if client is None else group(client._connection)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client._async.group import AsyncGroup
 from pgrecall.models.dedupe import DedupeUndone
 from pgrecall.operations import dedupe
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client._async.group import AsyncGroup
 from pgrecall.errors import InvalidInput
 from pgrecall.models.feedback import Feedback, JudgedSearch
 from pgrecall.operations import feedback

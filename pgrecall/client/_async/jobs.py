@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, BinaryIO
 
-from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client._async.group import AsyncGroup
 from pgrecall.client.export_file import Transfer, read_export, write_export
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.jobs.alerts import make_alert_hook

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client._async.group import AsyncGroup
 from pgrecall.operations import layers
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pgrecall.client._async.connection import AsyncConnection, AsyncGroup
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.group import AsyncGroup
 from pgrecall.operations import maintenance
 
 if TYPE_CHECKING:

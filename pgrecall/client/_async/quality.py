@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pgrecall.client._async.connection import AsyncGroup
+from pgrecall.client._async.group import AsyncGroup
 from pgrecall.client._async.search import Progress, question_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput

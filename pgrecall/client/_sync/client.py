@@ -7,7 +7,8 @@ from copy import copy
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pgrecall.client._sync.connection import Connection, GroupProperty
+from pgrecall.client._sync.connection import Connection
+from pgrecall.client._sync.group import GroupProperty
 from pgrecall.client.resources import Resources
 from pgrecall.errors import InvalidInput
 from pgrecall.search.embed.embedder import Embedder

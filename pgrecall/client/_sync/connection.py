@@ -7,13 +7,12 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
-from typing import Generic, Protocol, Self, TypeVar, overload
+from typing import Self, TypeVar
 
 from pgrecall.cells.directory import Place
-from pgrecall.client.concurrency import Lock, sync_run, sync_sleep
+from pgrecall.client._sync.databases import Databases
+from pgrecall.client.concurrency import sync_run, sync_sleep
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.error_translation import READ_ONLY
 from pgrecall.database.pool import Database
@@ -43,24 +42,6 @@ MOVING = 5.0
 BETWEEN_CELLS = 0.05
 """Seconds between two attempts meanwhile, shortened at random."""
 
-KEYS_KNOWN = 10_000
-"""Keys of which a client remembers the cell."""
-
-
-@dataclass(slots=True)
-class _Opened:
-    """What a client has opened; its views see it too.
-
-    ``database`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
-    ``holders`` the address where something was found that names no tenant, such as a key.
-    """
-
-    database: Database | None = None
-    cells: dict[str, Database] = field(default_factory=dict)
-    holders: dict[object, str] = field(default_factory=dict)
-    closed: bool = False
-    lock: Lock = field(default_factory=Lock)
-
 
 class Connection:
     """What a client and its groups share: a tenant, at most one session, the database and the models."""
@@ -69,7 +50,7 @@ class Connection:
         self.resources = resources
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
-        self._opened = _Opened()
+        self._opened = Databases()
         self._is_view = False
 
     def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
@@ -105,9 +86,9 @@ class Connection:
                 "This works on one database, and the client has cells.",
                 hint="Use the URL of a cell instead of cells (PGRECALL_CELLS), for each cell.",
             )
-        if self._opened.database is None:
+        if self._opened.single is None:
             raise DatabaseUnavailable("This client is not open.", hint="Call its open().")
-        return self._opened.database
+        return self._opened.single
 
     def tenant_database(self) -> Database:
         """The database in which the tenant lives."""
@@ -117,40 +98,20 @@ class Connection:
         place = routes.known(self.tenant)
         if place is None:
             place = sync_run(partial(routes.find, self.tenant))
-        return self._database_at(place.address)
-
-    def _database_at(self, address: str) -> Database:
-        """The database of a cell, checked and opened at the first use."""
-        opened = self._opened
-        if opened.closed:
-            raise InvalidInput("This client is closed.", hint="Open a new one.")
-        if address not in opened.cells:
-            with opened.lock:
-                if address not in opened.cells:
-                    url = self.resources.url_of_cell(address)
-                    sync_run(partial(self.resources.check_cell, url))
-                    opened.cells[address] = Database(url, **self.resources.limits())
-        return opened.cells[address]
+        return self._opened.at(place.address, self.resources)
 
     def pool_figures(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
-        databases = list(self._opened.cells.values())
-        if self._opened.database is not None:
-            databases.append(self._opened.database)
-        figures: dict[str, int] = {}
-        for database in databases:
-            for name, number in database.figures().items():
-                figures[name] = figures.get(name, 0) + number
-        return figures
+        return self._opened.pool_figures()
 
     def open(self) -> None:
         """Finds or starts the database, once; a view opens nothing. With cells each is opened when used."""
         with self._opened.lock:
             if self.resources.routes is not None:
                 sync_run(self.resources.prepare_routes)
-            elif not self._is_view and self._opened.database is None:
+            elif not self._is_view and self._opened.single is None:
                 url = self._prepare_url()
-                self._opened.database = Database(url, **self.resources.limits())
+                self._opened.single = Database(url, **self.resources.limits())
 
     def _prepare_url(self) -> str:
         """Finds or starts the database; returns its URL. An interrupt leaves no server half started."""
@@ -163,11 +124,7 @@ class Connection:
     def close(self) -> None:
         """Closes connections and models; a view closes nothing."""
         if not self._is_view:
-            if self._opened.database is not None:
-                self._opened.database.close()
-            self._opened.closed = True
-            for database in self._opened.cells.values():
-                database.close()
+            self._opened.close()
             sync_run(self.resources.release)
 
     def execute(self, operation: Operation[T]) -> T:
@@ -226,7 +183,7 @@ class Connection:
             place = sync_run(partial(routes.find, self.tenant))
             if before is not None and place.version != before.version:
                 return
-            database = self._database_at(place.address)
+            database = self._opened.at(place.address, self.resources)
             try:
                 database.fetch(admit_tenant(), tenant=self.tenant)
             except (TenantElsewhere, DatabaseUnsuitable):
@@ -254,24 +211,17 @@ class Connection:
         answer: T | None = None
         for address in addresses:
             try:
-                rows = (self._database_at(address)).fetch(operation, tenant=self.tenant)
+                rows = (self._opened.at(address, self.resources)).fetch(operation, tenant=self.tenant)
             except DatabaseUnavailable as error:
                 failure = error
                 continue
             answer = operation.read(rows)
             if answer:
-                self._remember_holder(name, address)
+                self._opened.remember_holder(name, address)
                 return answer
         if failure is not None or not addresses:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
-
-    def _remember_holder(self, name: object, address: str) -> None:
-        holders = self._opened.holders
-        if name is not None:
-            if len(holders) >= KEYS_KNOWN:
-                holders.clear()
-            holders[name] = address
 
     def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
         """Runs blocking work that needs no Postgres."""
@@ -312,40 +262,3 @@ class Connection:
         assert self.reranker is not None  # callers check
         top = len(candidates)
         return sync_run(partial(try_rerank, self.reranker, query, candidates, top_n=top, deadline=deadline))
-
-
-class Group:
-    """A group of methods that share the connection of a client."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-
-G = TypeVar("G", bound=Group)
-
-
-class _Client(Protocol):
-    _connection: Connection
-
-
-class GroupProperty(Generic[G]):
-    """An attribute such as ``memory.prune``: the group for the tenant and session of that client.
-
-    On the class, as in ``Memory.prune``, it is the class of the group, so that ``help`` and
-    ``create_autospec`` find the methods. The module is imported on first use: most programs need few groups.
-    """
-
-    def __init__(self, module: str, name: str) -> None:
-        self._module = module
-        self._name = name
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._package = owner.__module__.rpartition(".")[0]
-
-    @overload
-    def __get__(self, client: None, owner: type) -> type[G]: ...
-    @overload
-    def __get__(self, client: _Client, owner: type) -> G: ...
-    def __get__(self, client: _Client | None, owner: type) -> type[G] | G:
-        group: type[G] = getattr(import_module(f"{self._package}.{self._module}"), self._name)
-        return group if client is None else group(client._connection)

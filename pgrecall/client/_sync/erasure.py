@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall.client._sync.connection import Group
+from pgrecall.client._sync.group import Group
 from pgrecall.errors import InvalidInput
 from pgrecall.models.erasure import Subject
 from pgrecall.operations import erasure as operations

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgrecall.client._sync.connection import Group
+from pgrecall.client._sync.group import Group
 from pgrecall.errors import InvalidInput
 from pgrecall.models.feedback import Feedback, JudgedSearch
 from pgrecall.operations import feedback

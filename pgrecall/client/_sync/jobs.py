@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, BinaryIO
 
-from pgrecall.client._sync.connection import Group
+from pgrecall.client._sync.group import Group
 from pgrecall.client.export_file import Transfer, read_export, write_export
 from pgrecall.database.pool import Database
 from pgrecall.jobs.alerts import make_alert_hook

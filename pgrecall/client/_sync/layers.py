@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall.client._sync.connection import Group
+from pgrecall.client._sync.group import Group
 from pgrecall.operations import layers
 
 if TYPE_CHECKING:

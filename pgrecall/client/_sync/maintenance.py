@@ -8,7 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pgrecall.client._sync.connection import Connection, Group
+from pgrecall.client._sync.connection import Connection
+from pgrecall.client._sync.group import Group
 from pgrecall.operations import maintenance
 
 if TYPE_CHECKING:

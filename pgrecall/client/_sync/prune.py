@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pgrecall.client._sync.connection import Group
+from pgrecall.client._sync.group import Group
 from pgrecall.models.prune import PruneUndone
 from pgrecall.operations import prune
 

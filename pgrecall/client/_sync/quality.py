@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pgrecall.client._sync.connection import Group
+from pgrecall.client._sync.group import Group
 from pgrecall.client._sync.search import Progress, question_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput

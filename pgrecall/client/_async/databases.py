@@ -1,0 +1,65 @@
+"""The databases that a client has opened: one, or with cells one for each cell that was used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from pgrecall.client.concurrency import AsyncLock, async_run
+from pgrecall.client.resources import Resources
+from pgrecall.database.async_pool import AsyncDatabase
+from pgrecall.errors import InvalidInput
+
+KEYS_KNOWN = 10_000
+"""Keys of which a client remembers the cell."""
+
+
+@dataclass(slots=True)
+class AsyncDatabases:
+    """What a client has opened; its views see it too.
+
+    ``single`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
+    ``holders`` the address where something was found that names no tenant, such as a key.
+    """
+
+    single: AsyncDatabase | None = None
+    cells: dict[str, AsyncDatabase] = field(default_factory=dict)
+    holders: dict[object, str] = field(default_factory=dict)
+    closed: bool = False
+    lock: AsyncLock = field(default_factory=AsyncLock)
+
+    async def at(self, address: str, resources: Resources) -> AsyncDatabase:
+        """The database of a cell, checked and opened at the first use."""
+        if self.closed:
+            raise InvalidInput("This client is closed.", hint="Open a new one.")
+        if address not in self.cells:
+            async with self.lock:
+                if address not in self.cells:
+                    url = resources.url_of_cell(address)
+                    await async_run(partial(resources.check_cell, url))
+                    self.cells[address] = AsyncDatabase(url, **resources.limits())
+        return self.cells[address]
+
+    def pool_figures(self) -> dict[str, int]:
+        """Statistics of the connection pools together; empty before the first use."""
+        databases = [*self.cells.values(), *([self.single] if self.single is not None else [])]
+        figures: dict[str, int] = {}
+        for database in databases:
+            for name, number in database.figures().items():
+                figures[name] = figures.get(name, 0) + number
+        return figures
+
+    def remember_holder(self, name: object, address: str) -> None:
+        """Keeps in which cell something was found."""
+        if name is not None:
+            if len(self.holders) >= KEYS_KNOWN:
+                self.holders.clear()
+            self.holders[name] = address
+
+    async def close(self) -> None:
+        """Closes all of them."""
+        if self.single is not None:
+            await self.single.close()
+        self.closed = True
+        for database in self.cells.values():
+            await database.close()

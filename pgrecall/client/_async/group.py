@@ -1,0 +1,45 @@
+"""Groups of methods, such as ``memory.prune``: each imported when it is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Generic, Protocol, TypeVar, overload
+
+from pgrecall.client._async.connection import AsyncConnection
+
+
+class AsyncGroup:
+    """A group of methods that share the connection of a client."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+
+G = TypeVar("G", bound=AsyncGroup)
+
+
+class _Client(Protocol):
+    _connection: AsyncConnection
+
+
+class GroupProperty(Generic[G]):
+    """An attribute such as ``memory.prune``: the group for the tenant and session of that client.
+
+    On the class, as in ``Memory.prune``, it is the class of the group, so that ``help`` and
+    ``create_autospec`` find the methods. The module is imported on first use: most programs need few groups.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._package = owner.__module__.rpartition(".")[0]
+
+    @overload
+    def __get__(self, client: None, owner: type) -> type[G]: ...
+    @overload
+    def __get__(self, client: _Client, owner: type) -> G: ...
+    def __get__(self, client: _Client | None, owner: type) -> type[G] | G:
+        group: type[G] = getattr(import_module(f"{self._package}.{self._module}"), self._name)
+        return group if client is None else group(client._connection)
