@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     )
     from pgrecall.models.search import Hit, Reranked, SearchRequest, SearchResult
     from pgrecall.models.service import ApiKey, IssuedKey, KeyHolder
+    from pgrecall.models.versions import Change, FieldDifference, Version, Words
     from pgrecall.search.embed.embedder import Embedder
     from pgrecall.search.rerank.reranker import Reranker
     from pgrecall.settings import Settings
@@ -100,6 +101,7 @@ __all__ = [
     "ArmUse",
     "AsyncMemory",
     "Calibration",
+    "Change",
     "Check",
     "ContextBlock",
     "ContextRequest",
@@ -123,6 +125,7 @@ __all__ = [
     "ErasureSummary",
     "Export",
     "Feedback",
+    "FieldDifference",
     "GraphLink",
     "GraphNode",
     "GraphReport",
@@ -180,9 +183,11 @@ __all__ = [
     "Subject",
     "TenantElsewhere",
     "UnansweredQuestion",
+    "Version",
     "VitalityCounts",
     "VitalityPoint",
     "VitalityTerms",
+    "Words",
     "ZoneShare",
     "__version__",
 ]
@@ -252,6 +257,7 @@ _MODULES = {
     "search.embed.embedder": ("Embedder",),
     "search.rerank.reranker": ("Reranker",),
     "settings": ("Settings",),
+    "models.versions": ("Change", "FieldDifference", "Version", "Words"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

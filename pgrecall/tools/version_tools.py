@@ -13,7 +13,7 @@ from pgrecall.tools.arguments import Arguments, Reference, parse_json
 from pgrecall.tools.results import Result, Timestamp
 from pgrecall.tools.tool import Client, MaybeAwaitable, Tool
 
-VersionNumber = Annotated[int, Field(ge=1, lt=2**31)]
+VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class HistoryArguments(Arguments):

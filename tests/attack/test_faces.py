@@ -39,6 +39,7 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/versions/{memory}", None),
     ("PUT", "/v1/versions/{memory}", {"version": 1}),
     ("GET", "/v1/differences/{memory}?earlier=1", None),
+    ("POST", "/v1/unarchive/{memory}", None),
     ("PUT", "/v1/pins/{memory}", None),
     ("DELETE", "/v1/pins/{memory}", None),
     ("POST", "/v1/links", {"source": "acme-plan", "target": "{memory}"}),

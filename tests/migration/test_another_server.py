@@ -94,6 +94,7 @@ def test_a_backend_that_is_killed_takes_nothing_with_it(fresh_server: EmbeddedSe
     take_to(url, "0001")
     fill(url, "0001")
     before = (catalogue(url), rows(url, "0001"))
+    fetch(url, "CHECKPOINT")  # servers of tests report a commit before it is on disk
     with ThreadPoolExecutor(1) as threads, psycopg.connect(url) as holder:
         holder.execute("LOCK TABLE recall.lexeme IN SHARE MODE")
         upgrade = threads.submit(migrate.upgrade, url, lock_retry=ONE_WAIT)

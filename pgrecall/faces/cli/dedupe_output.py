@@ -132,7 +132,7 @@ def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
     pieces = []
     for change in changes:
         text = _shortened(change)
-        marked = {"same": text, "removed": f"[-{text}-]", "added": f"[+{text}+]"}[change.change]
+        marked = {"same": text, "removed": f"[-{text}-]", "added": f"{{+{text}+}}"}[change.change]
         pieces.append((f"{marked} ", _CHANGE_STYLES[change.change]))
     return pieces
 

@@ -18,7 +18,16 @@ from pgrecall.errors import install_command
 from pgrecall.schema import migrate
 from tests.acceptance.cli.command_tools import environment
 from tests.acceptance.http.http_tools import memories_locked, waiting
-from tests.acceptance.mcp.mcp_tools import answer, command, connected, eventually, over_stdio, refusal, run
+from tests.acceptance.mcp.mcp_tools import (
+    TOOLS,
+    answer,
+    command,
+    connected,
+    eventually,
+    over_stdio,
+    refusal,
+    run,
+)
 from tests.conftest import DIMENSIONS
 from tests.waiting import PATIENCE
 
@@ -156,7 +165,7 @@ def test_a_call_that_is_cancelled_is_cancelled_in_postgres(database_url: str) ->
 def test_a_database_that_is_made_later(empty_database: str) -> None:
     async def scenario() -> None:
         async with connected(over_stdio(empty_database)) as client:
-            assert len((await client.list_tools()).tools) == 10
+            assert len((await client.list_tools()).tools) == len(TOOLS)
             assert "pgrecall init" in await refusal(client, "search", query="gate")
             assert "pgrecall init" in await refusal(client, "status")
             migrate.upgrade(empty_database, dimensions=DIMENSIONS)

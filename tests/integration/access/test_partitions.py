@@ -107,7 +107,7 @@ def test_a_partition_is_like_the_table(sql: Query) -> None:
         row["tablename"]: {r["made_of"] for r in rows if r["tablename"] == row["tablename"]} for row in rows
     }
     assert made_of["access_2031_11"] == made_of["access_default"]
-    assert len(made_of["access_default"]) == 3
+    assert len(made_of["access_default"]) == 4
     with pytest.raises(psycopg.errors.CheckViolation):
         sql("INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at) "
             "VALUES ('acme', 1, 'glance', 1, now(), %s)", (FAR,))  # fmt: skip

@@ -365,10 +365,12 @@ def test_forgetting_hard_removes_every_row_in_every_table(sql: Query) -> None:
     assert sorted(traces()) == [
         "access.memory_id", "access_key.memory_id", "activation.memory_id", "archival.memory_id",
         "floor_change.memory_id", "link.dst", "link.src", "link_history.dst", "link_history.src", "memory.id",
-        "memory.superseded_by", "name.memory_id", "pending_link.src", "prune_item.memory_id",
+        "memory.superseded_by", "memory_change.memory_id", "name.memory_id", "pending_link.src",
+        "prune_item.memory_id",
     ]  # fmt: skip
     assert sql("SELECT recall.forget(%s, true) AS changed", (a,)) == [{"changed": True}]
-    assert traces() == []
+    assert traces() == ["memory_change.memory_id"]
+    assert sql("SELECT kind FROM recall.memory_change WHERE memory_id = %s", (a,)) == [{"kind": "deleted"}]
     assert cited(sql, b) == (0, None)
 
 

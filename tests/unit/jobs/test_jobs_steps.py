@@ -61,10 +61,12 @@ def test_fold_goes_on_until_nothing_is_left() -> None:
 
 
 def test_a_smaller_batch_makes_smaller_steps() -> None:
-    session = Answers(5, 2, 0, 3, 0)
+    session = Answers(5, 2, 0, 3, 0, 4, 0)
     context = run("expire", session, Task(batch=5))
-    assert session.names == ["expire_memories 5"] * 3 + ["expire_searches 5"] * 2
-    assert context.done == 10
+    assert session.names == (
+        ["expire_memories 5"] * 3 + ["expire_searches 5"] * 2 + ["expire_changes 5"] * 2
+    )
+    assert context.done == 14
 
 
 def test_vitality_walks_by_id_and_then_takes_the_medians() -> None:
@@ -75,7 +77,7 @@ def test_vitality_walks_by_id_and_then_takes_the_medians() -> None:
 
 
 def test_the_moment_given_reaches_the_steps() -> None:
-    for job, answers in (("vitality", [None]), ("expire", [0, 0]), ("partitions", [1])):
+    for job, answers in (("vitality", [None]), ("expire", [0, 0, 0]), ("partitions", [1])):
         session = Answers(*answers)
         run(job, session, Task(now=NOW))
         assert [call.parameters["now"] for call in session.asked] == [NOW] * len(session.asked)

@@ -58,8 +58,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + 1 / recall.activation_sum(a, w, p_now));
 
 -- refresh_vitality: brings the cached vitality of up to p_limit memories with ids above p_after up to p_now; reports
--- read it, ranking never does; a zone follows from it where one is read. Logs which live memories have risen or faded to
--- another zone since the last refresh. Returns the last id looked at, NULL when there were none left.
+-- read it, ranking never does. Stores the zones that follow, and logs which live memories have risen or faded to another
+-- zone since the last refresh. Returns the last id looked at, NULL when there were none left.
 CREATE OR REPLACE FUNCTION recall.refresh_vitality(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 10000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
@@ -73,47 +73,37 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall.vitality_weights(v_tenant);
     v_now double precision := recall.epoch(recall.require_moment(p_now));
+    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
+    v_order CONSTANT text[] := '{active, stale, fading, dormant}';
+    v_era int := recall.change_era();
     v_last bigint;
 BEGIN
+    PERFORM recall.lock_tenant(v_tenant, 'zones');  -- or two calls would log one crossing twice
     -- From the index of memories: activations change too often to be left unread.
     SELECT max(b.id) INTO v_last FROM (
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after ORDER BY m.id LIMIT recall.require_limit(p_limit)) b;
-    UPDATE recall.activation a SET vitality = recall.vitality_at(a, v_weights, v_now), computed_at = p_now
-    WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last;
-    PERFORM recall.note_zones(v_tenant, p_after, v_last, v_weights, p_now);
-    RETURN v_last;
-END $$;
-
--- note_zones: stores the zones that follow from the cached vitalities of the memories with these ids, which are locked,
--- and logs which live ones have risen or faded since a zone was stored last. Few cross, so few rows are written.
-CREATE OR REPLACE FUNCTION recall.note_zones(
-    p_tenant text, p_after bigint, p_last bigint, p_weights recall.weights, p_now timestamptz
-) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET plan_cache_mode = force_custom_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off AS $$
-DECLARE
-    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(p_tenant) l);
-    v_order CONSTANT text[] := '{active, stale, fading, dormant}';
-    v_era int := recall.change_era();
-BEGIN
-    WITH crossed AS MATERIALIZED (
-        SELECT a.memory_id, a.zone AS was, z.zone, m.archived_at IS NULL AS live
-        FROM recall.activation a
-        JOIN recall.memory m ON m.tenant = p_tenant AND m.id = a.memory_id
-        JOIN unnest(v_layers) l ON l.name = m.layer
-        CROSS JOIN LATERAL (
-            SELECT recall.zone_of(recall.retention_of(a.vitality, a.protected OR m.pinned, p_weights), l) AS zone OFFSET 0) z
-        WHERE a.tenant = p_tenant AND a.memory_id > p_after AND a.memory_id <= p_last AND z.zone IS DISTINCT FROM a.zone
-    ), moved AS (
-        UPDATE recall.activation a SET zone = c.zone
-        FROM crossed c WHERE a.tenant = p_tenant AND a.memory_id = c.memory_id
+    -- In one update: the second one of a row in a transaction has its key checked, which locks the memory, too late.
+    WITH before AS MATERIALIZED (
+        SELECT a.memory_id, a.zone FROM recall.activation a
+        WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last AND a.zone IS NOT NULL
+    ), refreshed AS (
+        UPDATE recall.activation a SET (vitality, computed_at, zone) = (
+            SELECT v.vitality, p_now,
+                   recall.zone_of(recall.retention_of(v.vitality, a.protected OR m.pinned, v_weights), l)
+            FROM (SELECT recall.vitality_at(a, v_weights, v_now) AS vitality OFFSET 0) v
+            LEFT JOIN recall.memory m ON m.tenant = v_tenant AND m.id = a.memory_id
+            LEFT JOIN unnest(v_layers) l ON l.name = m.layer)
+        WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last
+        RETURNING a.memory_id, a.zone
     )
     INSERT INTO recall.memory_change (tenant, era, memory_id, kind, at, zone)
-    SELECT p_tenant, v_era, c.memory_id, CASE WHEN array_position(v_order, c.zone) < array_position(v_order, c.was)
-                                              THEN 'risen' ELSE 'faded' END, p_now, c.zone
-    FROM crossed c WHERE c.was IS NOT NULL AND c.live ORDER BY c.memory_id;
+    SELECT v_tenant, v_era, r.memory_id,
+           CASE WHEN array_position(v_order, r.zone) < array_position(v_order, b.zone) THEN 'risen' ELSE 'faded' END,
+           p_now, r.zone
+    FROM refreshed r
+    JOIN before b ON b.memory_id = r.memory_id AND b.zone <> r.zone
+    JOIN recall.memory m ON m.tenant = v_tenant AND m.id = r.memory_id AND m.archived_at IS NULL
+    ORDER BY r.memory_id;
+    RETURN v_last;
 END $$;

@@ -42,7 +42,8 @@ BEGIN
     WHEN 'prune' THEN
         v_first := recall.plan_prune(p_now => p_now);
         counts := jsonb_build_object('planned', (
-            SELECT count(*) FROM recall.prune_item i WHERE i.tenant = recall.current_tenant() AND i.plan_id = v_first));
+            SELECT count(*) FROM recall.prune_item i
+            WHERE i.tenant = (SELECT recall.current_tenant()) AND i.plan_id = v_first));
     WHEN 'verify' THEN
         SELECT jsonb_build_object('checks', count(*), 'problems', coalesce(sum((c -> 'problems')::bigint), 0))
         INTO counts FROM jsonb_array_elements(recall.verify(p_now) -> 'checks') c;
