@@ -25,6 +25,7 @@ from pgrecall.faces.cli.options import (
     reference_argument,
     since_option,
 )
+from pgrecall.faces.wording import counted
 from pgrecall.models.quality import ArmUse, Miss, Quality, Replay, ReplayedSearch, Share
 from pgrecall.models.search import VitalityMode
 
@@ -165,7 +166,7 @@ def replay(
 def show_quality(console: SafeConsole, found: Quality) -> None:
     """The conclusion, a table of ranks, and one of unanswered questions."""
     console.print(
-        f"{found.searches:,} searches; {found.empty:,} showed nothing; of {found.followed:,} it is known "
+        f"{counted(found.searches, 'search', 'searches')}; {found.empty:,} showed nothing; of {found.followed:,} it is known "
         "what became of them."
     )
     console.print(found.conclusion)
