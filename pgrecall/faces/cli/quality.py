@@ -166,8 +166,8 @@ def replay(
 def show_quality(console: SafeConsole, found: Quality) -> None:
     """The conclusion, a table of ranks, and one of unanswered questions."""
     console.print(
-        f"{counted(found.searches, 'search', 'searches')}; {found.empty:,} showed nothing; of {found.followed:,} it is known "
-        "what became of them."
+        f"{counted(found.searches, 'search', 'searches')}; {found.empty:,} showed nothing; "
+        f"of {found.followed:,} it is known what became of them."
     )
     console.print(found.conclusion)
     rows = table("rank", "shown", "known", "used", "rejected", "share used, 95 % interval")
