@@ -125,6 +125,8 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
             require_columns(connection, wanted, before.revision)
             apply_functions(driver)
             connection.execute(text("SELECT recall.apply_declared_access()"))
+            # Now, for whoever begins an era makes others wait, perhaps for whom it waits.
+            connection.execute(text("SELECT recall.change_era()"))
         _record(connection, wanted)
         return Upgrade(before, _state(connection), tuple(access_problems(driver)))
 

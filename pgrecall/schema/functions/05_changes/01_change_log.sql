@@ -8,7 +8,7 @@ RETURN ARRAY['new', 'rewritten', 'archived', 'restored', 'superseded', 'merged',
 
 -- change_era: the era in which this server logs changes. Numbers of transactions begin anew on a server that a dump is
 -- restored to, and some come twice after a failover or a recovery to an earlier time: each of these begins an era. Its
--- first writer makes others wait until it commits.
+-- first writer makes others wait until it commits, and can be in a deadlock with them; an installation begins the first.
 CREATE OR REPLACE FUNCTION recall.change_era() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
