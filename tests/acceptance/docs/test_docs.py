@@ -93,6 +93,8 @@ class Reader:
             assert said.returncode == 0, f"{where}: {command}\n{said.stdout}{said.stderr}"
         else:
             assert program == "pgrecall", f"{where}: {program} is not run, and not in PROGRAMS"
+            if arguments[:1] == ["changes"]:  # readable once the transactions of other tests have ended
+                until(lambda: self.pgrecall("changes", **self.settings).code == 0, "reading the changes")
             done = self.pgrecall(*arguments, **self.settings)
             assert done.code == 0, f"{where}: {command}\n{done.out}{done.err}"
             if key := re.match(r"pgr_\S+", done.out):
