@@ -36,7 +36,7 @@ from tests.unit.importers.chat_forms import (
     write_lines,
     write_zip,
 )
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 
 class Reader:
