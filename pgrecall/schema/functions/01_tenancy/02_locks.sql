@@ -1,6 +1,7 @@
 -- Locks of a tenant: locks on rows of the table tenant_lock, which only the owner of the schema reaches. Advisory locks
 -- would not do: everybody who may log in reads their keys in pg_locks and can take them. The purposes are `rules`
--- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `supersede`, `prune`, `zones` and `job ...`; `partitions` of `*`.
+-- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `supersede`, `prune`, `zones` and `job ...`;
+-- `partitions` of `*`.
 --
 -- A row exists once somebody has held the lock alone. Until then those who share it lock one of 64 common rows, since
 -- inserting a row would make the first writer of a tenant exclude all others until it commits. Tenants with a bound role

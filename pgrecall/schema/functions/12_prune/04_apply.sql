@@ -13,22 +13,24 @@ BEGIN
     RETURN recall.require_plan(p_plan_id);
 END $$;
 
--- check_plan_applies: raises unless this plan can be applied at p_now.
-CREATE OR REPLACE FUNCTION recall.check_plan_applies(p_plan recall.prune_plan, p_now timestamptz) RETURNS void
+-- check_plan_applies: raises unless a plan of this kind (`Prune` or `Dedupe`) can be applied at p_now: it is still planned,
+-- and at most p_days old. p_ended_at is when it was applied or undone.
+CREATE OR REPLACE FUNCTION recall.check_plan_applies(
+    p_kind text, p_id bigint, p_state text, p_created_at timestamptz, p_ended_at timestamptz, p_days double precision,
+    p_now timestamptz
+) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
-DECLARE
-    v_days double precision := recall.setting_number(p_plan.tenant, 'prune.plan_days');
 BEGIN
-    IF p_plan.state <> 'planned' THEN
-        PERFORM recall.raise_invalid(format('Prune plan %s was %s already, at %s.', p_plan.id, p_plan.state,
-            coalesce(p_plan.undone_at, p_plan.applied_at)), 'Make a new plan.');
-    ELSIF recall.epoch(recall.require_moment(p_now)) - recall.epoch(p_plan.created_at) > 86400 * v_days THEN
-        PERFORM recall.raise_invalid(format('Prune plan %s is stale: it was made at %s, more than %s days ago.',
-            p_plan.id, p_plan.created_at, v_days), 'Make a new plan.');
-    ELSIF p_plan.created_at > p_now + interval '5 minutes' THEN
-        PERFORM recall.raise_invalid(format('Prune plan %s was made for %s, which is not yet.',
-            p_plan.id, p_plan.created_at), 'Make a plan for now.');
+    IF p_state <> 'planned' THEN
+        PERFORM recall.raise_invalid(format('%s plan %s was %s already, at %s.', p_kind, p_id, p_state, p_ended_at),
+            'Make a new plan.');
+    ELSIF recall.epoch(recall.require_moment(p_now)) - recall.epoch(p_created_at) > 86400 * p_days THEN
+        PERFORM recall.raise_invalid(format('%s plan %s is stale: it was made at %s, more than %s days ago.',
+            p_kind, p_id, p_created_at, p_days), 'Make a new plan.');
+    ELSIF p_created_at > p_now + interval '5 minutes' THEN
+        PERFORM recall.raise_invalid(format('%s plan %s was made for %s, which is not yet.',
+            p_kind, p_id, p_created_at), 'Make a plan for now.');
     END IF;
 END $$;
 
@@ -129,7 +131,9 @@ DECLARE
     v_live bigint;
     v_ids bigint[];
 BEGIN
-    PERFORM recall.check_plan_applies(v_plan, p_now);
+    PERFORM recall.check_plan_applies(
+        'Prune', v_plan.id, v_plan.state, v_plan.created_at, coalesce(v_plan.undone_at, v_plan.applied_at),
+        recall.setting_number(v_plan.tenant, 'prune.plan_days'), p_now);
     IF p_only IS NOT NULL THEN
         PERFORM recall.skip_others(v_plan, p_only);
     END IF;

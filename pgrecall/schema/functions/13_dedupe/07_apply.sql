@@ -13,25 +13,6 @@ BEGIN
     RETURN recall.require_dedupe_plan(p_plan_id);
 END $$;
 
--- check_dedupe_applies: raises unless this plan can be applied at p_now.
-CREATE OR REPLACE FUNCTION recall.check_dedupe_applies(p_plan recall.dedupe_plan, p_now timestamptz) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_days double precision := recall.setting_number(p_plan.tenant, 'dedupe.plan_days');
-BEGIN
-    IF p_plan.state <> 'planned' THEN
-        PERFORM recall.raise_invalid(format('Dedupe plan %s was %s already, at %s.', p_plan.id, p_plan.state,
-            coalesce(p_plan.undone_at, p_plan.applied_at)), 'Make a new plan.');
-    ELSIF recall.epoch(recall.require_moment(p_now)) - recall.epoch(p_plan.created_at) > 86400 * v_days THEN
-        PERFORM recall.raise_invalid(format('Dedupe plan %s is stale: it was made at %s, more than %s days ago.',
-            p_plan.id, p_plan.created_at, v_days), 'Make a new plan.');
-    ELSIF p_plan.created_at > p_now + interval '5 minutes' THEN
-        PERFORM recall.raise_invalid(format('Dedupe plan %s was made for %s, which is not yet.',
-            p_plan.id, p_plan.created_at), 'Make a plan for now.');
-    END IF;
-END $$;
-
 -- lock_clusters: locks the memories of a plan, and those at the other ends of their links against deletion, then the
 -- activations of all of them. If one came while it waited, it starts again without locks, for the new one may come
 -- earlier in the order.
@@ -118,7 +99,10 @@ DECLARE
     v_unknown int;
     v_cluster record;
 BEGIN
-    PERFORM recall.check_dedupe_applies(v_plan, p_now), recall.require_one_dimension(p_clusters);
+    PERFORM recall.check_plan_applies(
+        'Dedupe', v_plan.id, v_plan.state, v_plan.created_at, coalesce(v_plan.undone_at, v_plan.applied_at),
+        recall.setting_number(v_plan.tenant, 'dedupe.plan_days'), p_now);
+    PERFORM recall.require_one_dimension(p_clusters);
     SELECT u INTO v_unknown FROM unnest(p_clusters) u
     WHERE u IS NULL OR NOT EXISTS (
         SELECT FROM recall.dedupe_item i WHERE i.tenant = v_plan.tenant AND i.plan_id = v_plan.id AND i.cluster = u) LIMIT 1;
