@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.schema import migrate
 from tests.acceptance.conftest import bare_pgrecall
 from tests.attack.world import World, attackers, fill, vanish
-from tests.conftest import _database
+from tests.conftest import DIMENSIONS, _database
+from tests.given_server import GIVEN, Server, leave_alone
 
 __all__ = ["bare_pgrecall"]
 
@@ -42,6 +48,28 @@ def logins(with_globex: World, without_globex: World) -> Iterator[dict[str, str]
     """Login roles by what they may do; bound to acme in both databases."""
     with attackers(with_globex.url, without_globex.url) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def alone(server: Server) -> Iterator[Server]:
+    """A server of the file's own, to compare counts: others would decide which rows VACUUM may remove."""
+    if GIVEN is not None:
+        yield server
+        return
+    folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
+    folder.chmod(0o755)
+    with EmbeddedServer.start(folder / "data", fast=True) as running:
+        leave_alone(running.url)
+        yield running
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def installed(alone: Server) -> Iterator[str]:
+    """The name of a migrated, empty database there."""
+    for url in _database(alone, "template1"):
+        migrate.upgrade(url, dimensions=DIMENSIONS)
+        yield conninfo_to_dict(url)["dbname"]
 
 
 @pytest.fixture

@@ -11,26 +11,19 @@ nothing else may differ then.
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 
-from pgrecall.embedded.shared_server import EmbeddedServer
-from pgrecall.schema import migrate
 from tests.attack import growth
 from tests.attack.calls import Attack, Function, attacks_on, functions_of
 from tests.attack.test_counters import PLANNERS
 from tests.attack.world import KEY_DIGEST, NOW, RIGHTS, VECTOR, World, attackers
-from tests.conftest import DIMENSIONS, _database
-from tests.given_server import GIVEN, Server, leave_alone
+from tests.given_server import Server
 
 pytestmark = pytest.mark.attack
 
@@ -176,28 +169,6 @@ def _pair(worlds: tuple[World, World]) -> Iterator[Pair]:
         pair = Pair(one, other, logins, functions_of(one.admin))
         pair.settle()
         yield pair
-
-
-@pytest.fixture(scope="module")
-def alone(server: Server) -> Iterator[Server]:
-    """A server of this file's own: what others do on a server decides which rows VACUUM may remove."""
-    if GIVEN is not None:
-        yield server
-        return
-    folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
-    folder.chmod(0o755)
-    with EmbeddedServer.start(folder / "data", fast=True) as running:
-        leave_alone(running.url)
-        yield running
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def installed(alone: Server) -> Iterator[str]:
-    """The name of a migrated, empty database there."""
-    for url in _database(alone, "template1"):
-        migrate.upgrade(url, dimensions=DIMENSIONS)
-        yield conninfo_to_dict(url)["dbname"]
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall.embedded.shared_server import EmbeddedServer
 from tests.attack import world as worlds
 from tests.attack.calls import Attack
 from tests.attack.growth import OTHER_WORDS
 from tests.attack.world import GUESSED, NOW, World, attackers, fill
 from tests.conftest import _database
+from tests.given_server import Server
 
 pytestmark = pytest.mark.attack
 
@@ -46,13 +46,13 @@ PLANNERS = (
 
 
 @pytest.fixture(scope="module")
-def renamed(server: EmbeddedServer, template: str) -> Iterator[World]:
+def renamed(alone: Server, installed: str) -> Iterator[World]:
     """The database in which globex uses other words."""
     with pytest.MonkeyPatch.context() as patch:
         for name, word in OTHER_WORDS.items():
             assert len(word) == len(getattr(worlds, name))
             patch.setattr(worlds, name, word)
-        for url in _database(server, template):
+        for url in _database(alone, installed):
             with psycopg.connect(url, autocommit=True) as admin:
                 changed = World(url, admin)
                 fill(changed)
@@ -61,8 +61,8 @@ def renamed(server: EmbeddedServer, template: str) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def original(server: EmbeddedServer, template: str) -> Iterator[World]:
-    for url in _database(server, template):
+def original(alone: Server, installed: str) -> Iterator[World]:
+    for url in _database(alone, installed):
         with psycopg.connect(url, autocommit=True) as admin:
             same = World(url, admin)
             fill(same)
