@@ -1,0 +1,1 @@
+-- Revision 0019 holds nothing of its own yet.

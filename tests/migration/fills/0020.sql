@@ -1,0 +1,1 @@
+-- Revision 0020 holds nothing of its own yet.
