@@ -1,0 +1,134 @@
+"""The TypeScript client: generated from the service's own document, and tested by node against the service."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pgrecall
+from scripts import openapi
+from tests.acceptance.deploy.compose_tools import ROOT
+from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.typescript.node_tools import CLIENT, install, node, npm
+from tests.conftest import Server, _database
+
+README = (CLIENT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def installed() -> None:
+    install()
+
+
+@pytest.fixture(scope="module")
+def compiled(installed: None) -> Path:
+    """The client, its tests and its example as JavaScript; the tests of types are that it compiles."""
+    node("node_modules/typescript/bin/tsc")
+    return CLIENT / "build"
+
+
+@pytest.fixture(scope="module")
+def keyed(server: Server, template: str) -> Iterator[tuple[Served, dict[str, str], str]]:
+    """A service that wants keys, what the client reads of the environment, and the URL of the database."""
+    for url in _database(server, template):
+        with member(url) as memory:
+            writing, reading = memory.keys.create("node").secret, memory.keys.create("page", read_only=True).secret
+        with serving(url) as served:
+            variables = {"PGRECALL_SERVICE_URL": served.url, "PGRECALL_KEY": writing}
+            yield served, variables | {"PGRECALL_TEST_READING_KEY": reading}, url
+
+
+@pytest.fixture(scope="module")
+def mismatch(server: Server, template: str) -> Iterator[str]:
+    """The address of a service whose embedder is not that of its database."""
+    for url in _database(server, template):
+        with serving(url, embedder_dimensions="32") as served:
+            yield served.url
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    """The document and the version need no node."""
+    wrong = [name for name, text in openapi.texts().items() if (CLIENT / name).read_text(encoding="utf-8") != text]
+    assert not wrong, "run python -m scripts.openapi"
+
+
+def test_the_types_are_those_of_the_document(installed: None) -> None:
+    command = [sys.executable, "-m", "scripts.openapi", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), "run python -m scripts.openapi"
+
+
+def test_the_version_is_that_of_the_python_package() -> None:
+    package = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
+    lock = json.loads((CLIENT / "package-lock.json").read_text(encoding="utf-8"))
+    found = {package["version"], lock["version"], lock["packages"][""]["version"]}
+    assert found == {pgrecall.__version__}
+    assert "dependencies" not in package  # nothing but what the platform has
+    assert "resolved" not in (CLIENT / "package-lock.json").read_text(encoding="utf-8")
+    assert (CLIENT / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+def test_against_the_service(
+    compiled: Path, keyed: tuple[Served, dict[str, str], str], mismatch: str
+) -> None:
+    _, variables, _ = keyed
+    files = sorted(str(file) for file in (compiled / "tests").glob("*.test.js"))
+    assert len(files) >= 3
+    variables |= {"PGRECALL_TEST_MISMATCH_URL": mismatch}
+    done = node("--test", "--test-reporter=tap", *files, **variables)
+    counts = {name: int(number) for name, number in re.findall(r"^# (pass|fail|skipped|todo) (\d+)$", done.stdout, re.M)}
+    assert counts.pop("pass") > 30
+    assert set(counts.values()) == {0}
+
+
+def test_the_package_holds_what_is_needed_and_its_readme_is_true(
+    installed: None, keyed: tuple[Served, dict[str, str], str], tmp_path: Path
+) -> None:
+    packed = npm("pack", "--pack-destination", str(tmp_path))
+    assert packed.returncode == 0, packed.stderr
+    [archive] = tmp_path.glob("*.tgz")
+    with tarfile.open(archive) as package:
+        names = {name.removeprefix("package/") for name in package.getnames()}
+    modules = {file.stem for file in (CLIENT / "src").glob("*.ts")}
+    built = {f"dist/{module}.{kind}" for module in modules for kind in ("js", "d.ts")}
+    assert names == built | {"package.json", "README.md", "LICENSE"}
+    assert archive.stat().st_size < 100_000
+
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "package.json").write_text('{"private": true, "type": "module"}')
+    added = npm("install", "--offline", str(archive), folder=program)
+    assert added.returncode == 0, added.stderr
+    [code], [said] = blocks("ts"), blocks("text")
+    (program / "harbour.js").write_text(code)
+    done = node("harbour.js", folder=program, **keyed[1])
+    assert done.stdout == said
+
+
+def blocks(kind: str) -> list[str]:
+    """The blocks of a kind that the README of the package has."""
+    return re.findall(rf"^```{kind}\n(.*?)^```", README, re.S | re.M)
+
+
+def test_the_how_to_shows_the_same_names(compiled: Path) -> None:
+    """Every method that the page names is one of the client."""
+    page = (ROOT / "docs" / "howto" / "typescript.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\bmemory\.((?:\w+\.)?\w+)\(", page + README))
+    assert len(named) > 20
+    script = """
+        import { Memory } from "./build/src/index.js";
+        const memory = new Memory();
+        const has = (path) => typeof path.split(".").reduce((at, name) => at?.[name], memory) === "function";
+        console.log(JSON.stringify(JSON.parse(process.argv[1]).filter((path) => !has(path))));
+    """
+    done = node("--input-type=module", "--eval", script, json.dumps(sorted(named)))
+    wrong: list[Any] = json.loads(done.stdout)
+    assert wrong == []
