@@ -26,13 +26,14 @@ _OPTIONS = ("--default-non-nullable=false", "--immutable")
 
 def main() -> None:
     check = "--check" in sys.argv[1:]
-    wrong = [name for name, text in texts().items() if (CLIENT / name).read_text(encoding="utf-8") != text]
+    found = texts()
+    wrong = [name for name, text in found.items() if (CLIENT / name).read_text(encoding="utf-8") != text]
     if not check:
         for name in wrong:
-            (CLIENT / name).write_text(texts()[name], encoding="utf-8")
+            (CLIENT / name).write_text(found[name], encoding="utf-8")
     if not _GENERATOR.exists():
         sys.stderr.write(f"{TYPES} is left out: run `npm ci` in clients/typescript first.\n")
-    elif not _generate(check=check):
+    elif not generate(check=check):
         wrong.append(TYPES)
     if check and wrong:
         sys.exit(f"Out of date: {', '.join(wrong)} in clients/typescript. Run python -m scripts.openapi.")
@@ -49,8 +50,8 @@ def texts() -> dict[str, str]:
     return found
 
 
-def _generate(*, check: bool) -> bool:
-    """Writes the types, or tells whether they are up to date."""
+def generate(*, check: bool) -> bool:
+    """Writes the types of the document that is there, or tells whether they are up to date."""
     command = [str(_GENERATOR), "openapi.json", "--output", TYPES, *_OPTIONS, *(["--check"] if check else [])]
     done = subprocess.run(command, cwd=CLIENT, capture_output=True, text=True, check=False)
     if done.returncode and not check:

@@ -145,14 +145,13 @@ export class Memory {
     options: Omit<Access, "memory" | "kind"> & AtTime & CallOptions = {},
   ): Promise<boolean> {
     const { now, at, session_id, idempotency_key, ...call } = options;
-    const own = idempotency_key ?? randomKey();
     const access: Access = {
       ...this.#session(),
       memory,
       kind,
       ...(at !== undefined && { at }),
       ...(session_id !== undefined && { session_id }),
-      ...(own !== undefined && { idempotency_key: own }),
+      idempotency_key: idempotency_key ?? randomKey(),
     };
     const fresh = await this.recordAccesses([access], { ...call, ...(now !== undefined && { now }) });
     return fresh === 1 || (idempotency_key ?? undefined) === undefined;
@@ -267,7 +266,8 @@ export class Memory {
   }
 }
 
-/** A key that nobody else has, where there is a source of randomness: not on a page without TLS. */
-function randomKey(): string | undefined {
-  return globalThis.crypto?.randomUUID?.();
+/** A key that nobody else has; what hands out UUIDs is missing in Node 18, and on pages without TLS. */
+function randomKey(): string {
+  const part = () => Math.random().toString(36).slice(2);
+  return globalThis.crypto?.randomUUID?.() ?? `${Date.now().toString(36)}-${part()}-${part()}`;
 }

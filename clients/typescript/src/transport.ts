@@ -42,7 +42,7 @@ export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export interface ClientOptions {
   /** Address of the service; otherwise `PGRECALL_SERVICE_URL`, otherwise `http://127.0.0.1:8766`. */
   readonly baseUrl?: string;
-  /** A key made by `pgrecall keys create`; otherwise `PGRECALL_KEY`. */
+  /** A key made by `pgrecall keys create`; otherwise `PGRECALL_KEY`. Empty: none. */
   readonly key?: string;
   /** Milliseconds that a call may take with its repetitions (30,000); 0 for no limit. */
   readonly timeout?: number;
@@ -73,8 +73,8 @@ export class Transport {
   readonly #fetch: Fetch;
 
   constructor(options: ClientOptions) {
-    this.#base = addressOf(options.baseUrl || environment("PGRECALL_SERVICE_URL") || DEFAULT_URL);
-    const key = options.key || environment("PGRECALL_KEY");
+    this.#base = addressOf(options.baseUrl ?? (environment("PGRECALL_SERVICE_URL") || DEFAULT_URL));
+    const key = options.key ?? environment("PGRECALL_KEY");
     this.#headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
     this.#timeout = notNegative("timeout", options.timeout ?? DEFAULT_TIMEOUT);
     this.#retries = notNegative("retries", options.retries ?? 2);

@@ -58,8 +58,7 @@ test("an agent remembers, searches, and records what it used", async () => {
     stopWhen: stepCountIs(5),
     prompt: "Remember that the ferry to Odda leaves at half past nine.",
   });
-  const before = await memory.get(key);
-  assert.equal(before.access_counts.used, 0);
+  assert.equal((await memory.get(key)).access_counts.used, 0);
 
   const { text } = await generateText({
     model: model(
@@ -75,9 +74,7 @@ test("an agent remembers, searches, and records what it used", async () => {
     prompt: "When does the ferry leave?",
   });
   assert.equal(text, "At half past nine.");
-  const after = await memory.get(key);
-  assert.equal(after.access_counts.used, 1);
-  assert.ok(after.vitality > before.vitality);
+  assert.equal((await memory.get(key)).access_counts.used, 1);
 });
 
 test("a model is told what went wrong and how to go on", async () => {

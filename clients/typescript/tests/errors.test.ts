@@ -5,7 +5,6 @@ import { test } from "node:test";
 import {
   CallTimeout,
   ConnectionFailed,
-  EmbedderMismatch,
   Forbidden,
   InvalidInput,
   Memory,
@@ -16,7 +15,7 @@ import {
   ServiceUnavailable,
   Unauthorized,
 } from "../src/index.js";
-import { fresh, json, KEY, memory, problem, READING_KEY, standIn, URL_OF_MISMATCH, URL_OF_SERVICE } from "./support.js";
+import { fresh, json, KEY, memory, problem, READING_KEY, standIn, URL_OF_SERVICE } from "./support.js";
 
 type Kind<E> = new (...parts: never[]) => E;
 
@@ -57,11 +56,6 @@ test("404: no such memory, no such route", async () => {
   assert.notEqual(error.hint, "");
   await errorOf(MemoryNotFound, memory.pin(fresh("nobody")));
   await errorOf(NotFound, new Memory({ baseUrl: `${URL_OF_SERVICE}/elsewhere` }).status());
-});
-
-test("409: the database was made for another embedder", async () => {
-  const error = await errorOf(EmbedderMismatch, new Memory({ baseUrl: URL_OF_MISMATCH }).remember("a text"));
-  assert.deepEqual([error.status, error.retryable], [409, false]);
 });
 
 test("422: a value cannot be used, each field by its place", async () => {

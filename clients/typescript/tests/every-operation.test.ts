@@ -145,8 +145,11 @@ test("versions and changes", async () => {
 });
 
 test("prune plans", async () => {
-  const { id } = await memory.remember(`Long unused ${fresh("")}`, { layer: "episodic", occurred_at: "2020-01-01" });
-  const plan = await memory.prune.plan({ grace_days: 0, max_share: 1, now: "2040-01-01T00:00:00Z" });
+  const drafts = [{ body: `Long unused ${fresh("")}`, layer: "episodic" }];
+  const [stored] = await memory.rememberMany(drafts, { now: "2020-01-01T00:00:00Z" });
+  assert.ok(stored);
+  const { id } = stored;
+  const plan = await memory.prune.plan({ grace_days: 1, max_share: 1 });
   assert.equal(plan.state, "planned");
   assert.equal((await memory.prune.get(plan.id)).id, plan.id);
   assert.equal((await memory.prune.list({ limit: 1 }))[0]?.id, plan.id);

@@ -13,7 +13,6 @@ function required(name: string): string {
 export const URL_OF_SERVICE = required("PGRECALL_SERVICE_URL");
 export const KEY = required("PGRECALL_KEY");
 export const READING_KEY = required("PGRECALL_TEST_READING_KEY");
-export const URL_OF_MISMATCH = required("PGRECALL_TEST_MISMATCH_URL");
 
 /** Address and key come from the environment. */
 export const memory = new Memory();
