@@ -35,7 +35,9 @@ def node(*arguments: str, folder: Path = CLIENT, **environment: str) -> subproce
     return done
 
 
-def npm(*arguments: str, folder: Path = CLIENT, timeout: float = PATIENCE) -> subprocess.CompletedProcess[str]:
+def npm(
+    *arguments: str, folder: Path = CLIENT, timeout: float = PATIENCE
+) -> subprocess.CompletedProcess[str]:
     """Runs npm, which may fail."""
     quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline")
     return subprocess.run(
@@ -50,7 +52,7 @@ def npm(*arguments: str, folder: Path = CLIENT, timeout: float = PATIENCE) -> su
 
 
 def install() -> None:
-    """Installs what the lock file of the client names, unless it is there; skips the test where that fails."""
+    """Installs what the lock file of the client names, unless it is there; skips the test if it cannot."""
     major = int(node("--version").stdout.strip().lstrip("v").split(".")[0])
     if major < _OLDEST:
         pytest.skip(f"NOT TESTED in TypeScript: node {major} is too old; {_OLDEST} is the oldest")

@@ -1,4 +1,4 @@
-"""The TypeScript client: generated from the service's own document, and tested by node against the service."""
+"""The TypeScript client: made from the service's own document, and tested by node against the service."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def keyed(server: Server, template: str) -> Iterator[tuple[Served, dict[str, str
     """A service that wants keys, what the client reads of the environment, and the URL of the database."""
     for url in _database(server, template):
         with member(url) as memory:
-            writing, reading = memory.keys.create("node").secret, memory.keys.create("page", read_only=True).secret
+            writing = memory.keys.create("node").secret
+            reading = memory.keys.create("page", read_only=True).secret
         with serving(url) as served:
             variables = {"PGRECALL_SERVICE_URL": served.url, "PGRECALL_KEY": writing}
             yield served, variables | {"PGRECALL_TEST_READING_KEY": reading}, url
@@ -54,7 +55,8 @@ def keyed(server: Server, template: str) -> Iterator[tuple[Served, dict[str, str
 @contextmanager
 def another_embedder(url: str) -> Iterator[None]:
     """Meanwhile the database has vectors of another embedder."""
-    name = "UPDATE recall.setting SET value = to_jsonb(%s::text) WHERE tenant = '*' AND name = 'embedding.model'"
+    name = """UPDATE recall.setting SET value = to_jsonb(%s::text)
+              WHERE tenant = '*' AND name = 'embedding.model'"""
     with psycopg.connect(url, autocommit=True) as connection:
         assert connection.execute(name, ("other-model",)).rowcount == 1
         yield
@@ -94,7 +96,8 @@ def test_against_the_service(compiled: Path, keyed: tuple[Served, dict[str, str]
 def passed(*files: str, **variables: str) -> int:
     """How many tests node ran, all of which passed."""
     said = node("--test", "--test-reporter=tap", *files, **variables).stdout
-    counts = {name: int(number) for name, number in re.findall(r"^# (pass|fail|skipped|todo) (\d+)$", said, re.M)}
+    told = re.findall(r"^# (pass|fail|skipped|todo) (\d+)$", said, re.M)
+    counts = {name: int(times) for name, times in told}
     number = counts.pop("pass")
     assert set(counts.values()) == {0}
     return number
