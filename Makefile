@@ -114,5 +114,5 @@ constraints:
 
 clean:
 	rm -rf $(VENV) .demo build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf $(addprefix clients/typescript/,node_modules node_modules.lock build dist)
+	rm -rf $(addprefix clients/typescript/,node_modules node_modules.lock build dist page)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -60,6 +60,8 @@ ELSEWHERE = {
     ("scale.md", "pgrecall roles create"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall tenant list"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall cell drain"): "tests/integration/cells/test_cells_cli.py",
+    ("typescript.md", "import { Memory }"): "test_typescript compiles it",
+    ("typescript.md", "import { generateText"): "test_typescript compiles it; test_typescript runs its tools",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }
 

@@ -23,6 +23,7 @@ from tests.acceptance.typescript.node_tools import CLIENT, install, node, npm
 from tests.conftest import Server, _database
 
 RENEW = "run python -m scripts.openapi"
+PAGE = (ROOT / "docs" / "howto" / "typescript.md").read_text(encoding="utf-8")
 README = (CLIENT / "README.md").read_text(encoding="utf-8")
 
 
@@ -33,9 +34,17 @@ def installed() -> None:
 
 @pytest.fixture(scope="module")
 def compiled(installed: None) -> Path:
-    """The client, its tests and its example as JavaScript; the tests of types are that it compiles."""
+    """The client, its tests and its example as JavaScript; the tests of types are that it compiles.
+
+    What the how-to shows is compiled with them.
+    """
     build = CLIENT / "build"
-    shutil.rmtree(build, ignore_errors=True)
+    shown = CLIENT / "page"
+    for folder in (build, shown):
+        shutil.rmtree(folder, ignore_errors=True)
+    shown.mkdir()
+    for number, code in enumerate(blocks("ts", PAGE)):
+        (shown / f"{number}.ts").write_text(code.replace("./agent.js", "../examples/agent.js"))
     node("node_modules/typescript/bin/tsc")
     return build
 
@@ -127,15 +136,14 @@ def test_the_package_holds_what_is_needed_and_its_readme_is_true(
     assert done.stdout == said
 
 
-def blocks(kind: str) -> list[str]:
-    """The blocks of a kind that the README of the package has."""
-    return re.findall(rf"^```{kind}\n(.*?)^```", README, re.S | re.M)
+def blocks(kind: str, page: str = README) -> list[str]:
+    """The blocks of a kind that a page has, by default the README of the package."""
+    return re.findall(rf"^```{kind}\n(.*?)^```", page, re.S | re.M)
 
 
 def test_the_how_to_shows_the_same_names(compiled: Path) -> None:
     """Every method that the page names is one of the client."""
-    page = (ROOT / "docs" / "howto" / "typescript.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"\bmemory\.((?:\w+\.)?\w+)\(", page + README))
+    named = set(re.findall(r"\bmemory\.((?:\w+\.)?\w+)\(", PAGE + README))
     assert len(named) > 20
     script = """
         import { Memory } from "./build/src/index.js";
