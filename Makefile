@@ -82,6 +82,7 @@ test-server: $(DEVELOPING)
 check: $(DEVELOPING)
 	$(BIN)/ruff check
 	$(BIN)/python scripts/generate_sync.py --check
+	$(BIN)/python -m scripts.openapi --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
@@ -113,4 +114,5 @@ constraints:
 
 clean:
 	rm -rf $(VENV) .demo build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(addprefix clients/typescript/,node_modules node_modules.lock build dist page)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

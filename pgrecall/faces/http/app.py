@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Scope
 
 from pgrecall import __version__
 from pgrecall.faces.http.authentication import READ_ONLY, authenticate, may_write
+from pgrecall.faces.http.document import API_PREFIX, finish_document
 from pgrecall.faces.http.middleware import AllowedHostsMiddleware, TelemetryMiddleware
-from pgrecall.faces.http.problems import MEDIA_TYPE, PROBLEM_SCHEMA, add_error_handlers
+from pgrecall.faces.http.problems import add_error_handlers
 from pgrecall.faces.http.routes import (
     dedupe,
     erasures,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from pgrecall.faces.mcp.http import McpApp
 
 SUMMARY = "Agent memory in your own Postgres, ranked by what matters now."
-API_PREFIX = "/v1"
 MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
@@ -56,7 +56,7 @@ class ApiApplication(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = _add_problems_and_keys(super().openapi(), needs_key=self.needs_key)
+            self.openapi_schema = finish_document(super().openapi(), needs_key=self.needs_key)
         return self.openapi_schema
 
 
@@ -145,23 +145,3 @@ async def _docs(request: Request) -> Response:
 
 def _operation_id(route: APIRoute) -> str:
     return route.name
-
-
-def _add_problems_and_keys(document: dict[str, Any], *, needs_key: bool) -> dict[str, Any]:
-    components = document.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    schemas["Problem"] = PROBLEM_SCHEMA
-    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "pgr_..."}}
-    reference = {"$ref": "#/components/schemas/Problem"}
-    for path, methods in document["paths"].items():
-        for operation in methods.values():
-            operation["responses"].pop("422", None)
-            operation["responses"]["default"] = {
-                "description": "A problem.",
-                "content": {MEDIA_TYPE: {"schema": reference}},
-            }
-            if path.startswith(f"{API_PREFIX}/"):
-                operation["security"] = [{"key": []}] if needs_key else [{"key": []}, {}]
-    return document

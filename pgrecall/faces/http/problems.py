@@ -82,19 +82,30 @@ PROBLEM_SCHEMA: dict[str, Any] = {
     "description": "An error (RFC 9457): `type` for programs, `detail` and `hint` for people.",
     "required": ["type", "title", "status", "detail"],
     "properties": {
-        "type": {"type": "string", "format": "uri"},
-        "title": {"type": "string"},
-        "status": {"type": "integer", "minimum": 400, "maximum": 599},
-        "detail": {"type": "string"},
-        "hint": {"type": "string"},
+        "type": {
+            "type": "string",
+            "format": "uri",
+            "description": f"`{NAMESPACE}` and the name of the problem.",
+            "examples": [f"{NAMESPACE}memory-not-found"],
+        },
+        "title": {"type": "string", "description": "What the type means."},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The HTTP status."},
+        "detail": {"type": "string", "description": "What is wrong, in a sentence."},
+        "hint": {"type": "string", "description": "The way out, where there is one."},
         "errors": {
             "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["where", "problem"],
-                "properties": {"where": {"type": "string"}, "problem": {"type": "string"}},
-            },
+            "items": {"$ref": "#/components/schemas/FieldProblem"},
+            "description": "Each field that is wrong.",
         },
+    },
+}
+FIELD_PROBLEM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "A field of a request that is wrong.",
+    "required": ["where", "problem"],
+    "properties": {
+        "where": {"type": "string", "description": "The place of the field, as in `body.k`."},
+        "problem": {"type": "string", "description": "What is wrong with it."},
     },
 }
 

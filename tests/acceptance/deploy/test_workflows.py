@@ -70,6 +70,8 @@ def test_what_a_job_runs_exists(name: str) -> None:
             assert (ROOT / found).exists(), found
         for module in re.findall(r"python -m (scripts[\w.]*)", script):
             assert (ROOT / module.replace(".", "/")).exists()
+        for folder in re.findall(r"\bclients/\w+", script):
+            assert (ROOT / folder / "package.json").exists()
         if shutil.which("bash"):
             plain = EXPRESSION.sub("x", script)
             checked = subprocess.run(["bash", "-n"], input=plain, capture_output=True, text=True, check=False)
@@ -103,6 +105,7 @@ def test_dependabot_watches_what_there_is() -> None:
     document = read(ROOT / ".github" / "dependabot.yml")
     assert document["version"] == 2
     watched = {update["package-ecosystem"]: update["directory"] for update in document["updates"]}
-    assert watched == {"pip": "/", "docker": "/", "github-actions": "/"}
+    assert watched == {"pip": "/", "docker": "/", "github-actions": "/", "npm": "/clients/typescript"}
+    assert (ROOT / "clients/typescript/package-lock.json").exists()
     assert (ROOT / "pyproject.toml").exists()
     assert (ROOT / "Dockerfile").exists()

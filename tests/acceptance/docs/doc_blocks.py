@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 ENTRY_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
 PAGES = sorted([*(ROOT / name for name in ENTRY_PAGES), *(ROOT / "docs").rglob("*.md")])
-LANGUAGES = ("console", "ini", "js", "json", "mermaid", "python", "sh", "sql", "text")
+LANGUAGES = ("console", "ini", "js", "json", "mermaid", "python", "sh", "sql", "text", "ts")
 
 # A program that a page names and we do not start, and why. Every name must occur in some page.
 PROGRAMS = {
@@ -21,7 +21,7 @@ PROGRAMS = {
     "hf": "downloads a model",
     "hindsight-admin": "somebody else's; its archives are made by test_docs",
     "make": "runs these tests",
-    "npm": "asks a registry; test_node does what the page says",
+    "npm": "asks a registry; test_node and test_typescript do what the pages say",
     "pg_dump": "of Postgres; test_howto_commands runs the whole of backup.md",
     "pg_restore": "of Postgres; test_howto_commands runs the whole of backup.md",
     "python": "a benchmark; wants data that is not here, or minutes",
@@ -60,6 +60,8 @@ ELSEWHERE = {
     ("scale.md", "pgrecall roles create"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall tenant list"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall cell drain"): "tests/integration/cells/test_cells_cli.py",
+    ("typescript.md", "import { Memory }"): "test_typescript compiles it",
+    ("typescript.md", "import { generateText"): "test_typescript compiles it; test_typescript runs its tools",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",
 }
 

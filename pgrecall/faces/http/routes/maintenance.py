@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -19,6 +20,27 @@ from pgrecall.operations.prune import PruneRequest
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute)
 probe_router = APIRouter(tags=["probes"])
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """The process answers."""
+
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether the service can serve requests.
+
+    Attributes:
+        ready: database, schema and models are ready.
+        problems: the reasons why not, a sentence each.
+    """
+
+    ready: bool
+    problems: tuple[str, ...]
+
 
 PlanId = Annotated[int, Path(description="The id of the plan.", ge=1, lt=2**63)]
 
@@ -90,20 +112,28 @@ async def undo_prune(memory: TenantMemory, plan: PlanId, now: OptionalTimestamp 
     return await memory.prune.undo(plan, now=now)
 
 
-@probe_router.get("/healthz", response_class=JSONResponse)
+@probe_router.get("/healthz", response_model=response_model(Alive))
 async def healthz() -> Response:
     """Report that the process answers."""
     return JSONResponse({"alive": True})
 
 
-@probe_router.get("/readyz", response_class=JSONResponse)
+@probe_router.get(
+    "/readyz",
+    response_model=response_model(Readiness),
+    responses={503: {"model": response_model(Readiness), "description": "Not ready, and why."}},
+)
 async def readyz(request: Request) -> Response:
     """Report whether database, schema and models can serve requests; if not, 503 with the problems."""
     problems = await get_service(request).problems()
     return JSONResponse({"ready": not problems, "problems": problems}, 503 if problems else 200)
 
 
-@probe_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@probe_router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def metrics(request: Request) -> Response:
     """Return metrics for Prometheus; counts of the database are up to a minute old."""
     service = get_service(request)

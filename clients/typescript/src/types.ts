@@ -1,0 +1,74 @@
+import type { components } from "./openapi.js";
+
+type Schemas = components["schemas"];
+
+/** A memory: a number is an id, a text is a key. */
+export type Reference = number | string;
+
+/** What every call takes besides its own options. */
+export interface CallOptions {
+  /** Ends the call; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds that the call may take with its repetitions; 0 for no limit. */
+  readonly timeout?: number;
+}
+
+/** The time to use instead of the database's clock, in ISO 8601. */
+export interface AtTime {
+  readonly now?: string;
+}
+
+export type Access = Schemas["Access"];
+export type AccessKind = NonNullable<Access["kind"]>;
+export type Change = Schemas["Change"];
+export type ChangeKind = Change["kind"];
+export type Changes = Schemas["Changes"];
+export type Check = Schemas["Check"];
+export type ContextBlock = Schemas["ContextBlock"];
+export type ContextOptions = Omit<Schemas["ContextBody"], "query">;
+export type ContextSource = Schemas["ContextSource"];
+export type DedupeCluster = Schemas["DedupeCluster"];
+export type DedupeOutcome = Schemas["DedupeOutcome"];
+export type DedupePlan = Schemas["DedupePlan"];
+export type DedupeRequest = Schemas["DedupeRequest"];
+export type DedupeSummary = Schemas["DedupeSummary"];
+export type DedupeUndone = Schemas["DedupeUndone"];
+export type Draft = Schemas["Draft"];
+export type DraftFields = Omit<Draft, "body">;
+export type DraftLink = Schemas["DraftLink"];
+export type Erasure = Schemas["Erasure"];
+export type ErasurePlan = Schemas["ErasurePlan"];
+export type ErasureSignature = Schemas["ErasureSignature"];
+export type ErasureSummary = Schemas["ErasureSummary"];
+export type FieldDifference = Schemas["FieldDifference"];
+export type FieldProblem = Schemas["FieldProblem"];
+export type Hit = Schemas["Hit"];
+export type JobRun = Schemas["JobRun"];
+export type JobStatus = Schemas["JobStatus"];
+export type Layer = Schemas["Layer"];
+export type LayerFields = Schemas["LayerBody"];
+export type LayerStatus = Schemas["LayerStatus"];
+export type Link = Schemas["Link"];
+export type ListedMemory = Schemas["ListedMemory"];
+export type Miss = Schemas["Miss"];
+export type MissOptions = Omit<Schemas["MissBody"], "query" | "memory">;
+export type NewLink = Schemas["NewLink"];
+export type Problem = Schemas["Problem"];
+export type PlanSummary = Schemas["PlanSummary"];
+export type PruneOutcome = Schemas["PruneOutcome"];
+export type PrunePlan = Schemas["PrunePlan"];
+export type PruneRequest = Schemas["PruneRequest"];
+export type PruneUndone = Schemas["PruneUndone"];
+export type Quality = Schemas["Quality"];
+export type Readiness = Schemas["Readiness"];
+export type Remembered = Schemas["Remembered"];
+export type Replay = Schemas["Replay"];
+export type ReplayOptions = Schemas["ReplayBody"];
+export type SearchOptions = Omit<Schemas["SearchRequest"], "query">;
+export type SearchResult = Schemas["SearchResult"];
+export type Setting = Schemas["Setting"];
+export type Similar = Schemas["Similar"];
+export type Status = Schemas["Status"];
+export type StoredMemory = Schemas["StoredMemory"];
+export type Version = Schemas["Version"];
+export type VitalityTerms = Schemas["VitalityTerms"];

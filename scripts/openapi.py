@@ -1,0 +1,63 @@
+"""Writes what the TypeScript client is generated from: the OpenAPI document, and the version of the package.
+
+    python -m scripts.openapi            writes clients/typescript/openapi.json, the types, and the version
+    python -m scripts.openapi --check    exits with 1 where one of them is out of date
+
+The document comes from the application itself, without a database. The types need node and `npm ci` in
+clients/typescript; without these, only the rest is written or checked, and the command says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from pgrecall import __version__
+from scripts.reference.http_page import document
+
+CLIENT = Path(__file__).resolve().parents[1] / "clients" / "typescript"
+TYPES = "src/openapi.ts"
+_GENERATOR = CLIENT / "node_modules" / ".bin" / "openapi-typescript"
+_OPTIONS = ("--default-non-nullable=false", "--immutable")
+
+
+def main() -> None:
+    check = "--check" in sys.argv[1:]
+    found = texts()
+    wrong = [name for name, text in found.items() if (CLIENT / name).read_text(encoding="utf-8") != text]
+    if not check:
+        for name in wrong:
+            (CLIENT / name).write_text(found[name], encoding="utf-8")
+    if not _GENERATOR.exists():
+        sys.stderr.write(f"{TYPES} is left out: run `npm ci` in clients/typescript first.\n")
+    elif not generate(check=check):
+        wrong.append(TYPES)
+    if check and wrong:
+        sys.exit(f"Out of date: {', '.join(wrong)} in clients/typescript. Run python -m scripts.openapi.")
+
+
+def texts() -> dict[str, str]:
+    """What each file that needs no node has to say."""
+    found = {"openapi.json": json.dumps(document(), indent=1, ensure_ascii=False) + "\n"}
+    for name in ("package.json", "package-lock.json"):
+        text = (CLIENT / name).read_text(encoding="utf-8")
+        # The package's own version comes first; in the lock file it is there once more, under its name.
+        times = 1 if name == "package.json" else 2
+        found[name] = re.sub(r'"version": "[^"]*"', f'"version": "{__version__}"', text, count=times)
+    return found
+
+
+def generate(*, check: bool) -> bool:
+    """Writes the types of the document that is there, or tells whether they are up to date."""
+    command = [str(_GENERATOR), "openapi.json", "--output", TYPES, *_OPTIONS, *(["--check"] if check else [])]
+    done = subprocess.run(command, cwd=CLIENT, capture_output=True, text=True, check=False)
+    if done.returncode and not check:
+        sys.exit(done.stderr or done.stdout)
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    main()
