@@ -5,6 +5,7 @@ Rows of tenant ``*`` hold what applies where a tenant has no row of its own.
 
 from __future__ import annotations
 
+from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -112,8 +113,12 @@ def _relevance(metadata: MetaData) -> None:
         Column("documents", BigInteger, nullable=False),
         # Mean bytes of a body, in the row of the empty word.
         Column("body_length", Double),
+        # The mean of the memories' vectors, there too, and the embedder that made them.
+        Column("mean_embedding", HALFVEC()),
+        Column("mean_embedder", Text),
         PrimaryKeyConstraint("tenant", "word", name="lexeme_pkey"),
         CheckConstraint("documents >= 0", name="lexeme_documents_check"),
+        CheckConstraint("(mean_embedding IS NULL) = (mean_embedder IS NULL)", name="lexeme_mean_check"),
         Index(
             "lexeme_trigram_idx",
             text("recall.tenant_trigrams(tenant, word)"),

@@ -42,8 +42,8 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- count_lexemes: counts how many of this tenant's live memories hold each word, and changes the rows that are no
--- longer right; returns how many memories were counted. The row of the empty word holds that total and the mean
--- length of a body.
+-- longer right; returns how many memories were counted. The row of the empty word holds that total, the mean
+-- length of a body, and the mean vector.
 CREATE OR REPLACE FUNCTION recall.count_lexemes(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -69,6 +69,10 @@ BEGIN
     SELECT p_tenant, c.word, c.ndoc, c.body_length FROM counted c
     ON CONFLICT (tenant, word) DO UPDATE SET documents = excluded.documents, body_length = excluded.body_length
     WHERE (l.documents, l.body_length) IS DISTINCT FROM (excluded.documents, excluded.body_length);
+    UPDATE recall.lexeme l SET mean_embedding = m.embedding, mean_embedder = m.embedder
+    FROM recall.mean_embedding(p_tenant) m
+    WHERE l.tenant = p_tenant AND l.word = ''
+      AND (l.mean_embedding::text, l.mean_embedder) IS DISTINCT FROM (m.embedding::text, m.embedder);
     RETURN v_total;
 END $$;
 
@@ -111,4 +115,7 @@ BEGIN
     DELETE FROM recall.lexeme l
     WHERE l.tenant = p_tenant AND l.word = ANY (p_words) AND l.word <> ''
       AND recall.document_frequency(p_tenant, l.word, 1) = 0;
+    -- The mean vector holds a part of what was deleted.
+    UPDATE recall.lexeme l SET mean_embedding = NULL, mean_embedder = NULL
+    WHERE l.tenant = p_tenant AND l.word = '' AND l.mean_embedder IS NOT NULL;
 END $$;

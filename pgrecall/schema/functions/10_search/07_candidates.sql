@@ -64,7 +64,8 @@ RETURN CASE w.form
 -- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
 -- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
 -- it names. p_tokens are the token signs of the question: the most relevant candidates (v_compared) are compared with it
--- by their tokens, and each of the others counts as the least alike of these.
+-- by their tokens, and each of the others counts as the least alike of these. A cosine counts by how far it exceeds the
+-- typical one (see typical_similarity).
 CREATE OR REPLACE FUNCTION recall.candidates(
     p_tenant text, q recall.question, p_embedding halfvec, p_window boolean, p_pool int, p_settings jsonb,
     p_weights recall.weights, w recall.relevance_model, p_arms double precision[],
@@ -102,8 +103,12 @@ DECLARE
     v_far_similarities double precision[];
     v_past recall.activation[];
     v_compared constant int := 40;  -- are compared by their tokens
+    v_typical double precision := 0;  -- the cosine that says nothing
 BEGIN
     IF p_embedding IS NOT NULL AND p_arms[1] > 0 THEN
+        IF w.form = 'logistic' THEN
+            v_typical := recall.typical_similarity(p_tenant, p_embedding, v_embedder);
+        END IF;
         SELECT coalesce(array_agg(s.id), '{}'), array_agg(s.similarity) INTO v_near, v_similarities
         FROM recall.semantic_arm(
             p_tenant, p_embedding, p_pool, p_filter) s
@@ -222,7 +227,7 @@ BEGIN
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
                f.authored, f.cue, f.cued_by, f.period, s.session_coverage,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
-                   w, p_arms, p_author_weight, f.likeness_of_meaning, f.coverage, f.weight, f.phrase, f.likeness,
+                   w, p_arms, p_author_weight, f.likeness_of_meaning - v_typical, f.coverage, f.weight, f.phrase, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
                    s.session_coverage) END AS logit
         FROM sessioned f
@@ -257,6 +262,6 @@ BEGIN
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
                j.authored, j.cue, j.cued_by, l.seed, l.share, j.log_odds, j.period,
-               j.session_coverage, j.token_similarity)::recall.evidence END
+               j.session_coverage, j.token_similarity, v_typical)::recall.evidence END
     FROM weighed j LEFT JOIN lent l ON l.id = j.id;
 END $$;

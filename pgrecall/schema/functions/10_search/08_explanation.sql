@@ -47,6 +47,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
+    v_similarity double precision := e.similarity - e.typical_similarity;
     v_words jsonb;
     v_step text;
 BEGIN
@@ -65,7 +66,8 @@ BEGIN
         'query', p_query, 'profile', w.profile,
         'arms', jsonb_strip_nulls(jsonb_build_object(
             'semantic', CASE WHEN e.similarity IS NOT NULL THEN
-                jsonb_build_object('similarity', e.similarity, 'rank', e.semantic_rank) END,
+                jsonb_build_object('similarity', e.similarity, 'typical', nullif(e.typical_similarity, 0),
+                                   'rank', e.semantic_rank) END,
             'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
                 'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
                 'step', v_step, 'words', v_words) END,
@@ -75,7 +77,7 @@ BEGIN
             'graph', CASE WHEN e.seed IS NOT NULL THEN jsonb_build_object('share', e.share, 'from', e.seed) END)),
         'relevance', jsonb_build_object(
             'logit', p_logit, 'probability', recall.logistic(p_logit), 'intercept', w.intercept,
-            'similarity', coalesce(w.similarity * p_arms[1] * e.similarity, w.no_similarity),
+            'similarity', coalesce(w.similarity * p_arms[1] * v_similarity, w.no_similarity),
             'coverage', w.coverage * p_arms[2] * coalesce(e.coverage, 0),
             'information', w.information * p_arms[2] * ln(1 + e.strength),
             'phrase', w.phrase * p_arms[2] * coalesce(e.phrase, 0), 'name', w.name * p_arms[3] * v_name,
@@ -87,7 +89,7 @@ BEGIN
             'graph', p_logit - e.own_logit,
             'form', w.form,
             'features', jsonb_build_object(
-                'similarity', e.similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),
+                'similarity', v_similarity, 'coverage', coalesce(e.coverage, 0), 'information', ln(1 + e.strength),
                 'phrase', coalesce(e.phrase, 0), 'name', v_name, 'author', e.authored, 'cue', e.cue,
                 'period', e.period, 'session_coverage', e.session_coverage, 'token_similarity', e.token_similarity,
                 'graph', coalesce(e.share, 0))),

@@ -23,6 +23,9 @@ SET search_path FROM CURRENT AS $$
     ('rerank_model', 'length(t.fitted_on) BETWEEN 1 AND 500', 'its fitted_on does not have 1 to 500 characters'),
     ('lexeme', 't.documents <= 1000000000000', 'its documents are more than 1000000000000'),
     ('lexeme', 't.body_length BETWEEN 0 AND 100000000', 'its body_length does not lie between 0 and 100000000'),
+    ('lexeme', 't.word = '''' OR t.mean_embedder IS NULL', 'it has a mean_embedding, but its word is not the empty one'),
+    ('lexeme', 'l2_norm(t.mean_embedding) <= 1.01 AND length(t.mean_embedder) <= 500',
+     'its mean_embedding is longer than 1, or its mean_embedder than 500 characters'),
     ('memory_version', 'octet_length(t.author) <= 2000 AND octet_length(to_jsonb(t.tags)::text) <= 20000 '
      'AND octet_length(to_jsonb(t.aliases)::text) <= 20000', 'its author, tags or aliases are too long'),
     ('memory_version', 'array_position(t.tags, NULL) IS NULL AND array_position(t.aliases, NULL) IS NULL '

@@ -1,0 +1,37 @@
+-- The typical similarity: how similar in meaning any memory of a tenant is to a query. An embedder that hardly reads a
+-- language, or one that uses a small part of its space, finds all texts alike, so that a cosine says less there.
+
+-- mean_embedding: the mean of the vectors, each of length 1, of the 1,000 newest live memories with a vector of the
+-- embedder in force; NULL for fewer than 20, whose mean would be about their topic.
+CREATE OR REPLACE FUNCTION recall.mean_embedding(
+    p_tenant text, OUT embedding halfvec, OUT embedder text
+)
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_embedder text := recall.setting_value('*', 'embedding.model') #>> '{}';
+BEGIN
+    EXECUTE format(
+        'SELECT avg(l2_normalize(n.embedding)) FROM ('
+        'SELECT v.embedding FROM recall.%I v JOIN recall.memory m ON m.tenant = v.tenant AND m.id = v.memory_id '
+        'WHERE v.tenant = $1 AND v.part = 0 AND NOT v.archived AND m.embedded_with = $2 '
+        'ORDER BY v.memory_id DESC LIMIT 1000) n HAVING count(*) >= 20', recall.vector_table(p_tenant))
+    INTO embedding USING p_tenant, v_embedder;
+    embedder := CASE WHEN embedding IS NOT NULL THEN v_embedder END;
+END $$;
+
+-- typical_similarity: by how much the mean cosine of this tenant's memories with a query exceeds 0.15, about what
+-- texts that have nothing in common reach where relevance is fitted; 0 where no mean is known, or one of another
+-- embedder. A memory is similar to the query by what its cosine has more: without it every memory of a diary in
+-- Spanish would seem relevant to an embedder that reads English.
+CREATE OR REPLACE FUNCTION recall.typical_similarity(
+    p_tenant text, p_embedding halfvec, p_embedder text
+) RETURNS double precision
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT coalesce((
+        SELECT greatest(-(l2_normalize(p_embedding) <#> l.mean_embedding) - 0.15, 0)
+        FROM recall.lexeme l
+        WHERE l.tenant = p_tenant AND l.word = '' AND l.mean_embedder = p_embedder
+          AND vector_dims(l.mean_embedding) = vector_dims(p_embedding)), 0)
+$$;

@@ -1,0 +1,90 @@
+"""The typical similarity: a cosine counts by how far it exceeds what any memory of the tenant has."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from tests.conftest import Query
+from tests.integration.search.search_tools import Rows, count_words, keys, remember, search, vector
+
+QUESTION = vector((0, 1.0))
+
+
+@pytest.fixture
+def tenant() -> str:
+    return uuid.uuid4().hex
+
+
+def similar_memories(query: Query, tenant: str, count: int, share: float = 0.6) -> None:
+    """Memories whose vectors have this cosine with the question, and one that is nearer."""
+    for number in range(count - 1):
+        remember(
+            query, f"note {number}", key=f"note {number}", tenant=tenant,
+            embedding=vector((0, share), (1 + number % 9, 0.5)),
+        )  # fmt: skip
+    remember(query, "the answer", key="answer", tenant=tenant, embedding=vector((0, 0.9)))
+
+
+def asked(query: Query, tenant: str) -> Rows:
+    return search(query, "zebra", tenant=tenant, k=50, embedding=QUESTION)
+
+
+def test_a_similarity_that_all_have_counts_for_little(query: Query, tenant: str) -> None:
+    similar_memories(query, tenant, 30)
+    before = asked(query, tenant)
+    count_words(query, tenant)
+    after = asked(query, tenant)
+
+    assert keys(after) == keys(before)
+    typical = (29 * 0.6 + 0.9) / 30 - 0.15
+    for old, new in zip(before, after, strict=True):
+        was, now = old["explanation"]["relevance"], new["explanation"]["relevance"]
+        assert "typical" not in old["explanation"]["arms"]["semantic"]
+        arm = new["explanation"]["arms"]["semantic"]
+        assert arm["typical"] == pytest.approx(typical, abs=2e-3)
+        assert arm["similarity"] == old["explanation"]["arms"]["semantic"]["similarity"]
+        assert now["features"]["similarity"] == pytest.approx(arm["similarity"] - arm["typical"])
+        coefficient = was["similarity"] / was["features"]["similarity"]
+        assert now["logit"] - was["logit"] == pytest.approx(-coefficient * arm["typical"])
+        terms = [now[name] for name in now["features"]]
+        assert now["logit"] == pytest.approx(now["intercept"] + sum(terms))
+
+
+@pytest.mark.parametrize(("count", "share"), [(19, 0.6), (30, 0.1)])
+def test_of_few_memories_or_different_ones_nothing_is_taken_off(
+    query: Query, tenant: str, count: int, share: float
+) -> None:
+    similar_memories(query, tenant, count, share)
+    count_words(query, tenant)
+    assert all("typical" not in row["explanation"]["arms"]["semantic"] for row in asked(query, tenant))
+
+
+def test_other_tenants_and_other_embedders_do_not_count(query: Query, sql: Query, tenant: str) -> None:
+    similar_memories(query, tenant, 30)
+    count_words(query, tenant)
+    other = uuid.uuid4().hex
+    similar_memories(query, other, 19)
+    count_words(query, other)
+    assert all("typical" not in row["explanation"]["arms"]["semantic"] for row in asked(query, other))
+
+    sql("UPDATE recall.lexeme SET mean_embedder = 'another' WHERE mean_embedder IS NOT NULL")
+    assert all("typical" not in row["explanation"]["arms"]["semantic"] for row in asked(query, tenant))
+
+
+def test_what_is_deleted_leaves_the_mean(query: Query, sql: Query, tenant: str) -> None:
+    def held() -> bool:
+        [row] = sql(
+            "SELECT mean_embedding IS NOT NULL AS held FROM recall.lexeme WHERE tenant = %s AND word = ''", (tenant,)
+        )
+        return bool(row["held"])
+
+    similar_memories(query, tenant, 30)
+    count_words(query, tenant)
+    assert held()
+    deleted = remember(query, "forget me", tenant=tenant, embedding=vector((0, 0.7)))
+    query("SELECT recall.forget(%s, p_hard => true)", (deleted,), tenant=tenant)
+    assert not held()
+    count_words(query, tenant)
+    assert held()
