@@ -75,10 +75,8 @@ def test_other_tenants_and_other_embedders_do_not_count(query: Query, sql: Query
 
 def test_what_is_deleted_leaves_the_mean(query: Query, sql: Query, tenant: str) -> None:
     def held() -> bool:
-        [row] = sql(
-            "SELECT mean_embedding IS NOT NULL AS held FROM recall.lexeme WHERE tenant = %s AND word = ''", (tenant,)
-        )
-        return bool(row["held"])
+        found = sql("SELECT mean_embedder FROM recall.lexeme WHERE tenant = %s AND word = ''", (tenant,))
+        return found[0]["mean_embedder"] is not None
 
     similar_memories(query, tenant, 30)
     count_words(query, tenant)

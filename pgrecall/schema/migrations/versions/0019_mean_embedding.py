@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from pgvector.sqlalchemy import HALFVEC
 
-revision = "0020"
-down_revision = "0019"
+revision = "0019"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
 
