@@ -13,13 +13,17 @@ from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
 SourceKind = Literal[
-    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight"
-]
+    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",
+    "vscode", "mem0", "hindsight",
+]  # fmt: skip
 KnownKind = Literal[
-    "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight"
-]
+    "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode",
+    "mem0", "hindsight",
+]  # fmt: skip
 
-BY_SESSION: tuple[KnownKind, ...] = ("chatgpt", "claude", "claude-code", "codex")
+BY_SESSION: tuple[KnownKind, ...] = (
+    "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode",
+)  # fmt: skip
 """Kinds that keep one source however the file is called, since each export has a name of its own."""
 
 _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
@@ -75,7 +79,7 @@ def open_source(
             from pgrecall.importers.jsonl import read_jsonl
 
             return read_jsonl(path, source=name, prefix=prefix)
-        case "chat" | "chatgpt" | "claude" | "claude-code" | "codex":
+        case "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode":
             from pgrecall.importers.chat.reader import read_chats
 
             return read_chats(path, known, source=name, prefix=prefix, layer=layer or "episodic", tools=tools)
