@@ -20,6 +20,7 @@ import numpy as np
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.model_loading import first_line, max_positions, require_package, silence_libraries
+from pgrecall.search.onnx_runtime import load_runtime
 from pgrecall.search.rerank.first_token import (
     LOGIT_TOLERANCE,
     SAMPLES,
@@ -161,9 +162,7 @@ def _write_graph(model: Any, samples: Mapping[str, Any], file: Path) -> None:
 
 def _largest_difference(file: Path, samples: Sequence[Mapping[str, Any]], expected: list[float]) -> float:
     """The largest difference between the graph's logits and those expected."""
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    session = load_runtime().InferenceSession(str(file), providers=["CPUExecutionProvider"])
     taken = [item.name for item in session.get_inputs()]
     answers = [session.run(None, {name: fed[name] for name in taken})[0] for fed in samples]
     logits: list[float] = [logit for answer in answers for logit in answer[:, 0].tolist()]
@@ -186,6 +185,8 @@ def quantize_weights(file: Path, out: Path, samples: Iterable[Inputs]) -> None:
     """Write the graph in ``file`` to ``out`` with its matrices in 8 bits, one scale for each output channel;
     ``samples`` show which input channels are outliers."""
     import onnx
+
+    load_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     model = onnx.load(file)
@@ -219,14 +220,13 @@ def _products(graph: Any) -> dict[str, list[str]]:
 
 def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
     """The greatest magnitude of each channel of each matrix's input."""
-    import onnxruntime
     from onnx import ModelProto, helper
 
     names = list(_products(model.graph))
     observed = ModelProto()
     observed.CopyFrom(model)
     observed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
-    session = onnxruntime.InferenceSession(observed.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = load_runtime().InferenceSession(observed.SerializeToString(), providers=["CPUExecutionProvider"])
     taken = {item.name for item in session.get_inputs()}
     peaks: dict[str, np.ndarray] = {}
     for fed in samples:
