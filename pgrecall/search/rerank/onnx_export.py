@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,12 +49,25 @@ class OnnxExport:
     moved: float
 
 
-def export_onnx(folder: str | Path, out: str | Path, *, exact: bool = False) -> OnnxExport:
+EXPORT_STEPS = 6
+"""Reading the model, asking it, writing its graph, comparing both, rounding the weights, comparing again."""
+
+
+def export_onnx(
+    folder: str | Path,
+    out: str | Path,
+    *,
+    exact: bool = False,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> OnnxExport:
     """Write the cross-encoder in ``folder`` to ``out`` for an OnnxReranker: model.onnx, tokenizer.json
     and its configuration. ``out`` appears whole or not at all.
 
     The graph in full precision must answer as the model does, before its weights are rounded to 8-bit
     integers; ``exact`` leaves them as they are.
+
+    Args:
+        progress: called after each step with the steps that are done and those there are.
 
     Raises:
         InvalidInput: ``out`` exists and is not empty, or lies in a folder that does not exist.
@@ -72,7 +85,7 @@ def export_onnx(folder: str | Path, out: str | Path, *, exact: bool = False) -> 
     with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as directory:
         try:
             with _without_export_logs():
-                return _export(source, Path(directory), target, exact)
+                return _export(source, Path(directory), target, exact, progress)
         except RerankerError:
             raise
         except Exception as error:  # the libraries may raise anything
@@ -90,24 +103,30 @@ def _require_free(target: Path) -> None:
         )
 
 
-def _export(source: Path, directory: Path, target: Path, exact: bool) -> OnnxExport:
+def _export(
+    source: Path, directory: Path, target: Path, exact: bool, progress: Callable[[int, int], None]
+) -> OnnxExport:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     model = AutoModelForSequenceClassification.from_pretrained(source, local_files_only=True).float().eval()
     _require_single_score(model, source)
     tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
+    progress(1, EXPORT_STEPS)
     samples = encoded_samples(model, tokenizer)
     with torch.inference_mode():
         expected = model(**samples).logits[:, 0].tolist()
     read_first_token_only(model, tokenizer)
+    progress(2, EXPORT_STEPS)
     plain, done = directory / "plain.onnx", directory / "done"
     _write_graph(model, samples, plain)
+    progress(3, EXPORT_STEPS)
     together = {name: value.numpy() for name, value in samples.items()}
     if _largest_difference(plain, [together], expected) > LOGIT_TOLERANCE:
         raise RerankerError(
             f"The graph of the cross-encoder {source} does not answer as the model does.", hint=_HINT
         )
+    progress(4, EXPORT_STEPS)
     tokenizer.save_pretrained(done)
     model.config.save_pretrained(done)
     if not (done / "tokenizer.json").is_file():
@@ -122,9 +141,11 @@ def _export(source: Path, directory: Path, target: Path, exact: bool) -> OnnxExp
         plain.replace(graph)
     else:
         quantize_weights(plain, graph, alone)
+    progress(5, EXPORT_STEPS)
     moved = _largest_difference(graph, alone, expected)
     size_after = graph.stat().st_size
     done.replace(target)
+    progress(EXPORT_STEPS, EXPORT_STEPS)
     return OnnxExport(target, size, size_after, moved)
 
 
@@ -226,7 +247,9 @@ def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
     observed = ModelProto()
     observed.CopyFrom(model)
     observed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
-    session = load_runtime().InferenceSession(observed.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = load_runtime().InferenceSession(
+        observed.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     taken = {item.name for item in session.get_inputs()}
     peaks: dict[str, np.ndarray] = {}
     for fed in samples:

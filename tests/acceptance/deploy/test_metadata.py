@@ -73,7 +73,8 @@ def test_the_repository_is_named_in_one_place() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     named = HOME.removeprefix("https://").encode()
     files = [ROOT / name for name in listed.decode().split("\0") if name]
-    assert [path.name for path in files if path.is_file() and named in path.read_bytes()] == ["pyproject.toml"]
+    naming = [path.name for path in files if path.is_file() and named in path.read_bytes()]
+    assert naming == ["pyproject.toml"]
 
 
 def test_every_extra_is_described() -> None:

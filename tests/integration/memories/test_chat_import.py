@@ -16,8 +16,8 @@ from tests.unit.importers.chat_forms import KINDS, write_form
 pytestmark = pytest.mark.in_turns
 
 TURNS = {
-    "chatgpt": 5, "claude": 3, "claude-code": 3, "codex": 2, "cursor": 2, "gemini": 2, "vscode": 2, "openai": 3,
-    "lines": 4, "list": 4,
+    "chatgpt": 5, "claude": 3, "claude-code": 3, "codex": 2, "cursor": 2, "gemini": 2, "vscode": 2,
+    "openai": 3, "lines": 4, "list": 4,
 }  # fmt: skip
 
 
