@@ -228,7 +228,7 @@ def check_memories(state: Status, now: datetime) -> Iterator[Finding]:
     if state.awaiting_passages:
         yield Finding(
             "memories", "warn",
-            f"{_have(state.awaiting_passages)} no passages yet: of a long text, only the beginning is found by meaning.",
+            f"{_have(state.awaiting_passages)} no passages yet: meaning finds only their beginning.",
             "pgrecall jobs run embed",
         )  # fmt: skip
     old = state.statistics_at is None or now - state.statistics_at > STALE_STATISTICS

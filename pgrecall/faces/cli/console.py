@@ -142,7 +142,7 @@ class Progress:
 
 
 def pace_words(done: int, total: int | None, seconds: float) -> str:
-    """How fast it goes and, where the total is known, how long the rest will take: ``, 40 a second, 12 s left``."""
+    """How fast it goes and, with a total, how long the rest will take: ``, 40 a second, 12 s left``."""
     if done <= 0 or seconds <= 0:
         return ""
     rate = done / seconds
