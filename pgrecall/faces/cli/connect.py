@@ -53,8 +53,8 @@ def connect(
     """Connect an editor to this memory: claude, claude-desktop, codex, cursor, vscode or gemini.
 
     Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
-    is kept. --capture adds hooks, but for claude-desktop, which runs none: a session that ends is imported, with
-    the editor as its source, and one that begins is offered the memories that are most alive.
+    is kept. --capture adds hooks, but for claude-desktop, which runs none: a session that ends is imported,
+    and one that begins is offered the memories that are most alive.
     """
     if only_print and undo:
         raise InvalidInput("--print and --undo exclude each other.", hint="Leave out one of them.")

@@ -49,6 +49,7 @@ def only_file(path: Path) -> Path:
 
 def test_each_chat_twice_and_grown(api: Served, tmp_path: Path) -> None:
     for kind in KINDS:
+        (tmp_path / kind).mkdir()
         path, turns = only_file(write_form(kind, tmp_path / kind)), TURNS[kind]
         first = sent(api, path.name, path.read_bytes())
         assert counts(first) == (turns, 0, 0), kind
@@ -72,7 +73,7 @@ def test_a_packed_vault(api: Served, tmp_path: Path) -> None:
     made = sent(api, "vault.zip", data)
     assert (made["kind"], counts(made)) == ("markdown", (2, 0, 0))
     [problem] = made["report"]["problems"]
-    assert (problem["where"], "never" in problem["reason"]) == ("bad.md", True)
+    assert (problem["where"], "never" in problem["reason"]) == ("vault/bad.md", True)
     assert made["report"]["links_pending"] == 0
     links = api.client.get("/v1/memories/harbour").json()["links"]
     assert [link["other_key"] for link in links] == ["more/crane"]

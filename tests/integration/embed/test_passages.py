@@ -191,7 +191,7 @@ def test_the_job_adds_passages_to_memories_that_are_there(memory: Memory, query:
     assert (before.passages, before.awaiting_passages) == (0, 1)
     reached: list[tuple[int, int | None]] = []
     [outcome] = memory.jobs.run("embed", progress=lambda _, done, of: reached.append((done, of)))
-    assert reached[-1] == (2, 2)  # its token signs, then its passages
+    assert reached[-1] == (1, 1)
     assert outcome.state == "done"
     [count] = counts(query).values()
     assert count == len(next(iter(parts(query).values()))) > 10

@@ -242,7 +242,7 @@ def test_a_worker_may_be_stopped_at_any_moment_of_its_start(runner: Made) -> Non
 def test_a_lost_connection_is_made_anew(runner: Made, query: Query, queued: list[int]) -> None:
     killed: list[object] = []
 
-    def kill(tenant: str, done: int) -> None:
+    def kill(tenant: str, done: int, of: int | None) -> None:
         if not killed:
             killed.extend(
                 query(
