@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
@@ -82,10 +84,20 @@ def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Prob
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(entry) as packed, target.open("wb") as file:
                     shutil.copyfileobj(packed, file)
+                _date(target, entry)
     except _FAULTS as error:
         raise InvalidInput(
             f"{show(path)} cannot be read: {reason(error)}.", hint="Pack the folder again."
         ) from error
+
+
+def _date(file: Path, entry: ZipInfo) -> None:
+    """Gives a note the time of its entry, which dates a note that names no date itself."""
+    try:
+        changed = datetime(*entry.date_time, tzinfo=UTC).timestamp()
+    except ValueError:  # an archive may hold any numbers
+        return
+    os.utime(file, (changed, changed))
 
 
 def _top(folder: Path) -> Path:
