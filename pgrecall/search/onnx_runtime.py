@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from pgrecall.settings import set_for_libraries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,7 @@ def load_runtime() -> Any:
     Its official builds report each process, with a device id that they keep in the user's cache, unless this
     variable is set before the import. Whoever has set it to another value is not overruled.
     """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # noqa: TID251 -- written for a library, not read
+    set_for_libraries("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     return onnxruntime
