@@ -94,7 +94,8 @@ class Imports:
         began = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(memory, made, path, data, options, began))
         self._tasks[memory.tenant] = task
-        task.add_done_callback(lambda _: (self._tasks.pop(memory.tenant, None), folder.cleanup()))
+        task.add_done_callback(lambda _: self._tasks.pop(memory.tenant, None))
+        task.add_done_callback(lambda _: folder.cleanup())
         await asyncio.shield(began)
         self._known[memory.tenant, made.id] = made
         return made
