@@ -7,7 +7,7 @@ ARG EXTRAS=local,http,mcp
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 WORKDIR /src
-COPY pyproject.toml constraints.txt ./
+COPY pyproject.toml setup.py constraints.txt ./
 RUN python -m venv /opt/pgrecall \
     && mkdir pgrecall && echo '__version__ = "0"' >pgrecall/__init__.py && touch README.md LICENSE \
     && /opt/pgrecall/bin/pip install --no-cache-dir --constraint constraints.txt ".[${EXTRAS}]" \

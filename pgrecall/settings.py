@@ -280,6 +280,11 @@ def _value_of(each: Field[Any], found: dict[str, Any]) -> Any:
     return None if value is None and each.default is None else each.metadata["type"].parse(value)
 
 
+def set_for_libraries(name: str, value: str) -> None:
+    """Sets a variable that a library reads when it is imported, unless it is set."""
+    os.environ.setdefault(name, value)
+
+
 def environment_variables() -> dict[str, str]:
     """All variables of the environment, for a program that passes some on."""
     return dict(os.environ)

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 from pgrecall.cells.fleet import CellFinding
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
+from pgrecall.faces.wording import counted
 from pgrecall.models.maintenance import JobStatus, Status
 from pgrecall.models.service import Caller
 from pgrecall.schema import state as schema
@@ -216,10 +217,18 @@ def check_jobs(state: Status, now: datetime) -> Iterator[Finding]:
 
 def check_memories(state: Status, now: datetime) -> Iterator[Finding]:
     """Checks that memories can be found: embeddings, statistics, and alarms."""
-    stored = f"{state.memories:,} live memories of tenant {state.tenant}"
+    stored = f"{counted(state.memories, 'live memory', 'live memories')} of tenant {state.tenant}"
+    if state.passages:
+        stored += f" with {counted(state.passages, 'further passage')}"
     if state.awaiting_embedding:
         yield Finding(
-            "memories", "warn", f"{state.awaiting_embedding:,} memories have no embedding yet.",
+            "memories", "warn", f"{_have(state.awaiting_embedding)} no embedding yet.",
+            "pgrecall jobs run embed",
+        )  # fmt: skip
+    if state.awaiting_passages:
+        yield Finding(
+            "memories", "warn",
+            f"{_have(state.awaiting_passages)} no passages yet: meaning finds only their beginning.",
             "pgrecall jobs run embed",
         )  # fmt: skip
     old = state.statistics_at is None or now - state.statistics_at > STALE_STATISTICS
@@ -233,6 +242,10 @@ def check_memories(state: Status, now: datetime) -> Iterator[Finding]:
         yield Finding("memories", "ok", f"{stored}, all embedded, word statistics refreshed {refreshed}.")
     elif not state.memories:
         yield Finding("memories", "ok", "Nothing is stored yet.")
+
+
+def _have(memories: int) -> str:
+    return f"{counted(memories, 'memory', 'memories')} {'has' if memories == 1 else 'have'}"
 
 
 def _last(job: JobStatus, now: datetime) -> str:

@@ -13,13 +13,17 @@ from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
 SourceKind = Literal[
-    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight"
-]
+    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",
+    "vscode", "mem0", "hindsight",
+]  # fmt: skip
 KnownKind = Literal[
-    "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight"
-]
+    "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode",
+    "mem0", "hindsight",
+]  # fmt: skip
 
-BY_SESSION: tuple[KnownKind, ...] = ("chatgpt", "claude", "claude-code", "codex")
+BY_SESSION: tuple[KnownKind, ...] = (
+    "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode",
+)  # fmt: skip
 """Kinds that keep one source however the file is called, since each export has a name of its own."""
 
 _ENDINGS: tuple[tuple[str, KnownKind], ...] = (
@@ -42,7 +46,7 @@ def open_source(
     tools: bool = False,
     follow_links: bool = False,
 ) -> Iterator[Draft | Problem | Skipped]:
-    """Reads drafts from a folder of notes, a note, JSON Lines, chats, or an export of mem0 or Hindsight.
+    """Reads drafts from notes (a folder, a ZIP of one, a file), JSON Lines, chats, mem0 or Hindsight.
 
     Args:
         path: the folder or file.
@@ -65,6 +69,10 @@ def open_source(
         case "markdown":
             from pgrecall.importers.markdown.reader import read_markdown, read_note_file
 
+            if _is_archive(path):
+                from pgrecall.importers.markdown.archive import read_archive
+
+                return read_archive(path, source=name, prefix=prefix, layer=layer or "knowledge")
             read = read_markdown if path.is_dir() else read_note_file
             return read(
                 path, source=name, prefix=prefix, layer=layer or "knowledge", follow_links=follow_links
@@ -75,7 +83,7 @@ def open_source(
             from pgrecall.importers.jsonl import read_jsonl
 
             return read_jsonl(path, source=name, prefix=prefix)
-        case "chat" | "chatgpt" | "claude" | "claude-code" | "codex":
+        case "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode":
             from pgrecall.importers.chat.reader import read_chats
 
             return read_chats(path, known, source=name, prefix=prefix, layer=layer or "episodic", tools=tools)
@@ -130,6 +138,10 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
 
     if found := chat_kind(path):
         return found
+    if _is_archive(path):
+        from pgrecall.importers.markdown.archive import notes_in
+
+        return "markdown" if notes_in(path) else otherwise
     if otherwise != "chat":
         return otherwise
     from pgrecall.importers.hindsight.reader import is_hindsight
@@ -141,6 +153,10 @@ def _kind_of_content(path: Path, otherwise: KnownKind) -> KnownKind:
         if is_hindsight(value):
             return "hindsight"
     return "chat"
+
+
+def _is_archive(path: Path) -> bool:
+    return path.suffix.lower() == ".zip" and not path.is_dir()
 
 
 def source_name(path: Path, kind: SourceKind = "auto") -> str:
@@ -164,6 +180,10 @@ def count_items(path: Path, kind: SourceKind = "auto", *, follow_links: bool = F
     if known == "jsonl":
         require_file(path)
         return sum(1 for _, line in read_lines(path) if line is None or line.strip())
+    if _is_archive(path):
+        from pgrecall.importers.markdown.archive import notes_in
+
+        return len(notes_in(path))
     if is_note(path) and not path.is_dir():
         return 1
     require_folder(path)

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from pgrecall.errors import EmbedderError, InvalidInput
 from pgrecall.jobs.job import JobContext
 from pgrecall.models.embedding import Embedded
-from pgrecall.operations.jobs import Unembedded, begin_reembedding, store_embeddings, unembedded
+from pgrecall.operations.jobs import (
+    Unembedded,
+    begin_reembedding,
+    count_unembedded,
+    store_embeddings,
+    unembedded,
+)
 from pgrecall.search.embed.embedder import TokenEmbedder
 
 BATCH = 64
@@ -28,9 +34,12 @@ class _Pass:
 def embed(context: JobContext) -> None:
     """Embeds the memories that have no vector yet, then those that lack token signs or passages."""
     model = context.embedder.name
+    context.expect(context.execute(count_unembedded(None)))
     last = _pass(context, model, None)
     if isinstance(context.embedder, TokenEmbedder):
+        context.expect(context.execute(count_unembedded(model, tokens=True)))
         last.refused += _pass(context, model, model, tokens=True).refused
+    context.expect(context.execute(count_unembedded(model, passages=True)))
     last.refused += _pass(context, model, model, passages=True).refused
     _require_all_embedded(last)
 
@@ -40,6 +49,7 @@ def reembed(context: JobContext) -> None:
     model = context.embedder.name
     [probe] = context.embed([_PROBE])
     context.execute(begin_reembedding(model, len(probe.vector)))
+    context.expect(context.execute(count_unembedded(model)))
     last = _pass(context, model, model)
     while last.stored:  # a writer may have stored with the old one meanwhile
         last = _pass(context, model, model)

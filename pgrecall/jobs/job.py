@@ -36,7 +36,7 @@ class Task:
         now: time to use instead of the database's clock.
         batch: rows a step takes at most; None leaves it to each job.
         stop: once set, runs stop before their next step.
-        progress: called with the tenant and how much of its run is done.
+        progress: called with the tenant, how much of its run is done, and of how much; None if nobody knows.
         alert: for the job that tells of alarms; None: there is nobody to tell.
     """
 
@@ -44,7 +44,7 @@ class Task:
     now: datetime | None = None
     batch: int | None = None
     stop: Event = field(default_factory=Event)
-    progress: Callable[[str, int], None] = lambda *_: None
+    progress: Callable[[str, int, int | None], None] = lambda *_: None
     alert: AlertHook | None = None
 
 
@@ -60,6 +60,7 @@ class JobContext:
     task: Task
     recorder: Recorder | None = None
     done: int = 0
+    expected: int | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -91,7 +92,11 @@ class JobContext:
         self.counts.update(counts)
         if self.recorder is not None:
             self.fetch(self.recorder(self.done, self.counts))
-        self.task.progress(self.tenant, self.done)
+        self.task.progress(self.tenant, self.done, self.expected)
+
+    def expect(self, more: int) -> None:
+        """Says how much there is to do beyond what is done."""
+        self.expected = self.done + more
 
     @property
     def embedder(self) -> Embedder:

@@ -37,7 +37,7 @@ class Runner:
         stop: once set, running steps end, nothing new begins, and runs end as stopped.
         pauses: seconds before each further attempt of a failed run.
         batch: rows a step takes at most; None leaves it to each job.
-        progress: called with the tenant and how much of a run is done.
+        progress: called with the tenant, how much of a run is done, and of how much; None if unknown.
         alert: called by the job that tells of alarms.
     """
 
@@ -49,7 +49,7 @@ class Runner:
         stop: Event | None = None,
         pauses: tuple[float, ...] = PAUSES,
         batch: int | None = None,
-        progress: Callable[[str, int], None] = lambda *_: None,
+        progress: Callable[[str, int, int | None], None] = lambda *_: None,
         alert: AlertHook | None = None,
     ) -> None:
         self.stop = stop or Event()

@@ -45,8 +45,10 @@ class Check:
 class Status:
     """The state of one tenant's memory and of the database it lives in.
 
-    ``links`` counts links without co_access links. ``access_counts`` counts the accesses of all
-    memories. ``never_used`` is the share of live memories that were never used; being stored and shown
+    ``passages`` are the further vectors of long memories; of ``awaiting_passages`` memories nobody
+    knows yet whether they need some. ``links`` counts links without co_access links.
+    ``access_counts`` counts the accesses of all memories. ``never_used`` is the share of live
+    memories that were never used; being stored and shown
     does not count. ``accesses_waiting`` are not folded yet, the oldest since ``waiting_since``.
     ``accents_off``: accents in words and names are ignored, which needs the extension unaccent.
     ``cell`` is the number of the cell, None where there are none. The vitality of nine tenths of the
@@ -58,6 +60,8 @@ class Status:
     memories: int
     archived: int
     awaiting_embedding: int
+    passages: int
+    awaiting_passages: int
     access_counts: AccessCounts
     links: int
     links_pending: int

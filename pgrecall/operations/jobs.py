@@ -135,6 +135,16 @@ def unembedded(
     )
 
 
+def count_unembedded(model: str | None, *, tokens: bool = False, passages: bool = False) -> Operation[int]:
+    """Counts all the memories that :func:`unembedded` reads."""
+    return Operation(
+        "SELECT recall.count_unembedded(%(model)s, %(tokens)s, %(passages)s) AS found",
+        {"model": model, "tokens": tokens, "passages": passages},
+        lambda rows: int(rows[0]["found"]),
+        repeatable=True,
+    )
+
+
 def store_embeddings(made: Sequence[tuple[Unembedded, Embedded]], model: str) -> Operation[int]:
     """Stores vectors of texts that did not change meanwhile; returns how many."""
     items = [

@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pgrecall.settings import set_for_libraries
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+def load_runtime() -> Any:
+    """The module onnxruntime, which sends nothing to its vendor.
+
+    Its official builds report each process, with a device id that they keep in the user's cache, unless this
+    variable is set before the import. Whoever has set it to another value is not overruled.
+    """
+    set_for_libraries("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
 
 
 def open_session(graph: bytes | str, threads: int, weights: Mapping[str, NDArray[Any]] | None = None) -> Any:
@@ -17,8 +31,7 @@ def open_session(graph: bytes | str, threads: int, weights: Mapping[str, NDArray
         threads: threads for each operator.
         weights: the tensors that the graph names and does not hold.
     """
-    import onnxruntime
-
+    onnxruntime = load_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors, which are raised as well
     options.intra_op_num_threads = threads

@@ -25,8 +25,8 @@ GROUPS: dict[str, str] = {
     "Duplicates": "find_duplicates plan_dedupe dedupe_plans get_dedupe_plan apply_dedupe undo_dedupe",
     "Erasures": "plan_erasure get_erasure erasures apply_erasure drop_erasure",
     "Jobs and maintenance": "fold_accesses refresh_vitality refresh_statistics refresh_lexemes "
-    "refresh_medians resolve_pending_links link_graph store_cut_sizes unembedded store_embeddings "
-    "begin_reembedding "
+    "refresh_medians resolve_pending_links link_graph store_cut_sizes unembedded count_unembedded "
+    "store_embeddings begin_reembedding "
     "expire_memories expire_searches make_access_partitions move_vectors_to_own_table rebuild "
     "job_states job_runs run_due_job alarm_changes",
     "Export and import": "export_lines begin_import import_lines end_import",

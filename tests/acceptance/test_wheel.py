@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from tests.waiting import PATIENCE
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
+HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
 
 
 OPTIONAL = (
@@ -68,7 +71,7 @@ def attempt(*command: str | Path, cwd: Path, **settings: str) -> subprocess.Comp
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, so that no build folder of the checkout can slip in."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     shutil.copytree(ROOT / "pgrecall", source / "pgrecall", ignore=shutil.ignore_patterns("__pycache__"))
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", source / "dist", cwd=source)
@@ -84,6 +87,14 @@ def test_it_holds_every_file_of_the_package(wheel: Path) -> None:
     assert "pgrecall/py.typed" in names
     assert any(name.startswith("pgrecall/schema/functions/") for name in names)
     assert any(name.startswith("pgrecall/schema/migrations/versions/0001_") for name in names)
+
+
+def test_its_readme_leads_somewhere_from_the_page_of_an_index(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    [metadata] = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    targets = re.findall(r"^\[[\w-]+\]: (\S+)$", archive.read(metadata).decode(), re.M)
+    assert len(targets) > 20
+    assert {target.split("/blob/main/")[0] for target in targets} == {HOME}
 
 
 def pip(python: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

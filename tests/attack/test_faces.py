@@ -72,6 +72,8 @@ NAMELESS = {
     "/v1/quality",
     "/v1/quality/replay",
     "/v1/erasures",
+    "/v1/imports",
+    "/v1/imports/{number}",
     "/v1/changes",
     "/v1/changes/cursor",
     "/v1/layers",

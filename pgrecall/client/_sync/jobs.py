@@ -35,7 +35,7 @@ class JobsGroup(Group):
         all_tenants: bool = False,
         now: datetime | None = None,
         stop: Event | None = None,
-        progress: Callable[[str, int], None] = lambda *_: None,
+        progress: Callable[[str, int, int | None], None] = lambda *_: None,
     ) -> builtins.list[JobOutcome]:
         """Runs a job for this tenant, up to three times until it succeeds.
 
@@ -44,7 +44,8 @@ class JobsGroup(Group):
             all_tenants: run it for every tenant. Jobs of the whole database always do.
             now: time to use instead of the database's clock for vitality and expiry.
             stop: once set, the run ends after its current step.
-            progress: called with the tenant and how much is done, in the thread that does the work.
+            progress: called with the tenant, how much is done, and of how much if that is known, in the
+                thread that does the work.
 
         Returns:
             The last outcome for each tenant it ran for.
@@ -90,14 +91,15 @@ class JobsGroup(Group):
         *,
         embedder: Embedder | None = None,
         stop: Event | None = None,
-        progress: Callable[[str, int], None] = lambda *_: None,
+        progress: Callable[[str, int, int | None], None] = lambda *_: None,
     ) -> Runner:
         """Makes what runs jobs of all tenants, as a worker needs it. It blocks, and has threads of its own.
 
         Args:
             embedder: embed with this one instead of the client's own.
             stop: once set, running steps end and nothing new begins.
-            progress: called with the tenant and how much is done, in the thread that does the work.
+            progress: called with the tenant, how much is done, and of how much if that is known, in the
+                thread that does the work.
         """
         return self._runner_in(self._connection.database, embedder=embedder, stop=stop, progress=progress)
 
@@ -107,7 +109,7 @@ class JobsGroup(Group):
         *,
         embedder: Embedder | None = None,
         stop: Event | None,
-        progress: Callable[[str, int], None],
+        progress: Callable[[str, int, int | None], None],
     ) -> Runner:
         return Runner(
             database.blocking,

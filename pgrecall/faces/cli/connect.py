@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import difflib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
 import click
+from click.exceptions import Exit
 
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli.console import notes, output
-from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import FAILED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.editors import capture as hooks
 from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
 from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
 from pgrecall.settings import environment_variables
 
-_HOOKS_FILE = ".claude/settings.json"
 _LOG = "capture.log"
 
 
@@ -33,7 +35,7 @@ _LOG = "capture.log"
     metavar="NAME",
     help="Write this environment variable for the server.",
 )
-@click.option("--capture", is_flag=True, help="With claude: also import sessions and offer memories.")
+@click.option("--capture", is_flag=True, help="Also import sessions and offer memories.")
 @click.option("--undo", is_flag=True, help="Remove what connect has written.")
 @click.option("--print", "only_print", is_flag=True, help="Print the entry; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before a file is changed.")
@@ -51,14 +53,15 @@ def connect(
     """Connect an editor to this memory: claude, claude-desktop, codex, cursor, vscode or gemini.
 
     Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
-    is kept. --capture adds hooks to Claude Code: a session that ends is imported with the source claude-code,
+    is kept. --capture adds hooks, but for claude-desktop, which runs none: a session that ends is imported,
     and one that begins is offered the memories that are most alive.
     """
     if only_print and undo:
         raise InvalidInput("--print and --undo exclude each other.", hint="Leave out one of them.")
-    if capture and editor != "claude":
+    if capture and editor == "claude-desktop":
         raise InvalidInput(
-            f"--capture does not go with {editor}.", hint="Only Claude Code has the hooks it needs."
+            "--capture does not go with claude-desktop, which runs no hooks.",
+            hint="Export its chats and import them: `pgrecall import`.",
         )
     chosen, folder = EDITORS[editor], Path.cwd() if project else None
     entry = None if undo else server_entry(chosen, *_server(given, variables))
@@ -67,10 +70,14 @@ def connect(
         click.echo(_entry_text(servers, chosen.table, entry))
         return
     changes = [servers.with_entry(chosen.table, SERVER, entry)]
-    if editor == "claude" and (capture or undo):
-        settings = SettingsFile.read((folder or Path.home()) / _HOOKS_FILE)
+    if editor != "claude-desktop" and (capture or undo):
+        form = hooks.HOOKS[editor]
+        file = Path.home() / form.user if folder is None else folder / form.project
+        # Where one file holds both, the hooks go into what the entry has made of it.
+        same = changes[0].path == file.resolve()
+        settings = changes.pop() if same else SettingsFile.read(file)
         command = None if undo else (_program(), *_options(given, for_hooks=True))
-        changes.append(settings.with_document(hooks.with_hooks(settings.document(), command)))
+        changes.append(settings.with_document(hooks.with_hooks(editor, settings.document(), command)))
     changes = [change for change in changes if change.text != (change.before or "")]
     if not changes:
         output().print(f"{chosen.title} is {'not connected' if undo else 'connected already'}.")
@@ -84,6 +91,8 @@ def connect(
             f"Changed {change.path}" + (f"; the copy from before is {copy.name}." if copy else ".")
         )
     output().print(chosen.restart)
+    if capture and editor != "claude-desktop" and hooks.HOOKS[editor].note:
+        output().print(hooks.HOOKS[editor].note)
 
 
 @click.group("capture", cls=CommandGroup, hidden=True)
@@ -91,23 +100,42 @@ def capture() -> None:
     """Capture sessions of an editor. The hooks of `pgrecall connect claude --capture` run this."""
 
 
+_editor_option = click.option(
+    "--editor", type=click.Choice(get_args(hooks.CapturedEditor)), default="claude", help="Editor that calls."
+)
+
+
 @capture.command("start")
+@_editor_option
 @pass_globals
-def start(given: GlobalOptions) -> None:
+def start(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
     """Print the memories that are most alive, as a hook at the start of a session answers."""
-    hooks.read_event(sys.stdin)
-    with given.opened() as memory:
-        alive = memory.list(order="vitality", limit=hooks.MEMORIES_OFFERED)
-    click.echo(hooks.start_answer([(one.title, one.body) for one in alive]))
+    with _failing_softly():
+        hooks.read_event(sys.stdin)
+        with given.opened() as memory:
+            alive = memory.list(order="vitality", limit=hooks.MEMORIES_OFFERED)
+        click.echo(hooks.start_answer(editor, [(one.title, one.body) for one in alive]))
 
 
 @capture.command("end")
+@_editor_option
 @pass_globals
-def end(given: GlobalOptions) -> None:
+def end(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
     """Import the session that ended, in another process; capture.log in the data directory has its output."""
-    event = hooks.read_event(sys.stdin)
-    log = given.settings().data_dir.expanduser() / _LOG
-    hooks.import_later(event, (_program(), *_options(given, for_hooks=False)), log)
+    with _failing_softly():
+        event = hooks.read_event(sys.stdin)
+        log = given.settings().data_dir.expanduser() / _LOG
+        hooks.import_later(editor, event, (_program(), *_options(given, for_hooks=False)), log)
+
+
+@contextmanager
+def _failing_softly() -> Iterator[None]:
+    """Ends with code 1 after an error: Codex and VS Code take 2 for an order to go on with the session."""
+    try:
+        yield
+    except RecallError as error:
+        notes().print(f"Error: {error}")
+        raise Exit(FAILED) from None
 
 
 def _server(given: GlobalOptions, variables: tuple[str, ...]) -> tuple[str, tuple[str, ...], dict[str, str]]:
@@ -135,7 +163,7 @@ def _options(given: GlobalOptions, *, for_hooks: bool, with_url: bool = True) ->
         if for_hooks:
             raise InvalidInput(
                 "--capture does not write --database-url, because it may hold a password.",
-                hint="Set PGRECALL_DATABASE_URL where Claude Code starts.",
+                hint="Set PGRECALL_DATABASE_URL where the editor starts.",
             )
         options += ["--database-url", given.database_url]
     if given.tenant is not None:

@@ -103,17 +103,17 @@ class Progress:
     def __init__(self, what: str, unit: str, total: int | None) -> None:
         self._what, self._unit, self._total = what, unit, total
         self._console = notes()
-        self._printed_at = time.monotonic()
+        self._began_at = self._printed_at = time.monotonic()
         self._bar: Bar | None = None
         self.count = 0
 
     def __enter__(self) -> Progress:
         if self._console.is_interactive and self._console.file.isatty():
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            unit, left = TextColumn(self._unit), TimeRemainingColumn()
+            unit, left = TextColumn(self._unit + "{task.fields[pace]}"), TimeRemainingColumn()
             self._bar = Bar(*columns, unit, left, console=self._console, transient=True)
             self._bar.start()
-            self._task = self._bar.add_task(self._what, total=self._total)
+            self._task = self._bar.add_task(self._what, total=self._total, pace="")
         return self
 
     def __exit__(
@@ -132,11 +132,25 @@ class Progress:
             self._total = total
         self.count = count if self._total is None else min(count, self._total)
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.count, total=self._total)
+            pace = pace_words(self.count, None, time.monotonic() - self._began_at)
+            self._bar.update(self._task, completed=self.count, total=self._total, pace=pace)
         elif time.monotonic() - self._printed_at >= _SECONDS_BETWEEN_LINES:
             self._printed_at = time.monotonic()
             of = "" if self._total is None else f" of {self._total:,}"
-            self._console.print(f"{self._what}: {self.count:,}{of} {self._unit}")
+            pace = pace_words(self.count, self._total, self._printed_at - self._began_at)
+            self._console.print(f"{self._what}: {self.count:,}{of} {self._unit}{pace}")
+
+
+def pace_words(done: int, total: int | None, seconds: float) -> str:
+    """How fast it goes and, with a total, how long the rest will take: ``, 40 a second, 12 s left``."""
+    if done <= 0 or seconds <= 0:
+        return ""
+    rate = done / seconds
+    pace = f", {rate:,.0f} a second" if rate >= 1 else f", {60 * rate:,.1f} a minute"
+    if total is None or total <= done:
+        return pace
+    left = round((total - done) / rate)
+    return f"{pace}, {f'{left} s' if left < 120 else f'{left // 60:,} min'} left"
 
 
 def vitality_bar(vitality: float, zone: str, *, unicode: bool) -> Text:

@@ -23,7 +23,7 @@ from pgrecall.faces.cli.console import (
 )
 from pgrecall.faces.cli.invocation import GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import json_option, now_option
-from pgrecall.faces.wording import percent
+from pgrecall.faces.wording import counted, percent
 from pgrecall.models.maintenance import Status
 
 if TYPE_CHECKING:
@@ -138,12 +138,16 @@ def _lines(state: Status, where: str) -> Iterator[str]:
     cell = "" if state.cell is None else f" in cell {state.cell}"
     yield f"schema {state.revision}, {embedder}, {language}, tenant {state.tenant}{cell}"
     bare = f"{state.awaiting_embedding:,} without embedding"
-    yield f"{state.memories:,} memories, {state.archived:,} archived, {bare}"
+    yield f"{counted(state.memories, 'memory', 'memories')}, {state.archived:,} archived, {bare}"
+    if state.passages or state.awaiting_passages:
+        parted = f"{counted(state.passages, 'further passage')} of long memories"
+        yield f"{parted}, {counted(state.awaiting_passages, 'memory', 'memories')} without passages yet"
     counts = state.access_counts
-    yield f"stored {counts.stored:,} times, shown {counts.shown:,} times, used {counts.used:,} times"
-    yield f"{state.links:,} links, {state.links_pending:,} links pending"
+    stored, shown, used = (counted(number, "time") for number in (counts.stored, counts.shown, counts.used))
+    yield f"stored {stored}, shown {shown}, used {used}"
+    yield f"{counted(state.links, 'link')}, {counted(state.links_pending, 'link')} pending"
     last = f"last access {_moment(state.last_access_at)}" if state.last_access_at else "no access yet"
-    waiting = f"{state.accesses_waiting:,} accesses waiting to be folded"
+    waiting = f"{counted(state.accesses_waiting, 'access', 'accesses')} waiting to be folded"
     yield f"{percent(state.never_used)} never used, {last}, {waiting}"
     ran = [f"{job.name} {job.state}" for job in state.jobs if job.last is not None]
     yield f"jobs: {', '.join(ran)}" if ran else "jobs: none has run yet; `pgrecall worker` runs them"

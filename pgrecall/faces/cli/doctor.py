@@ -12,7 +12,7 @@ from click.exceptions import Exit
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.cli.cells import fleet_of
-from pgrecall.faces.cli.console import SafeConsole, output, plain, print_json, styled, table
+from pgrecall.faces.cli.console import Progress, SafeConsole, output, plain, print_json, styled, table
 from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, is_fresh, pass_globals
 from pgrecall.faces.cli.options import all_tenants_option, clock, json_option, now_option
 from pgrecall.models.maintenance import Check
@@ -152,7 +152,11 @@ def verify(given: GlobalOptions, all_tenants: bool, as_json: bool, now: datetime
 
     with given.opened() as memory:
         names = memory.jobs.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
-        verified = {tenant: memory.for_tenant(tenant).maintenance.verify(now=now) for tenant in names}
+        verified = {}
+        with Progress("verifying", "tenants", len(names)) as bar:
+            for tenant in names:
+                verified[tenant] = memory.for_tenant(tenant).maintenance.verify(now=now)
+                bar.add(1)
     problems = sum(check.problems for checks in verified.values() for check in checks)
     if as_json:
         found = [{"tenant": tenant, "checks": plain(checks)} for tenant, checks in verified.items()]

@@ -35,8 +35,8 @@ SHOWN_KEYS = 10
 SHOWN_PROBLEMS = 20
 
 Kind = Literal[
-    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "mem0", "hindsight",
-    "export",
+    "auto", "markdown", "jsonl", "chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini",
+    "vscode", "mem0", "hindsight", "export",
 ]  # fmt: skip
 
 _UNITS: dict[KnownKind, str] = {
@@ -47,6 +47,9 @@ _UNITS: dict[KnownKind, str] = {
     "claude": "turns",
     "claude-code": "turns",
     "codex": "turns",
+    "cursor": "turns",
+    "gemini": "turns",
+    "vscode": "turns",
     "mem0": "memories",
     "hindsight": "facts",
 }

@@ -57,17 +57,19 @@ def run(given: GlobalOptions, name: str, all_tenants: bool, as_json: bool, now: 
     from pgrecall.jobs.catalogue import job_named
 
     job = job_named(name)
-    done: dict[str, int] = {}
+    done: dict[str, tuple[int, int | None]] = {}
     with (
         stop_on_signals() as stop,
         runs_traced(),
         given.opened(embeds=job.embeds) as memory,
-        Progress(job.name, "done", None) as bar,
+        Progress(job.name, "memories" if job.embeds else "done", None) as bar,
     ):
 
-        def reached(tenant: str, so_far: int) -> None:
-            done[tenant] = so_far
-            bar.reached(sum(done.values()))
+        def reached(tenant: str, so_far: int, of: int | None) -> None:
+            done[tenant] = so_far, of
+            known = [total for _, total in done.values() if total is not None]
+            all_known = not all_tenants and len(known) == len(done)
+            bar.reached(sum(count for count, _ in done.values()), sum(known) if all_known else None)
 
         outcomes = memory.jobs.run(name, all_tenants=all_tenants, now=now, stop=stop, progress=reached)
         found = _findings(memory, outcomes, now)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pgrecall.faces.cli.console import notes, output
+from pgrecall.faces.cli.console import Progress, notes, output
 from pgrecall.faces.cli.invocation import CommandGroup
 
 MEGABYTE = 1_000_000
@@ -31,10 +31,12 @@ def export_onnx(folder: Path, out: Path, exact: bool) -> None:
 
     Scores change a little, so compare a few real queries before and after, or use --exact.
     """
+    from pgrecall.search.rerank.onnx_export import EXPORT_STEPS
     from pgrecall.search.rerank.onnx_export import export_onnx as export
 
     notes().print("Exporting takes a minute or so.")
-    done = export(folder, out, exact=exact)
+    with Progress("exporting", "steps", EXPORT_STEPS) as bar:
+        done = export(folder, out, exact=exact, progress=bar.reached)
     output().print(
         f"Wrote {done.folder}: {done.bytes_after / MEGABYTE:.0f} MB instead of "
         f"{done.bytes_before / MEGABYTE:.0f}; the logits of samples moved by {done.moved:.2f} at most."

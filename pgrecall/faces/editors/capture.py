@@ -1,8 +1,9 @@
-"""Hooks of Claude Code that import a session when it ends and offer memories when one begins.
+"""Hooks of editors that import a session when it ends and offer memories when one begins.
 
 A hook is a command that the editor runs with a JSON object on standard input. Capture is off unless
-`pgrecall connect claude --capture` adds the hooks. A failing hook never stops a session: its error is on
-standard error, where the editor shows it or not.
+`pgrecall connect EDITOR --capture` adds the hooks. A failing hook never stops a session: it ends with code 1,
+since some editors take 2 for an order to go on, and its error is on standard error, where the editor shows it
+or not.
 """
 
 from __future__ import annotations
@@ -12,14 +13,65 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from pgrecall.errors import InvalidInput
+from pgrecall.importers.detect import KnownKind
 
-SOURCE = "claude-code"
-"""The source of captured memories: `pgrecall list --source claude-code` shows all of them."""
+CapturedEditor = Literal["claude", "codex", "cursor", "gemini", "vscode"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """How an editor runs hooks.
+
+    Attributes:
+        user: the file with the user's hooks, from the home directory.
+        project: the file in a project's folder.
+        start: the event at the start of a session.
+        end: the event at its end, or of each turn where there is no other. Each import adds
+            what is new.
+        source: the kind of its transcripts, and the source of what is captured.
+        grouped: whether a hook is in a group of hooks, as in Claude Code.
+        version: what the file says of its own form; None for nothing.
+        note: what the user has to know or to do.
+    """
+
+    user: str
+    project: str
+    start: str
+    end: str
+    source: KnownKind
+    grouped: bool = True
+    version: int | None = None
+    note: str = ""
+
+
+HOOKS: Mapping[CapturedEditor, Hooks] = {
+    "claude": Hooks(
+        ".claude/settings.json", ".claude/settings.json", "SessionStart", "SessionEnd", "claude-code"
+    ),
+    "codex": Hooks(
+        ".codex/hooks.json", ".codex/hooks.json", "SessionStart", "Stop", "codex",
+        note="Codex runs new hooks once you have trusted them: /hooks lists them.",
+    ),
+    "cursor": Hooks(
+        ".cursor/hooks.json", ".cursor/hooks.json", "sessionStart", "stop", "cursor",
+        grouped=False, version=1,
+        note="Cursor writes a transcript only where transcripts are on in its settings.",
+    ),
+    "gemini": Hooks(
+        ".gemini/settings.json", ".gemini/settings.json", "SessionStart", "SessionEnd", "gemini"
+    ),
+    "vscode": Hooks(
+        ".copilot/hooks/pgrecall.json", ".github/hooks/pgrecall.json", "SessionStart", "Stop", "vscode",
+        grouped=False, note="Hooks of VS Code are a preview.",
+    ),
+}  # fmt: skip
+"""Claude Desktop is not here, because it runs no hooks."""
 
 MEMORIES_OFFERED = 10
 _HEADING = (
@@ -28,38 +80,44 @@ _HEADING = (
 )
 _BODY_CHARACTERS = 300
 _MAX_INPUT = 1_000_000
-_OURS = re.compile(r"pgrecall.* capture (start|end)$")
-_HOOKS: Mapping[str, str] = {"SessionStart": "start", "SessionEnd": "end"}
+_OURS = re.compile(r"pgrecall.* capture (start|end)( --editor \w+)?$")
 
 
-def with_hooks(document: Mapping[str, Any], command: Sequence[str] | None) -> dict[str, Any]:
-    """Settings of Claude Code with our hooks, once each; with None, without them.
+def with_hooks(
+    editor: CapturedEditor, document: Mapping[str, Any], command: Sequence[str] | None
+) -> dict[str, Any]:
+    """Settings of an editor with our hooks, once each; with None, without them.
 
     Args:
         document: the settings; hooks of others stay.
         command: the program and its global options.
 
     Raises:
-        InvalidInput: ``hooks`` does not have the form that Claude Code reads.
+        InvalidInput: ``hooks`` does not have the form that the editor reads.
     """
+    form = HOOKS[editor]
     hooks = document.get("hooks", {})
     groups = list(hooks.values()) if isinstance(hooks, dict) else [None]
     if not all(isinstance(group, list) for group in groups):
         raise InvalidInput(
-            "`hooks` in the settings of Claude Code is not an object of lists.", hint="Correct it."
+            f"`hooks` in the settings of {editor} is not an object of lists.", hint="Correct it."
         )
     changed = {event: [one for one in group if not _is_ours(one)] for event, group in hooks.items()}
     if command is not None:
-        for event, part in _HOOKS.items():
-            hook = {"type": "command", "command": join([*command, "capture", part])}
-            changed.setdefault(event, []).append({"hooks": [hook]})
+        for event, part in ((form.start, "start"), (form.end, "end")):
+            hook = {"type": "command", "command": join([*command, "capture", part, "--editor", editor])}
+            changed.setdefault(event, []).append({"hooks": [hook]} if form.grouped else hook)
     changed = {event: group for event, group in changed.items() if group}
     rest = {name: value for name, value in document.items() if name != "hooks"}
+    if form.version is not None and (changed or rest.keys() - {"version"}):
+        rest = {"version": form.version} | rest
+    elif form.version is not None:
+        rest = {}
     return rest | ({"hooks": changed} if changed else {})
 
 
 def _is_ours(group: Any) -> bool:
-    hooks = group.get("hooks") if isinstance(group, dict) else None
+    hooks = group.get("hooks", [group]) if isinstance(group, dict) else None
     commands = [hook.get("command") for hook in hooks or () if isinstance(hook, dict)]
     return bool(commands) and all(isinstance(one, str) and _OURS.search(one) for one in commands)
 
@@ -77,12 +135,12 @@ def read_event(stream: TextIO) -> Mapping[str, Any]:
     if not isinstance(event, dict):
         raise InvalidInput(
             "Standard input is not an event of an editor.",
-            hint="Hooks of `pgrecall connect claude --capture` run this.",
+            hint="Hooks of `pgrecall connect EDITOR --capture` run this.",
         )
     return event
 
 
-def import_later(event: Mapping[str, Any], command: Sequence[str], log: Path) -> None:
+def import_later(editor: CapturedEditor, event: Mapping[str, Any], command: Sequence[str], log: Path) -> None:
     """Starts the import of the session's transcript in a process of its own, because editors wait little.
 
     Args:
@@ -95,7 +153,8 @@ def import_later(event: Mapping[str, Any], command: Sequence[str], log: Path) ->
     if not isinstance(transcript, str) or not Path(transcript).expanduser().is_file():
         raise InvalidInput(f"The event names no transcript that exists: {str(transcript)[:200]!r}.")
     log.parent.mkdir(parents=True, exist_ok=True)
-    options = ("import", "--kind", "claude-code", "--source", SOURCE, str(Path(transcript).expanduser()))
+    source = HOOKS[editor].source
+    options = ("import", "--kind", source, "--source", source, str(Path(transcript).expanduser()))
     with log.open("wb") as file:
         subprocess.Popen(
             [*command, *options],
@@ -103,7 +162,7 @@ def import_later(event: Mapping[str, Any], command: Sequence[str], log: Path) ->
         )  # fmt: skip
 
 
-def start_answer(memories: Sequence[tuple[str, str]]) -> str:
+def start_answer(editor: CapturedEditor, memories: Sequence[tuple[str, str]]) -> str:
     """What a hook prints at a session's start: the memories as additional context.
 
     Args:
@@ -113,6 +172,8 @@ def start_answer(memories: Sequence[tuple[str, str]]) -> str:
         f"- {title}: {_shortened(body)}" if title else f"- {_shortened(body)}" for title, body in memories
     ]
     text = "\n".join([_HEADING, *lines]) if lines else ""
+    if editor == "cursor":
+        return json.dumps({"additional_context": text})
     return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
 
 

@@ -23,6 +23,7 @@ from pgrecall.faces.http.problems import add_error_handlers
 from pgrecall.faces.http.routes import (
     dedupe,
     erasures,
+    imports,
     maintenance,
     memories,
     quality,
@@ -40,13 +41,8 @@ SUMMARY = "Agent memory in your own Postgres, ranked by what matters now."
 MCP_PATH = "/mcp"
 DOCS_PATH = "/docs"
 
-ROUTERS = (
-    *(
-        module.router
-        for module in (memories, search, quality, settings, maintenance, dedupe, erasures, versions)
-    ),
-    maintenance.probe_router,
-)
+_ROUTED = (memories, imports, search, quality, settings, maintenance, dedupe, erasures, versions)
+ROUTERS = (*(module.router for module in _ROUTED), maintenance.probe_router)
 
 
 class ApiApplication(FastAPI):

@@ -38,6 +38,10 @@ class ApiRoute(APIRoute):
         require_right(request)
         return memory
 
+    def require_media_type(self, request: Request) -> None:
+        """Raises HTTPException 415 for a body that this route does not read."""
+        _require_json(request)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         known = [field.alias for field in self.dependant.query_params]
@@ -54,7 +58,7 @@ class ApiRoute(APIRoute):
                 )
                 _require_known_parameters(request, known)
                 if body:
-                    _require_json(request)
+                    self.require_media_type(request)
                 response = handle(Request(request.scope, replay(body)))
                 with acting_through("http"):
                     return await connection.run_until_disconnect(run_in_slot(service, response))
@@ -62,6 +66,13 @@ class ApiRoute(APIRoute):
                 return Response(status_code=CLIENT_CLOSED_REQUEST)
 
         return handle_request
+
+
+class UploadRoute(ApiRoute):
+    """A route that receives a file as the body, whatever its client calls it."""
+
+    def require_media_type(self, request: Request) -> None:
+        pass
 
 
 async def run_in_slot(service: Service, response: Coroutine[Any, Any, Response]) -> Response:

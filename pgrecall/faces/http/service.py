@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.authentication import AccessPolicy
+from pgrecall.faces.http.imports import Imports
 from pgrecall.faces.http.logs import Log, error_location
 from pgrecall.faces.http.metrics import HttpMetrics
 from pgrecall.faces.http.request_limits import RequestQueue
@@ -55,6 +56,7 @@ class Service:
             self.settings.http_queue,
             self.settings.http_timeout,
         )
+        self.imports = Imports()
         self.metrics = HttpMetrics(self.queue)
         self.metrics.register_pool(memory.pool_figures)
         self.telemetry = Telemetry(tracing, self.metrics)
@@ -71,8 +73,9 @@ class Service:
         self._loading = asyncio.create_task(self._load_models())
 
     async def stop(self) -> None:
-        """Waits for models that are still loading: their thread cannot be cancelled."""
+        """Ends imports, and waits for models that are still loading: their thread cannot be cancelled."""
         self._stopping = True
+        await self.imports.stop()
         await self.census.stop()
         if self._loading is not None:
             await asyncio.wait({self._loading})

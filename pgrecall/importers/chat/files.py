@@ -26,6 +26,7 @@ from pgrecall.importers.json_stream import JsonStream
 from pgrecall.models.import_export import Problem
 
 _CONVERSATIONS = re.compile(r"conversations(-[0-9]{1,6})?\.json", re.IGNORECASE)
+_SESSION = re.compile(r"session-[\w-]+\.json")  # of Gemini CLI, before it wrote lines
 _LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _FAULTS = (*READ_FAULTS, BadZipFile, RuntimeError, NotImplementedError)
 _REPACK = "Export it again, or unpack it and import the folder."
@@ -92,7 +93,7 @@ def _in_folder(folder: Path) -> list[ChatFile]:
         for name in sorted(names):
             if _CONVERSATIONS.fullmatch(name):
                 exports.append(ChatFile(Path(place, name)))
-            elif name.lower().endswith(_LINES):
+            elif name.lower().endswith(_LINES) or _SESSION.fullmatch(name):
                 lines.append(ChatFile(Path(place, name)))
     return exports or lines
 

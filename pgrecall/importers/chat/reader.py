@@ -11,17 +11,20 @@ from pgrecall.importers.chat.chatgpt import is_chatgpt, read_chatgpt
 from pgrecall.importers.chat.claude import is_claude, read_claude
 from pgrecall.importers.chat.claude_code import is_claude_code, read_claude_code, session_title
 from pgrecall.importers.chat.codex import is_codex, read_codex
+from pgrecall.importers.chat.cursor import is_cursor, read_cursor
 from pgrecall.importers.chat.drafts import Target, conversation_drafts
 from pgrecall.importers.chat.files import ChatFile, chat_files, json_lines, json_values
+from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
 from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
 from pgrecall.importers.chat.turns import Conversation, Tally
+from pgrecall.importers.chat.vscode import is_vscode, read_vscode
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import load_json
 from pgrecall.models.import_export import Problem, Skipped
 from pgrecall.models.memories import Draft
 
-ChatKind = Literal["chat", "chatgpt", "claude", "claude-code", "codex"]
+ChatKind = Literal["chat", "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode"]
 Item = Draft | Problem | Skipped
 
 _SNIFFED = 20
@@ -30,11 +33,15 @@ _SNIFFED = 20
 _SNIFFED_FILES = 5
 _LOCOMO_HINT = "A transcript is one JSON value. For one record per line, name the file .jsonl."
 _EXPORTS = {"chatgpt": read_chatgpt, "claude": read_claude}
+_SESSIONS = {"codex": read_codex, "cursor": read_cursor, "gemini": read_gemini, "vscode": read_vscode}
 _DETECTORS: Sequence[tuple[ChatKind, Callable[[object], bool]]] = (
     ("chatgpt", is_chatgpt),
     ("claude", is_claude),
     ("claude-code", is_claude_code),
     ("codex", is_codex),
+    ("cursor", is_cursor),
+    ("gemini", is_gemini),
+    ("vscode", is_vscode),
     ("chat", is_messages),
     ("chat", is_message),
 )
@@ -146,8 +153,8 @@ def _conversations(
         return _exported(file, kind, tally, tools)
     if kind == "chat":
         return read_messages(_placed(file, problems), file.stem, tally, problems, tools=tools)
-    if kind == "codex":
-        return read_codex(_placed(file, problems), file.stem, tally, tools=tools)
+    if kind in _SESSIONS:
+        return _SESSIONS[kind](_placed(file, problems), file.stem, tally, tools=tools)
     title = session_title(value for _, value in _placed(file, []))
     return read_claude_code(_placed(file, problems), file.stem, title, tally, tools=tools)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.model_loading import first_line, max_positions, require_package, silence_libraries
+from pgrecall.search.onnx_runtime import load_runtime
 from pgrecall.search.rerank.first_token import (
     LOGIT_TOLERANCE,
     SAMPLES,
@@ -48,12 +49,25 @@ class OnnxExport:
     moved: float
 
 
-def export_onnx(folder: str | Path, out: str | Path, *, exact: bool = False) -> OnnxExport:
+EXPORT_STEPS = 6
+"""Reading the model, asking it, writing its graph, comparing both, rounding the weights, comparing again."""
+
+
+def export_onnx(
+    folder: str | Path,
+    out: str | Path,
+    *,
+    exact: bool = False,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> OnnxExport:
     """Write the cross-encoder in ``folder`` to ``out`` for an OnnxReranker: model.onnx, tokenizer.json
     and its configuration. ``out`` appears whole or not at all.
 
     The graph in full precision must answer as the model does, before its weights are rounded to 8-bit
     integers; ``exact`` leaves them as they are.
+
+    Args:
+        progress: called after each step with the steps that are done and those there are.
 
     Raises:
         InvalidInput: ``out`` exists and is not empty, or lies in a folder that does not exist.
@@ -71,7 +85,7 @@ def export_onnx(folder: str | Path, out: str | Path, *, exact: bool = False) -> 
     with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as directory:
         try:
             with _without_export_logs():
-                return _export(source, Path(directory), target, exact)
+                return _export(source, Path(directory), target, exact, progress)
         except RerankerError:
             raise
         except Exception as error:  # the libraries may raise anything
@@ -89,24 +103,30 @@ def _require_free(target: Path) -> None:
         )
 
 
-def _export(source: Path, directory: Path, target: Path, exact: bool) -> OnnxExport:
+def _export(
+    source: Path, directory: Path, target: Path, exact: bool, progress: Callable[[int, int], None]
+) -> OnnxExport:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     model = AutoModelForSequenceClassification.from_pretrained(source, local_files_only=True).float().eval()
     _require_single_score(model, source)
     tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=True)
+    progress(1, EXPORT_STEPS)
     samples = encoded_samples(model, tokenizer)
     with torch.inference_mode():
         expected = model(**samples).logits[:, 0].tolist()
     read_first_token_only(model, tokenizer)
+    progress(2, EXPORT_STEPS)
     plain, done = directory / "plain.onnx", directory / "done"
     _write_graph(model, samples, plain)
+    progress(3, EXPORT_STEPS)
     together = {name: value.numpy() for name, value in samples.items()}
     if _largest_difference(plain, [together], expected) > LOGIT_TOLERANCE:
         raise RerankerError(
             f"The graph of the cross-encoder {source} does not answer as the model does.", hint=_HINT
         )
+    progress(4, EXPORT_STEPS)
     tokenizer.save_pretrained(done)
     model.config.save_pretrained(done)
     if not (done / "tokenizer.json").is_file():
@@ -121,9 +141,11 @@ def _export(source: Path, directory: Path, target: Path, exact: bool) -> OnnxExp
         plain.replace(graph)
     else:
         quantize_weights(plain, graph, alone)
+    progress(5, EXPORT_STEPS)
     moved = _largest_difference(graph, alone, expected)
     size_after = graph.stat().st_size
     done.replace(target)
+    progress(EXPORT_STEPS, EXPORT_STEPS)
     return OnnxExport(target, size, size_after, moved)
 
 
@@ -161,9 +183,7 @@ def _write_graph(model: Any, samples: Mapping[str, Any], file: Path) -> None:
 
 def _largest_difference(file: Path, samples: Sequence[Mapping[str, Any]], expected: list[float]) -> float:
     """The largest difference between the graph's logits and those expected."""
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    session = load_runtime().InferenceSession(str(file), providers=["CPUExecutionProvider"])
     taken = [item.name for item in session.get_inputs()]
     answers = [session.run(None, {name: fed[name] for name in taken})[0] for fed in samples]
     logits: list[float] = [logit for answer in answers for logit in answer[:, 0].tolist()]
@@ -186,6 +206,8 @@ def quantize_weights(file: Path, out: Path, samples: Iterable[Inputs]) -> None:
     """Write the graph in ``file`` to ``out`` with its matrices in 8 bits, one scale for each output channel;
     ``samples`` show which input channels are outliers."""
     import onnx
+
+    load_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     model = onnx.load(file)
@@ -219,14 +241,15 @@ def _products(graph: Any) -> dict[str, list[str]]:
 
 def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
     """The greatest magnitude of each channel of each matrix's input."""
-    import onnxruntime
     from onnx import ModelProto, helper
 
     names = list(_products(model.graph))
     observed = ModelProto()
     observed.CopyFrom(model)
     observed.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
-    session = onnxruntime.InferenceSession(observed.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = load_runtime().InferenceSession(
+        observed.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     taken = {item.name for item in session.get_inputs()}
     peaks: dict[str, np.ndarray] = {}
     for fed in samples:

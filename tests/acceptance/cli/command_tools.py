@@ -36,7 +36,9 @@ class Ended:
 Command = Callable[..., Ended]
 
 
-PROGRESS = re.compile(r"^\w+: [\d,]+( of [\d,]+)? \w+\n", re.M)
+PROGRESS = re.compile(
+    r"^\w+: [\d,]+( of [\d,]+)? \w+(, [\d,.]+ a (second|minute))?(, [\d,]+ (s|min) left)?\n", re.M
+)
 """What a command says every five seconds of how far it has come, where nobody looks at a terminal."""
 
 

@@ -305,3 +305,12 @@ def test_a_reader_that_goes_away_is_no_error(pgrecall: Command, many: Path, data
             running.stdout.close()
             assert running.stderr.read() == b""
             running.wait(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("noun", ["prune", "dedupe"])
+@pytest.mark.parametrize("verb", ["show", "apply", "undo"])
+def test_the_command_line_gives_no_advice_in_sql(noun: str, verb: str, pgrecall: Command) -> None:
+    done = pgrecall(noun, verb, "99")
+    assert done.code == 2
+    assert f"`pgrecall {noun} list`" in done.err
+    assert "recall." not in done.err

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from pgrecall.faces.editors.capture import HOOKS
 from tests.acceptance.cli.command_tools import Ended, environment, without_progress
+from tests.unit.importers.chat_forms import write_form
 from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
@@ -79,12 +81,11 @@ def test_an_entry_starts_the_server_and_goes_again(home: Home) -> None:
     ("arguments", "part"),
     [
         (("connect", "emacs"), "'emacs' is not one of"),
-        (("connect", "cursor", "--capture"), "--capture does not go with cursor."),
+        (("connect", "claude-desktop", "--capture"), "--capture does not go with claude-desktop"),
         (("connect", "claude-desktop", "--project"), "Claude Desktop has no settings for a project."),
         (("connect", "codex", "--env", "NO_SUCH"), "The environment variable NO_SUCH is not set."),
         (("connect", "codex", "--undo", "--print"), "--print and --undo exclude each other."),
         (("--database-url", "postgresql://x", "connect", "claude", "--capture"), "may hold a password"),
-        (("capture", "end"), "Standard input is not an event of an editor."),
     ],
 )
 def test_bad_input_changes_nothing(home: Home, arguments: tuple[str, ...], part: str) -> None:
@@ -127,4 +128,49 @@ def test_a_session_is_captured_and_offered_and_all_of_it_can_be_listed(home: Hom
     offered = json.loads(home.run(*begins[1:], stdin='{"hook_event_name": "SessionStart"}').out)
     assert "The ferry berths at the north quay." in offered["hookSpecificOutput"]["additionalContext"]
     missing = home.run(*ends[1:], stdin='{"transcript_path": "/no/such"}')
-    assert (missing.code, "names no transcript that exists" in missing.err) == (2, True)
+    assert (missing.code, "names no transcript that exists" in missing.err) == (1, True)
+    nothing = home.run("capture", "end")
+    assert (nothing.code, "Standard input is not an event of an editor." in nothing.err) == (1, True)
+
+
+FORMS = {"codex": "codex", "cursor": "cursor", "gemini": "gemini", "vscode": "vscode"}
+
+
+@pytest.mark.parametrize("editor", FORMS)
+def test_every_editor_with_hooks_captures_once_and_lets_go(editor: str, home: Home, tmp_path: Path) -> None:
+    hooks = HOOKS[editor]  # type: ignore[index]
+    file = home.home / hooks.user
+    file.parent.mkdir(parents=True, exist_ok=True)
+    theirs = {"type": "command", "command": "their-own"}
+    kept = {"hooks": {hooks.start: [{"hooks": [theirs]} if hooks.grouped else theirs]}}
+    kept = {"version": hooks.version, **kept} if hooks.version else kept
+    file.write_text(json.dumps(kept))
+    assert home.run("connect", editor, "--yes").code == 0
+    assert json.loads(file.read_text()).get("hooks") == kept["hooks"]  # off unless asked for
+    for said in ("Changed ", "is connected already."):
+        done = home.run("connect", editor, "--capture", "--yes")
+        assert (done.code, said in done.out) == (0, True), done.err
+    written = json.loads(file.read_text())["hooks"]
+    assert (len(written[hooks.start]), len(written[hooks.end])) == (2, 1)
+    begins, ends = (
+        (one[-1]["hooks"][0] if hooks.grouped else one[-1])["command"].split()
+        for one in (written[hooks.start], written[hooks.end])
+    )
+    path = write_form(FORMS[editor], tmp_path / "form")
+    transcript = path if path.is_file() else next(one for one in path.rglob("*.jsonl"))
+    event = json.dumps({"transcript_path": str(transcript), "hook_event_name": hooks.end})
+    for _ in range(2):
+        done = home.run(*ends[1:], stdin=event)
+        assert (done.code, done.out) == (0, "")
+
+        def captured() -> bool:
+            listed = home.run("list", "--source", hooks.source, "--json")
+            return listed.code == 0 and len(json.loads(listed.out)) == 2
+
+        until(captured, "the import of the session")
+    offered = json.loads(home.run(*begins[1:], stdin="{}").out)
+    text = offered.get("additional_context") or offered["hookSpecificOutput"]["additionalContext"]
+    assert text.startswith("Memories of earlier sessions, most alive first.")
+    assert home.run("connect", editor, "--undo", "--yes").code == 0
+    assert json.loads(file.read_text()) == kept
+    assert home.run("connect", editor, "--undo").out.endswith("is not connected.\n")

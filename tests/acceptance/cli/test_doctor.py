@@ -119,3 +119,18 @@ def test_a_role_without_rights_is_named(filled: Command, database_url: str, quer
     assert any(
         "Role doctor_guest may not use memories" in entry["message"] for entry in done.json["findings"]
     )
+
+
+def test_a_long_memory_without_passages_is_told(pgrecall: Command, query: Query) -> None:
+    body = "The ferry leaves at noon from the north quay. " * 60
+    assert pgrecall("remember", "-", "--key", "ferry", stdin=body.encode()).code == 0
+    query("UPDATE recall.memory SET passage_count = NULL")
+    told = "1 memory has no passages yet"
+    assert told in pgrecall("doctor", "--only", "memories").out
+    assert "1 memory without passages yet" in pgrecall("status").out
+    assert pgrecall("jobs", "run", "embed").code == 0
+    assert told not in pgrecall("doctor", "--only", "memories").out
+    shown = pgrecall("status").out
+    assert "1 memory, 0 archived, 0 without embedding" in shown
+    assert "further passage" in shown
+    assert "stored 1 time, shown 0 times, used 0 times" in shown

@@ -37,7 +37,7 @@ def test_what_is_copied_is_in_the_context() -> None:
 
 def test_an_edit_of_the_source_leaves_the_dependencies_as_they_are() -> None:
     [copied] = instructions("FROM .* AS dependencies", "COPY")
-    assert copied.split() == ["pyproject.toml", "constraints.txt", "./"]
+    assert copied.split() == ["pyproject.toml", "setup.py", "constraints.txt", "./"]
     last = instructions("FROM .*slim$", "COPY")
     assert [line.split()[0] for line in last] == ["--from=dependencies", "--from=package"]
 

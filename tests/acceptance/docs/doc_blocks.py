@@ -25,6 +25,7 @@ PROGRAMS = {
     "pg_dump": "of Postgres; test_howto_commands runs the whole of backup.md",
     "pg_restore": "of Postgres; test_howto_commands runs the whole of backup.md",
     "python": "a benchmark; wants data that is not here, or minutes",
+    "python3": "makes an environment; test_wheel makes one",
     "psql": "of Postgres; test_forgotten_files runs what it is told",
     "pip": "asks a registry; test_wheel installs the wheel",
 }
@@ -44,6 +45,7 @@ COMMANDS = {
 # A block that another test runs, by page and first command or line, and which.
 ELSEWHERE = {
     ("backup.md", "pg_dump"): "test_howto_commands",
+    ("import.md", "curl -s 'localhost:8766/v1/imports"): "test_http_imports",
     ("backup.md", "createdb restored"): "test_howto_commands",
     ("calibrate.md", "pgrecall calibration fit"): "test_calibrate_cli, on questions that can be fitted",
     ("change-embedder.md", "export PGRECALL_EMBEDDER=http"): "test_howto_commands",

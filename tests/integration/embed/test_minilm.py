@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import random
 import shutil
 import subprocess
@@ -330,6 +331,16 @@ def test_rounded_weights_are_within_half_a_step() -> None:
     assert integers.dtype == np.int8
     assert np.abs(integers).max() == 63
     assert np.all(np.abs(integers.T * scale[:, None] - weights["encoder.a.weight"]) <= scale[:, None] * 0.501)
+
+
+def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
+    """ONNX Runtime's builds keep a device id and send events, unless they are told not to."""
+    seen_as_ci = ("CI", "ORT_DISABLE_TELEMETRY", "GITHUB_ACTIONS", "TF_BUILD")
+    program = "from pgrecall.search.embed.local import LocalEmbedder; LocalEmbedder().embed(['a tide'])"
+    kept = {name: value for name, value in os.environ.items() if name not in seen_as_ci}
+    kept |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=kept, check=True)
+    assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in str(path) or path.name == "deviceid"]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="pgrecall[onnx] is not installed")

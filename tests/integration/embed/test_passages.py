@@ -187,10 +187,16 @@ def test_the_job_adds_passages_to_memories_that_are_there(memory: Memory, query:
         (long_text(), str(Head().embed([long_text()])[0]), f"hash-{DIMENSIONS}"),
     )
     assert list(counts(query).values()) == [None]
-    [outcome] = memory.jobs.run("embed")
+    before = memory.status()
+    assert (before.passages, before.awaiting_passages) == (0, 1)
+    reached: list[tuple[int, int | None]] = []
+    [outcome] = memory.jobs.run("embed", progress=lambda _, done, of: reached.append((done, of)))
+    assert reached[-1] == (1, 1)
     assert outcome.state == "done"
     [count] = counts(query).values()
     assert count == len(next(iter(parts(query).values()))) > 10
+    after = memory.status()
+    assert (after.passages, after.awaiting_passages) == (count, 0)
     [again] = memory.jobs.run("embed")
     assert again.counts == {}
     assert problems(memory) == {}

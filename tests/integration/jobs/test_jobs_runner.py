@@ -78,7 +78,7 @@ def test_a_job_runs_step_by_step_and_writes_down_what_it_did(
     runner: Made, query: Query, queued: list[int]
 ) -> None:
     reached: list[int] = []
-    made = runner(batch=8, progress=lambda _, done: reached.append(done))
+    made = runner(batch=8, progress=lambda _, done, __: reached.append(done))
     [outcome] = made.sweep(job_named("fold"), ["acme"])
     assert (outcome.state, outcome.done, outcome.counts) == ("done", 20, {"folded": 20})
     assert reached == [8, 16, 20]
@@ -98,7 +98,7 @@ def test_two_runners_at_once_do_everything_once(runner: Made, query: Query, queu
     before = Event(), Event()
 
     def hold(mine: Event, theirs: Event) -> Callable[[str, int], None]:
-        def progress(tenant: str, done: int) -> None:
+        def progress(tenant: str, done: int, of: int | None) -> None:
             mine.set()
             theirs.wait(PATIENCE)
 
@@ -242,7 +242,7 @@ def test_a_worker_may_be_stopped_at_any_moment_of_its_start(runner: Made) -> Non
 def test_a_lost_connection_is_made_anew(runner: Made, query: Query, queued: list[int]) -> None:
     killed: list[object] = []
 
-    def kill(tenant: str, done: int) -> None:
+    def kill(tenant: str, done: int, of: int | None) -> None:
         if not killed:
             killed.extend(
                 query(

@@ -15,7 +15,10 @@ from tests.unit.importers.chat_forms import KINDS, write_form
 
 pytestmark = pytest.mark.in_turns
 
-TURNS = {"chatgpt": 5, "claude": 3, "claude-code": 3, "codex": 2, "openai": 3, "lines": 4, "list": 4}
+TURNS = {
+    "chatgpt": 5, "claude": 3, "claude-code": 3, "codex": 2, "cursor": 2, "gemini": 2, "vscode": 2,
+    "openai": 3, "lines": 4, "list": 4,
+}  # fmt: skip
 
 
 def load(memory: Memory, path: Path) -> ImportReport:
@@ -55,6 +58,14 @@ def grown(kind: str) -> Any:
                 *chat_forms.codex_session(),
                 {"timestamp": later, "type": "response_item", "payload": payload},
             ]
+        case "cursor":
+            line = {"role": "user", "message": {"content": [{"type": "text", "text": "Thank you"}]}}
+            return [*chat_forms.cursor_transcript(), line]
+        case "gemini":
+            return [*chat_forms.gemini_session(), chat_forms.gemini_message("g4", "user", "Thank you", later)]
+        case "vscode":
+            event = {"type": "user.message", "data": {"content": "Thank you"}, "id": "e8", "timestamp": later}
+            return [*chat_forms.vscode_transcript(), {**event, "parentId": "e7"}]
         case "openai":
             messages = chat_forms.openai_messages()
             messages["messages"].append({"role": "user", "content": "Thank you"})

@@ -232,6 +232,73 @@ def codex_session() -> list[Json]:
     ]
 
 
+def gemini_message(name: str, kind: str, content: object, at: str, **more: object) -> Json:
+    return {"id": name, "timestamp": at, "type": kind, "content": content, **more}
+
+
+def gemini_session() -> list[Json]:
+    """The lines of a session: its metadata, messages, one of them written twice, and one taken back."""
+    at = "2026-03-08T07:00:0{}.000Z".format
+    call = {"id": "c", "name": "read_file", "args": {"path": "a.py"}, "result": [{"text": "x"}],
+            "status": "success", "timestamp": at(3)}  # fmt: skip
+    answer = gemini_message(
+        "g2", "gemini", "The mainspring is worn.", at(4), model="gemini-pro", toolCalls=[call],
+        thoughts=[{"subject": "s", "description": "d", "timestamp": at(2)}], tokens=None,
+    )  # fmt: skip
+    return [
+        {"sessionId": "g-3", "projectHash": "ab12", "startTime": at(0), "lastUpdated": at(0), "kind": "main"},
+        gemini_message("g0", "info", "Update available", at(1)),
+        gemini_message("g1", "user", [{"text": "Why is it slow?"}], at(1)),
+        {**answer, "content": "", "toolCalls": []},
+        answer,
+        gemini_message("g3", "user", "Never mind", at(5)),
+        {"$rewindTo": "g3"},
+        {"$set": {"summary": "A slow clock", "lastUpdated": at(6)}},
+    ]
+
+
+def gemini_record() -> Json:
+    """The same session in one object, as earlier versions wrote it."""
+    head, info, question, _, answer, *_ = gemini_session()
+    return {**head, "summary": "A slow clock", "messages": [info, question, answer]}
+
+
+def cursor_transcript() -> list[Json]:
+    def line(role: str, *blocks: Json) -> Json:
+        return {"role": role, "message": {"content": list(blocks)}}
+
+    asked = "<open_files>a.py</open_files>\n<user_query>\nRename the dial\n</user_query>"
+    return [
+        line("user", {"type": "text", "text": asked}),
+        line(
+            "assistant",
+            {"type": "text", "text": "It is called face now."},
+            {"type": "tool_use", "name": "Edit", "input": {"path": "a.py"}},
+        ),
+    ]
+
+
+def vscode_transcript() -> list[Json]:
+    at = "2026-03-09T07:00:0{}.000Z".format
+
+    def event(number: int, kind: str, **data: object) -> Json:
+        before = f"e{number - 1}" if number else None
+        return {"type": kind, "data": data, "id": f"e{number}", "timestamp": at(number), "parentId": before}
+
+    request = {"toolCallId": "c", "name": "read_file", "arguments": "{}", "type": "function"}
+    return [
+        event(0, "session.start", sessionId="v-4", version=1, producer="copilot-agent", copilotVersion="0.40",
+              vscodeVersion="1.110", startTime=at(0), context={"cwd": "/home/mira/clock"}),
+        event(1, "user.message", content="Which oil for the pivots?", attachments=[{"name": "a"}]),
+        event(2, "assistant.turn_start", turnId="0"),
+        event(3, "assistant.message", messageId="m", content="", toolRequests=[request], reasoningText="hm"),
+        event(4, "tool.execution_start", toolCallId="c", toolName="read_file", arguments={}),
+        event(5, "tool.execution_complete", toolCallId="c", success=True, result={"content": "oil.md"}),
+        event(6, "assistant.message", messageId="n", content="A drop of synthetic oil.", toolRequests=[]),
+        event(7, "assistant.turn_end", turnId="0"),
+    ]  # fmt: skip
+
+
 def openai_messages() -> Json:
     return {
         "messages": [
@@ -306,6 +373,14 @@ def write_form(kind: str, folder: Path, value: Any = None) -> Path:
             name = "rollout-2026-03-07T07-00-00-r-5.jsonl"
             write_lines(folder / "sessions" / "2026" / "03" / "07" / name, value or codex_session())
             return folder / "sessions"
+        case "cursor":
+            write_lines(folder / "agent-transcripts" / "k-1" / "k-1.jsonl", value or cursor_transcript())
+            return folder / "agent-transcripts"
+        case "gemini":
+            write_lines(folder / "chats" / "session-2026-03-08T07-00-g3.jsonl", value or gemini_session())
+            return folder / "chats"
+        case "vscode":
+            return write_lines(folder / "transcripts" / "v-4.jsonl", value or vscode_transcript())
         case "openai":
             return write_json(folder / "clock.json", value or openai_messages())
         case "lines":
@@ -313,4 +388,6 @@ def write_form(kind: str, folder: Path, value: Any = None) -> Path:
     return write_json(folder / "talk.json", value or dated_messages())
 
 
-KINDS = ("chatgpt", "claude", "claude-code", "codex", "openai", "lines", "list")
+KINDS = (
+    "chatgpt", "claude", "claude-code", "codex", "cursor", "gemini", "vscode", "openai", "lines", "list",
+)  # fmt: skip

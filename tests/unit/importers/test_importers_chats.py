@@ -186,6 +186,64 @@ def test_codex_of_2025_without_payloads(tmp_path: Path) -> None:
     assert skipped["lines of bookkeeping"] == 2
 
 
+GEMINI = [
+    ("user", "Why is it slow?", "08 07:00:01.000000", "gemini/g-3"),
+    ("assistant", "The mainspring is worn.", "08 07:00:04.000000", "gemini/g-3"),
+]
+
+
+def test_gemini(tmp_path: Path) -> None:
+    path = write_form("gemini", tmp_path)
+    drafts, problems, skipped = read(path)
+    assert (problems, known_kind(path)) == ([], "gemini")
+    assert shown(drafts) == GEMINI
+    assert [draft.key for draft in drafts] == ["gemini/g-3/g1", "gemini/g-3/g2"]
+    assert drafts[1].metadata == {"model": "gemini-pro", "conversation": "A slow clock"}
+    assert skipped == {
+        "turns of other branches": 1, "notices of the program": 1, "thoughts of the model": 1,
+        "tool calls and results, which the option tools keeps": 1,
+    }  # fmt: skip
+    kept = read(path, tools=True)[0]
+    assert kept[1].body == 'The mainspring is worn.\n\n[read_file] {"path": "a.py"}\n[{"text": "x"}]'
+
+
+def test_gemini_before_it_wrote_lines(tmp_path: Path) -> None:
+    chat_forms.write_json(tmp_path / "chats" / "session-2026-03-08T07-00-g3.json", chat_forms.gemini_record())
+    drafts, problems, _ = read(tmp_path / "chats")
+    assert (problems, known_kind(tmp_path / "chats")) == ([], "gemini")
+    assert shown(drafts) == GEMINI
+
+
+def test_cursor(tmp_path: Path) -> None:
+    path = write_form("cursor", tmp_path)
+    drafts, problems, skipped = read(path)
+    assert (problems, known_kind(path)) == ([], "cursor")
+    assert [(draft.role, draft.body, draft.key, draft.session_id) for draft in drafts] == [
+        ("user", "Rename the dial", "cursor/k-1/1", "cursor/k-1"),
+        ("assistant", "It is called face now.", "cursor/k-1/2", "cursor/k-1"),
+    ]
+    assert skipped == {
+        "notes that the program added": 1, "tool calls and results, which the option tools keeps": 1,
+        "turns without a time, dated by the import": 2,
+    }  # fmt: skip
+
+
+def test_vscode(tmp_path: Path) -> None:
+    path = write_form("vscode", tmp_path)
+    drafts, problems, skipped = read(path)
+    assert (problems, known_kind(path)) == ([], "vscode")
+    assert shown(drafts) == [
+        ("user", "Which oil for the pivots?", "09 07:00:01.000000", "vscode/v-4"),
+        ("assistant", "A drop of synthetic oil.", "09 07:00:06.000000", "vscode/v-4"),
+    ]
+    assert drafts[0].metadata == {"project": "/home/mira/clock"}
+    assert skipped == {
+        "lines of bookkeeping": 4, "tool calls and results, which the option tools keeps": 2,
+        "attached files": 1, "thoughts of the model": 1,
+    }  # fmt: skip
+    assert [draft.role for draft in read(path, tools=True)[0]] == ["user", "assistant", "tool", "assistant"]
+
+
 def test_messages_of_openai(tmp_path: Path) -> None:
     path = write_form("openai", tmp_path)
     drafts, problems, skipped = read(path)
@@ -397,9 +455,13 @@ FORMS: dict[str, Any] = {
     "claude": chat_forms.claude_export(),
     "claude-code": chat_forms.claude_code_session(),
     "codex": chat_forms.codex_session(),
+    "cursor": chat_forms.cursor_transcript(),
+    "gemini": chat_forms.gemini_session(),
+    "vscode": chat_forms.vscode_transcript(),
     "openai": chat_forms.openai_messages(),
     "lines": chat_forms.dated_messages(),
 }
+LINES = ("claude-code", "codex", "cursor", "gemini", "vscode", "lines")
 ANY = st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5) | st.just([]) | st.just({}) | st.just([{}])  # fmt: skip
 
 
@@ -418,7 +480,7 @@ def mutated(draw: st.DrawFn, value: Any) -> Any:
 @given(data=st.data())
 def test_a_mutated_file_gives_drafts_and_sentences(kind: str, tmp_path: Path, data: st.DataObject) -> None:
     value = data.draw(mutated(FORMS[kind]))
-    path = tmp_path / ("a.jsonl" if kind in ("claude-code", "codex", "lines") else "a.json")
+    path = tmp_path / ("a.jsonl" if kind in LINES else "a.json")
     if path.suffix == ".jsonl":
         write_lines(path, value if isinstance(value, list) else [value])
     else:
@@ -440,7 +502,7 @@ def test_a_mutated_file_gives_drafts_and_sentences(kind: str, tmp_path: Path, da
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=25, phases=[Phase.generate])
 @given(at=st.integers(0, 10**6), bytes_=st.binary(max_size=6))
 def test_a_damaged_file_gives_drafts_and_sentences(kind: str, tmp_path: Path, at: int, bytes_: bytes) -> None:
-    lines = kind in ("claude-code", "codex", "lines")
+    lines = kind in LINES
     path = tmp_path / ("a.jsonl" if lines else "a.json")
     (write_lines if lines else write_json)(path, FORMS[kind])
     whole = path.read_bytes()

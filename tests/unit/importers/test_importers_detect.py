@@ -60,7 +60,7 @@ def test_arguments_reach_the_importer(folder: Path) -> None:
 def test_an_unknown_source_is_refused(folder: Path) -> None:
     with pytest.raises(InvalidInput, match="has an unknown format") as refused:
         open_source(folder / "m.txt")
-    assert "markdown, jsonl, chat, chatgpt, claude, claude-code, codex, mem0, hindsight" in refused.value.hint
+    assert "claude-code, codex, cursor, gemini, vscode, mem0" in refused.value.hint
     with pytest.raises(InvalidInput, match="There is no file"):
         open_source(folder / "none")
     with pytest.raises(InvalidInput, match="There is no file"):

@@ -64,7 +64,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         table(("parameter", "in", "is", "meaning"), asked),
     ]
     if body := operation.get("requestBody"):
-        parts.append(_body(body["content"]["application/json"]["schema"]))
+        parts += [_body(content["schema"]) for content in body["content"].values()]
     answers = [
         f"{status} {_answer(answer)}"
         for status, answer in operation["responses"].items()

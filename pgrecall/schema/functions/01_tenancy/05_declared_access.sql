@@ -30,7 +30,7 @@ SET search_path FROM CURRENT AS $$
         'restore_version']) u
     UNION ALL
     SELECT u, 'recall_worker' FROM unnest(ARRAY[
-        'alarm_changes', 'begin_job', 'begin_reembedding', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
+        'alarm_changes', 'begin_job', 'begin_reembedding', 'count_unembedded', 'due_tenants', 'end_job', 'expire_memories', 'expire_searches', 'shortest_job_interval',
         'make_access_partitions', 'report_job', 'run_due_job', 'store_embeddings', 'tenants', 'unembedded',
         'expire_changes']) u
 $$;

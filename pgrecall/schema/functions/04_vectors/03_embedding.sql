@@ -1,5 +1,12 @@
 -- Embeddings made after the fact: of memories stored from plain SQL, and of all when the model changes.
 
+-- awaits_passages: whether nobody knows yet if this memory, which has a vector, needs passages. A shorter text fits into
+-- any window.
+CREATE OR REPLACE FUNCTION recall.awaits_passages(p_memory recall.memory) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_memory.embedded_with IS NOT NULL AND p_memory.passage_count IS NULL
+    AND octet_length(p_memory.title) + octet_length(p_memory.body) > 250;
+
 -- unembedded: up to p_limit memories after the id p_after that have no embedding or, where p_model is given, not one
 -- of that model; with p_tokens those that have one of that model and no token signs by it, with p_passages those of which
 -- nobody knows yet whether they need passages: what a worker needs to embed them; by id. Archived ones too, which can be
@@ -20,11 +27,9 @@ BEGIN
         WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with IS NULL
         ORDER BY m.id LIMIT recall.require_limit(p_limit);
     ELSIF p_passages THEN
-        -- A shorter text fits into any window.
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
-        WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with = p_model AND m.passage_count IS NULL
-          AND octet_length(m.title) + octet_length(m.body) > 250
+        WHERE m.tenant = v_tenant AND m.id > p_after AND m.embedded_with = p_model AND recall.awaits_passages(m)
         ORDER BY m.id LIMIT recall.require_limit(p_limit);
     ELSIF NOT p_tokens THEN
         RETURN QUERY
@@ -40,6 +45,30 @@ BEGIN
               SELECT FROM recall.token_signs s WHERE s.tenant = v_tenant AND s.memory_id = m.id AND s.model = p_model)
         ORDER BY m.id LIMIT recall.require_limit(p_limit);
     END IF;
+END $$;
+
+-- count_unembedded: how many memories unembedded() returns in all, with the same arguments.
+CREATE OR REPLACE FUNCTION recall.count_unembedded(
+    p_model text DEFAULT NULL, p_tokens boolean DEFAULT false, p_passages boolean DEFAULT false
+) RETURNS bigint
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+BEGIN
+    IF p_model IS NULL THEN
+        RETURN (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.embedded_with IS NULL);
+    ELSIF p_passages THEN
+        RETURN (SELECT count(*) FROM recall.memory m
+                WHERE m.tenant = v_tenant AND m.embedded_with = p_model AND recall.awaits_passages(m));
+    ELSIF NOT p_tokens THEN
+        RETURN (SELECT count(*) FROM recall.memory m
+                WHERE m.tenant = v_tenant AND m.embedded_with IS DISTINCT FROM p_model);
+    END IF;
+    RETURN (SELECT count(*) FROM recall.memory m
+            WHERE m.tenant = v_tenant AND m.embedded_with = p_model AND NOT EXISTS (
+                SELECT FROM recall.token_signs s
+                WHERE s.tenant = v_tenant AND s.memory_id = m.id AND s.model = p_model));
 END $$;
 
 -- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding, tokens, passages}, made by the embedder

@@ -105,7 +105,7 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM recall.raise_invalid(
             format('There is no prune plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
-            'List them with `pgrecall prune list` or recall.prune_plans().');
+            'List them with `pgrecall prune list`.');
     END IF;
     RETURN v_plan;
 END $$;

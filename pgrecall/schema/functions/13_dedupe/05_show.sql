@@ -12,7 +12,7 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM recall.raise_invalid(
             format('There is no dedupe plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),
-            'List them with `pgrecall dedupe list` or recall.dedupe_plans().');
+            'List them with `pgrecall dedupe list`.');
     END IF;
     RETURN v_plan;
 END $$;

@@ -13,6 +13,9 @@ BEGIN
             'access_counts', recall.access_counts(v_tenant),
             'links', (SELECT count(*) FROM recall.link l WHERE l.tenant = v_tenant AND l.relation <> 'co_access'),
             'links_pending', recall.count_pending_links(),
+            'passages', (SELECT coalesce(sum(m.passage_count), 0) FROM recall.memory m WHERE m.tenant = v_tenant),
+            'awaiting_passages', (SELECT count(*) FROM recall.memory m
+                                  WHERE m.tenant = v_tenant AND recall.awaits_passages(m)),
             'embedder', recall.setting_value('*', 'embedding.model'),
             'dimensions', recall.setting_value('*', 'embedding.dimensions'),
             'cell', recall.cell_number(), 'language', recall.language(v_tenant), 'accents_off', recall.removes_accents(),

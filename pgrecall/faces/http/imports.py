@@ -1,0 +1,231 @@
+"""Imports over HTTP: a file that was sent is read whole, then stored in the background, with its progress."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pgrecall.client.export_file import is_export
+from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.importers.detect import BY_SESSION, SourceKind, known_kind, open_source
+from pgrecall.models.import_export import ImportReport, Problem, Skipped
+from pgrecall.models.memories import Draft
+
+if TYPE_CHECKING:
+    from pgrecall import AsyncMemory
+
+KEPT = 100
+"""Imports of all tenants that are remembered after their end."""
+
+NAME = r"^[^/\\]{1,120}$"
+"""The name of a file, whose ending tells its format."""
+
+ImportState = Literal["running", "done", "failed"]
+Item = Draft | Problem | Skipped
+
+
+@dataclass(slots=True)
+class Import:
+    """The import of one file.
+
+    Attributes:
+        name: the name of the file.
+        kind: its format; `export` for an export of pgrecall.
+        read: items of the file that are stored or were found wrong.
+        total: items of the file; null for an export until it is done.
+        report: the result so far.
+        problem: why it failed; what `report` counts is stored all the same, and a second import completes it.
+    """
+
+    id: int
+    name: str
+    kind: str
+    state: ImportState = "running"
+    read: int = 0
+    total: int | None = None
+    report: ImportReport = field(default_factory=ImportReport)
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a file is imported, as by `pgrecall import`."""
+
+    kind: SourceKind | Literal["export"] = "auto"
+    layer: str | None = None
+    source: str | None = None
+    prefix: str = ""
+    tools: bool = False
+    strict: bool = False
+
+
+class Imports:
+    """The imports of one service; one runs at a time for each tenant."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], Import] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._last: Counter[str] = Counter()  # by tenant: no number tells of another
+
+    def get(self, tenant: str, number: int) -> Import | None:
+        """An import of this tenant."""
+        return self._known.get((tenant, number))
+
+    async def start(self, memory: AsyncMemory, name: str, data: bytes, options: ImportOptions) -> Import:
+        """Reads a file and starts to store it.
+
+        Raises:
+            InvalidInput: another import of this tenant runs, or the file cannot be read, or, with ``strict``,
+                has a problem. Nothing is stored.
+        """
+        if memory.tenant in self._tasks:
+            raise InvalidInput("Another import of this tenant is running.", hint="Wait until it is done.")
+        self._forget()
+        self._last[memory.tenant] += 1
+        made = Import(self._last[memory.tenant], name, options.kind)
+        folder = tempfile.TemporaryDirectory(prefix="pgrecall-import-")  # lives as long as the task
+        path = Path(folder.name).resolve() / name
+        began = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._run(memory, made, path, data, options, began))
+        self._tasks[memory.tenant] = task
+        task.add_done_callback(lambda _: self._tasks.pop(memory.tenant, None))
+        task.add_done_callback(lambda _: folder.cleanup())
+        await asyncio.shield(began)
+        self._known[memory.tenant, made.id] = made
+        return made
+
+    async def wait(self, memory: AsyncMemory, made: Import) -> None:
+        """Waits until an import has ended; it goes on when the waiting is given up."""
+        task = self._tasks.get(memory.tenant)
+        if made.state == "running" and task is not None:
+            await asyncio.wait({task})
+
+    async def stop(self) -> None:
+        """Ends what runs; the batches that are stored stay."""
+        tasks = set(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _forget(self) -> None:
+        ended = [key for key, each in self._known.items() if each.state != "running"]
+        for key in ended[: max(len(self._known) - KEPT, 0)]:
+            del self._known[key]
+
+    async def _run(
+        self,
+        memory: AsyncMemory,
+        made: Import,
+        path: Path,
+        data: bytes,
+        options: ImportOptions,
+        began: asyncio.Future[None],
+    ) -> None:
+        try:
+            await asyncio.to_thread(path.write_bytes, data)
+            if options.kind == "export" or (options.kind == "auto" and is_export(path)):
+                made.kind = "export"
+                began.set_result(None)
+                await self._read_export(memory, made, path)
+            else:
+                kind, items = await asyncio.to_thread(_items, path, options)
+                made.kind, made.total = kind, len(items)
+                began.set_result(None)
+                await self._store(memory, made, items, options)
+            made.state = "done"
+        except RecallError as error:
+            made.state, made.problem = "failed", _relative(str(error), path.parent)
+            if not began.done():
+                error.message = _relative(error.message, path.parent)
+                began.set_exception(error)
+        except asyncio.CancelledError:
+            made.state, made.problem = "failed", "The service was stopped."
+            raise
+        finally:
+            if made.state == "running":
+                made.state, made.problem = (
+                    "failed",
+                    "The import broke; the log of the service has the reason.",
+                )
+            if not began.done():
+                began.set_exception(RuntimeError("the import broke"))
+
+    async def _read_export(self, memory: AsyncMemory, made: Import, path: Path) -> None:
+        def reached(done: int, of: int) -> None:
+            made.read, made.total = done, of
+
+        read = await memory.export.read(path, progress=reached)
+        made.read = made.total = read.lines
+        made.report = ImportReport(created=read.counts.get("memory", 0))
+
+    async def _store(
+        self, memory: AsyncMemory, made: Import, items: list[Item], options: ImportOptions
+    ) -> None:
+        def reached(more: int) -> None:
+            made.read += more
+
+        by_session = made.kind in BY_SESSION
+        made.report = await memory.import_drafts(
+            items, source=_source(options, made.kind, made.name), by_session=by_session, progress=reached
+        )
+
+
+def _items(path: Path, options: ImportOptions) -> tuple[str, list[Item]]:
+    """The format of a file and all of its items, so that a file that cannot be read stores nothing."""
+    assert options.kind != "export"
+    kind = known_kind(path, options.kind)
+    read = open_source(
+        path,
+        kind=kind,
+        source=_source(options, kind, path.name),
+        prefix=options.prefix,
+        layer=options.layer,
+        tools=options.tools,
+    )
+    items = [*map(partial(_without_folder, folder=path.parent), read)]
+    problems = [item for item in items if isinstance(item, Problem)]
+    if not any(isinstance(item, Draft) for item in items):
+        first = f": {problems[0].where}: {problems[0].reason}" if problems else "."
+        raise InvalidInput(f"There is nothing to import in {path.name}{first}")
+    if problems and options.strict:
+        raise InvalidInput(
+            f"{len(problems):,} of {path.name} cannot be used; the first is {problems[0].where}: "
+            f"{problems[0].reason}",
+            hint="Correct it, or leave out strict.",
+        )
+    return kind, items
+
+
+def _source(options: ImportOptions, kind: str, name: str) -> str:
+    return options.source or (kind if kind in BY_SESSION else f"{kind}:{name}")
+
+
+def _without_folder(item: Item, folder: Path) -> Item:
+    """The item; a problem names the file as its sender knows it."""
+    if isinstance(item, Problem):
+        return Problem(_relative(item.where, folder), _relative(item.reason, folder))
+    return item
+
+
+def _relative(text: str, folder: Path) -> str:
+    return text.replace(f"{folder}/", "").replace(str(folder), "")
+
+
+def checked_name(name: str) -> str:
+    """The name of a file that was sent.
+
+    Raises:
+        InvalidInput: it is none, or leads into a folder.
+    """
+    if not re.match(NAME, name) or not name.isprintable() or not name.strip(". ") or len(name.encode()) > 240:
+        raise InvalidInput(
+            f"{name[:100]!r} is not the name of a file.", hint="Send it without folders: name=export.zip."
+        )
+    return name

@@ -1,0 +1,86 @@
+"""Transcripts of Cursor's agent: JSON Lines of a role and a message, without ids and times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pgrecall.importers.chat.claude import tool_text
+from pgrecall.importers.chat.turns import (
+    EMPTY,
+    IMAGES,
+    THINKING,
+    TOOLS,
+    Conversation,
+    Tally,
+    Turn,
+    dated,
+    kind_of,
+    role_of_sender,
+)
+
+_QUERY = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
+
+
+def is_cursor(value: object) -> bool:
+    """Whether a line looks like one of a transcript of Cursor."""
+    if not isinstance(value, dict) or "type" in value or value.get("role") not in ("user", "assistant"):
+        return False
+    message = value.get("message")
+    return isinstance(message, dict) and isinstance(message.get("content"), list | str)
+
+
+def read_cursor(
+    values: Iterable[tuple[str, Any]], name: str, tally: Tally, *, tools: bool
+) -> Iterator[Conversation]:
+    """The session in a file called ``name``, with its turns in the order of the file.
+
+    The key of a turn ends with the number of its line, since messages have no ids and files only grow.
+    """
+    session = f"cursor/{name}"
+    yield Conversation(session, dated(_turns(values, session, tally, tools), None, tally))
+
+
+def _turns(values: Iterable[tuple[str, Any]], session: str, tally: Tally, tools: bool) -> Iterator[Turn]:
+    for place, value in values:
+        if not is_cursor(value):
+            tally.add(f"lines of type {kind_of(value)[:40]!r}")
+            continue
+        blocks = value["message"]["content"]
+        text = "\n\n".join(_texts(blocks, tally, tools)).strip()
+        role = role_of_sender(value["role"])
+        if text and role is not None:
+            yield Turn(
+                key=f"{session}/{place.removeprefix('line ')}",
+                author=role,
+                text=text,
+                place=place,
+                role=role,
+                at=tally.time(value.get("timestamp")),
+            )
+        elif not blocks:
+            tally.add(EMPTY)
+
+
+def _texts(content: list[Any] | str, tally: Tally, tools: bool) -> Iterator[str]:
+    """The texts of a message; of what a user sent, only what was typed."""
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        kind = kind_of(block)
+        if kind == "text" and isinstance(block.get("text"), str):
+            typed = [found.strip() for found in _QUERY.findall(block["text"])]
+            tally.add("notes that the program added", bool(_QUERY.sub("", block["text"]).strip() and typed))
+            text = "\n\n".join(typed) if typed else block["text"].strip()
+            if text:
+                yield text
+        elif kind in ("tool_use", "tool_result"):
+            if tools:
+                yield tool_text(block)
+            else:
+                tally.add(TOOLS)
+        elif kind in ("thinking", "redacted_thinking"):
+            tally.add(THINKING)
+        elif kind == "image":
+            tally.add(IMAGES)
+        else:
+            tally.add(f"content of type {kind[:40]!r}")

@@ -1,0 +1,108 @@
+"""Transcripts of VS Code's agent (Copilot): JSON Lines, one event each with an id, a time and its data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pgrecall.importers.chat.turns import (
+    ATTACHMENTS,
+    BOOKKEEPING,
+    EMPTY,
+    THINKING,
+    TOOLS,
+    Conversation,
+    Tally,
+    Turn,
+    dated,
+    kind_of,
+    role_of_sender,
+)
+
+_ROLES = {"user.message": "user", "assistant.message": "assistant", "tool.execution_complete": "tool"}
+_BOOKKEEPING = frozenset({
+    "session.start", "assistant.turn_start", "assistant.turn_end", "assistant.usage", "tool.execution_start",
+})  # fmt: skip
+
+
+def is_vscode(value: object) -> bool:
+    """Whether a line looks like one of a transcript of VS Code."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    known = isinstance(kind, str) and (kind in _ROLES or kind in _BOOKKEEPING)
+    return known and isinstance(value, dict) and isinstance(value.get("data"), dict) and "parentId" in value
+
+
+def read_vscode(
+    values: Iterable[tuple[str, Any]], name: str, tally: Tally, *, tools: bool
+) -> Iterator[Conversation]:
+    """The session in a file called ``name``, with its turns in the order of the file."""
+    rest = iter(values)
+    head = next(rest, None)
+    if head is None:
+        return
+    data = head[1].get("data") if is_vscode(head[1]) else None
+    meta = data if isinstance(data, dict) else {}
+    own = meta.get("sessionId")
+    session = f"vscode/{own if isinstance(own, str) and own else name}"
+    turns = _turns(_chained(head, rest), session, _project(meta), tally, tools)
+    yield Conversation(session, dated(turns, tally.time(meta.get("startTime")), tally))
+
+
+def _project(meta: dict[str, Any]) -> dict[str, Any]:
+    context = meta.get("context")
+    folder = context.get("cwd") if isinstance(context, dict) else None
+    return {"project": folder} if isinstance(folder, str) and folder else {}
+
+
+def _chained(head: tuple[str, Any], rest: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    yield head
+    yield from rest
+
+
+def _turns(
+    values: Iterable[tuple[str, Any]], session: str, metadata: dict[str, Any], tally: Tally, tools: bool
+) -> Iterator[Turn]:
+    for place, value in values:
+        kind = kind_of(value)
+        if not is_vscode(value) or kind in _BOOKKEEPING:
+            tally.add(BOOKKEEPING if kind in _BOOKKEEPING else f"lines of type {kind[:40]!r}")
+            continue
+        own = value.get("id")
+        if not isinstance(own, str) or not own:
+            tally.add("messages without id")
+            continue
+        text = _text(kind, value["data"], tally, tools)
+        if text:
+            yield Turn(
+                key=f"{session}/{own}",
+                author=_ROLES[kind],
+                text=text,
+                place=place,
+                role=role_of_sender(_ROLES[kind]),
+                at=tally.time(value.get("timestamp")),
+                metadata=metadata,
+            )
+
+
+def _text(kind: str, data: dict[str, Any], tally: Tally, tools: bool) -> str:
+    """The text of an event; what is no text is counted."""
+    if kind == "tool.execution_complete":
+        result = data.get("result")
+        text = result.get("content") if isinstance(result, dict) else None
+        if tools and isinstance(text, str):
+            return text.strip()
+        tally.add(TOOLS, not tools)
+        return ""
+    content, calls, files = (data.get(name) for name in ("content", "toolRequests", "attachments"))
+    calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    tally.add(ATTACHMENTS, len(files) if isinstance(files, list) else 0)
+    tally.add(THINKING, bool(data.get("reasoningText")))
+    texts = [content.strip()] if isinstance(content, str) else []
+    if tools:
+        texts += [f"[{call.get('name')}] {json.dumps(call.get('arguments'))}" for call in calls]
+    else:
+        tally.add(TOOLS, len(calls))
+    text = "\n\n".join(filter(None, texts))
+    tally.add(EMPTY, not text and not calls)
+    return text

@@ -1,0 +1,115 @@
+"""A ZIP archive of notes, read as the folder that was packed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.files import LARGEST_BYTES, READ_FAULTS, reason, show
+from pgrecall.importers.markdown.notes import is_note
+from pgrecall.importers.markdown.reader import read_markdown
+from pgrecall.models.import_export import Problem
+from pgrecall.models.memories import Draft
+
+MOST_NOTES = 100_000
+MOST_BYTES = 1_000_000_000
+"""Of all notes of an archive, unpacked."""
+
+_FAULTS = (*READ_FAULTS, BadZipFile, RuntimeError, NotImplementedError)
+
+
+def notes_in(path: Path) -> Sequence[ZipInfo]:
+    """The notes of an archive, without hidden ones; none if it cannot be read."""
+    try:
+        with ZipFile(path) as archive:
+            return [entry for entry in archive.infolist() if _is_note(entry)]
+    except _FAULTS:
+        return []
+
+
+def read_archive(path: Path, *, source: str, prefix: str, layer: str) -> Iterator[Draft | Problem]:
+    """Reads the notes of an archive; a folder that holds all of them is no part of their keys.
+
+    Raises:
+        InvalidInput: it cannot be read, leads out of itself, or unpacks to far more than notes are.
+    """
+    notes = notes_in(path)
+    for entry in notes:
+        if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
+            raise InvalidInput(
+                f"{show(path)} contains {entry.filename[:100]!r}, which leads out of the archive.",
+                hint="Pack the folder again.",
+            )
+    if len(notes) > MOST_NOTES or sum(entry.file_size for entry in notes) > MOST_BYTES:
+        raise InvalidInput(
+            f"{show(path)} has {len(notes):,} notes of {sum(entry.file_size for entry in notes):,} bytes; "
+            f"{MOST_NOTES:,} of {MOST_BYTES:,} bytes are read.",
+            hint="Unpack it and import the folder.",
+        )
+    return _read(path, notes, source, prefix, layer)
+
+
+def _read(
+    path: Path, notes: Sequence[ZipInfo], source: str, prefix: str, layer: str
+) -> Iterator[Draft | Problem]:
+    with tempfile.TemporaryDirectory(prefix="pgrecall-notes-") as name:
+        folder = Path(name).resolve()
+        yield from _unpack(path, notes, folder)
+        inside = f"{folder}/"
+        for item in read_markdown(_top(folder), source=source, prefix=prefix, layer=layer):
+            if isinstance(item, Problem):
+                yield Problem(item.where.replace(inside, ""), item.reason.replace(inside, ""))
+            else:
+                yield item
+
+
+def _unpack(path: Path, notes: Sequence[ZipInfo], folder: Path) -> Iterator[Problem]:
+    """Writes the notes; a note that is too large is a problem."""
+    try:
+        with ZipFile(path) as archive:
+            for entry in notes:
+                if entry.file_size > LARGEST_BYTES:
+                    yield Problem(
+                        entry.filename, f"It has {entry.file_size:,} bytes; {LARGEST_BYTES:,} are read."
+                    )
+                    continue
+                target = folder / entry.filename
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(entry) as packed, target.open("wb") as file:
+                    shutil.copyfileobj(packed, file)
+                _date(target, entry)
+    except _FAULTS as error:
+        raise InvalidInput(
+            f"{show(path)} cannot be read: {reason(error)}.", hint="Pack the folder again."
+        ) from error
+
+
+def _date(file: Path, entry: ZipInfo) -> None:
+    """Gives a note the time of its entry, which dates a note that names no date itself."""
+    try:
+        changed = datetime(*entry.date_time, tzinfo=UTC).timestamp()
+    except ValueError:  # an archive may hold any numbers
+        return
+    os.utime(file, (changed, changed))
+
+
+def _top(folder: Path) -> Path:
+    """The folder that all notes are in, below the one they were unpacked to."""
+    inside = list(folder.iterdir())
+    while len(inside) == 1 and inside[0].is_dir():
+        folder = inside[0]
+        inside = list(folder.iterdir())
+    return folder
+
+
+def _is_note(entry: ZipInfo) -> bool:
+    parts = PurePosixPath(entry.filename).parts
+    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return not entry.is_dir() and not hidden and is_note(Path(entry.filename))

