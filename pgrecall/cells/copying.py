@@ -211,7 +211,7 @@ class Copying:
     def forget_at(self, cell: Cell) -> int:
         """Deletes the tenant's rows in a cell in which it does not live; returns how many."""
         with cell.plain() as connection, connection.transaction():
-            # It is much faster without triggers and foreign keys, and what they would delete is deleted anyway.
+            # Much faster without triggers and foreign keys; what they would delete is deleted anyway.
             connection.execute(_SQL["without_triggers"].encode())
             row = connection.execute("SELECT recall.forget_tenant(%s) AS rows", (self.tenant,)).fetchone()
             return int(row["rows"]) if row else 0

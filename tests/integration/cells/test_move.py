@@ -148,8 +148,8 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (Copying, "begin"), (Copying, "wait_for_copy"), (Copying, "build_indexes"), (Comparison, "differences"),
-        (Copying, "hand_over"), (Directory, "flip"), (Copying, "end"),
+        (Copying, "begin"), (Copying, "wait_for_copy"), (Copying, "build_indexes"),
+        (Comparison, "differences"), (Copying, "hand_over"), (Directory, "flip"), (Copying, "end"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("way_out", ["again", "undo"])
