@@ -79,7 +79,8 @@ def main(directory: str, path: str, prefix: str) -> None:
     settings = Settings(tenant="acme", embedder="hash", connect_timeout=20, allow_superuser=True)
     with Memory(cells=directory, settings=settings, embedder=HashEmbedder(DIMENSIONS)) as memory:
         users = Users(memory, ledger, prefix)
-        work = [(users.write, tenant) for tenant in WRITERS] + [(users.search, tenant) for tenant in SEARCHERS]
+        work = [(users.write, tenant) for tenant in WRITERS]
+        work += [(users.search, tenant) for tenant in SEARCHERS]
         threads = [
             threading.Thread(target=users.go_on, args=(one, number, tenant), daemon=True)
             for number, (one, tenant) in enumerate(work)

@@ -1,4 +1,4 @@
-"""kill -9 of the mover, of a server or of the users in every step of a move, while all of them are at work."""
+"""kill -9 of the mover, of a server or of the users in every step of a move, while all work."""
 
 from __future__ import annotations
 
