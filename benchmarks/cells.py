@@ -16,6 +16,7 @@ All servers are on one machine, so a move competes with itself for its cores.
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import os
 import random
@@ -32,7 +33,7 @@ import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from pgrecall import Memory
+from pgrecall import Access, Memory
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.move import Mover
 from pgrecall.embedded.shared_server import EmbeddedServer
@@ -43,6 +44,7 @@ from pgrecall.settings import Settings
 
 DIMENSIONS = 384
 CALLS = 20_000
+BATCH = 1000
 QUERY = "word1 word2 word3"
 PINNED_SECONDS = 20.0
 _CALLS = (
@@ -153,9 +155,10 @@ def client(url: str, tenant: str, *, cells: bool = False) -> Memory:
 def fill(directory: Node, tenant: str, memories: int) -> None:
     """Stores memories of a tenant, with an access to every tenth."""
     with client(directory.url, tenant, cells=True) as memory:
-        memory.remember_many(drafts(memories), compare=False)
-        for number in range(0, memories, 10):
-            memory.record_access(f"m{number}", "used")
+        source = drafts(memories)
+        while batch := list(itertools.islice(source, BATCH)):
+            memory.remember_many(batch, compare=False)
+            memory.record_accesses([Access(draft.key or "", "used") for draft in batch[::10]])
         memory.jobs.run("vectors")
         memory.maintenance.refresh_statistics()
 

@@ -26,9 +26,9 @@ from tests.integration.cells.test_move import fill
 from tests.scale import SCALE, tell
 from tests.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.fault]
+pytestmark = [pytest.mark.slow, pytest.mark.fault, pytest.mark.timeout(300 + 120 * SCALE)]
 
-KILLS = 2 if SCALE == 1 else 20
+KILLS = 2 * SCALE
 SAID = {"copying": "tables copied", "indexes": "Building indexes", "comparing": "Comparing"}
 POINTS = ("begun", *SAID, "moving", "gone", "flipped", "deleting")
 VICTIMS = ("mover", "source", "target", "users")
