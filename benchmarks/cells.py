@@ -1,14 +1,14 @@
-"""What cells cost: the check of the tenant, the way through the directory, moving a tenant, and what two give.
+"""What cells cost: the check of the tenant, the way through the directory, moves, and what two give.
 
     python -m benchmarks.cells [paths] [move] [pinned] [--memories 10000] [--rounds 200]
 
 Starts three servers of its own, with a directory and a cell each.
 
-paths     the time of ``recall.current_tenant()`` with one database and with two cells; the processor time of a
-          search on each node, by the cell's URL and by the directory; and what the other cell did meanwhile
+paths     the time of ``recall.current_tenant()`` with one database and with two cells; the processor time of
+          a search on each node, by the cell's URL and by the directory; and what the other cell did
 move      how long the move of a tenant took, for how long its writers waited, and what both servers spent
-pinned    searches a second of one cell on one core, and of two cells on a core each, with every client on the core of
-          its cell; where others use the cores too, compare searches by second of processor time
+pinned    searches a second of one cell on one core, and of two cells on a core each, with every client on
+          the core of its cell; where others use the cores too, compare searches by second of CPU
 
 All servers are on one machine, so a move competes with itself for its cores.
 """

@@ -72,7 +72,7 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
 
 
 def _check_rights(number: int, cell: Cell) -> Iterator[CellFinding]:
-    """What keeps tenants from moving to this cell, and from it. Nobody has to move any, so it is no failure."""
+    """What keeps tenants from moving to this cell and from it. That is no failure: nobody has to move any."""
     missing = dict.fromkeys((*lacks(cell, "target"), *lacks(cell, "source")))
     for lack in missing:
         yield CellFinding(number, "ok", f"No moves yet: {lack.message}", lack.fix)

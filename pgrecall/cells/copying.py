@@ -182,8 +182,8 @@ class Copying:
             row = connection.execute(_SQL["subscription"].encode(), {"name": self.name}).fetchone()
             if row is not None:
                 connection.execute(SQL("ALTER SUBSCRIPTION {} DISABLE").format(name))
-                # Tables that were being copied have slots of their own. Their names are known only while the
-                # subscription is there, so they go first; and its workers, which may be making one, before them.
+                # Tables that were being copied have slots of their own, whose names are known only while the
+                # subscription is there: they go before it, and its workers, which may make one, before them.
                 self._wait_for_workers(connection)
                 self._drop_slots(f"^pg_{row['oid']}_sync_[0-9_]+$")
                 connection.execute(SQL("ALTER SUBSCRIPTION {} SET (slot_name = NONE)").format(name))

@@ -133,10 +133,10 @@ def test_the_directory_is_down(apart: Installation) -> None:
         known = client.for_tenant(tenant)
         known.remember("Written meanwhile.")
         assert known.search("winch").hits
-    with pytest.raises(DatabaseUnavailable, match="^The directory of cells cannot be reached: ") as caught:
+    with pytest.raises(DatabaseUnavailable, match=r"^The directory of cells cannot be reached: ") as caught:
         client.for_tenant("unknown").remember("Nobody knows where.")
     assert "Tenants whose cell this client knows are served" in caught.value.hint
-    with pytest.raises(DatabaseUnavailable, match="^The directory of cells cannot be reached: "):
+    with pytest.raises(DatabaseUnavailable, match=r"^The directory of cells cannot be reached: "):
         apart.fleet.list()
 
 

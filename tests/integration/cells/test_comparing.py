@@ -1,4 +1,4 @@
-"""A copy is compared by what has changed since a snapshot, and that finds the same as comparing everything."""
+"""A copy is compared by what has changed since a snapshot, and it finds the same as comparing everything."""
 
 from __future__ import annotations
 
@@ -56,17 +56,18 @@ def test_changes_of_every_kind_count(both: Installation) -> None:
 def test_rows_that_several_lock_together_and_then_change(both: Installation) -> None:
     ids = [row["id"] for row in both.ask(0, "SELECT id FROM recall.memory WHERE tenant = 'acme' ORDER BY 1")]
     lock = "SELECT FROM recall.memory WHERE tenant = 'acme' AND id = %s FOR KEY SHARE"
-    with psycopg.connect(both.cells[0]) as one, psycopg.connect(both.cells[0]) as two:
-        with compared(both) as comparison:
-            for number in ids[:4]:
-                one.execute(lock, (number,))
-                two.execute(lock, (number,))
-            # Of a row that others hold a changed version is under the name of the group.
-            two.execute("UPDATE recall.memory SET body = 'Changed.' WHERE tenant = 'acme' AND id = %s", ids[:1])
-            one.execute("UPDATE recall.memory SET body = 'Too.' WHERE tenant = 'acme' AND id = %s", ids[1:2])
-            one.commit()
-            two.commit()
-            assert same(comparison)
+    change = "UPDATE recall.memory SET body = 'Changed.' WHERE tenant = 'acme' AND id = %s"
+    url = both.cells[0]
+    with psycopg.connect(url) as one, psycopg.connect(url) as two, compared(both) as comparison:
+        for number in ids[:4]:
+            one.execute(lock, (number,))
+            two.execute(lock, (number,))
+        # The old version of a row that others hold is marked by the group.
+        two.execute(change, ids[:1])
+        one.execute(change, ids[1:2])
+        one.commit()
+        two.commit()
+        assert same(comparison)
 
 
 def test_what_was_undone_and_what_another_tenant_does_counts_nothing(both: Installation) -> None:

@@ -33,6 +33,7 @@ def role(logical_server: EmbeddedServer) -> Iterator[str]:
     with psycopg.connect(logical_server.url, autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'".encode())
         admin.execute(f"GRANT recall_owner TO {name} WITH INHERIT FALSE, SET TRUE".encode())
+        admin.execute(f"GRANT recall_worker TO {name}".encode())
         admin.execute("SELECT pg_reload_conf()")
         yield name
         rules.write_text(before)
@@ -64,8 +65,9 @@ def grant(logical_server: EmbeddedServer, installation: Installation) -> list[st
     done = []
     for finding in list(installation.fleet.check()):
         if finding.fix:
-            cell = next(entry for entry in installation.fleet.directory.cells() if entry.number == finding.cell)
-            url = make_conninfo(Fleet(logical_server.url).at(cell.address).url)
+            assert finding.cell is not None
+            cell = installation.fleet.directory.cell(finding.cell)
+            url = Fleet(logical_server.url).at(cell.address).url
             with psycopg.connect(url, autocommit=True) as admin:
                 admin.execute(finding.fix.encode())
             done.append(finding.fix)
@@ -79,7 +81,7 @@ def test_a_plain_role_moves_a_tenant(
     client = plain.memory()
     fill(client)
     plain.ask(0, "SET ROLE recall_owner; SELECT recall.move_vectors_to_own_table(3)", "acme")
-    with pytest.raises(DatabaseUnsuitable, match="In the source cell: Role .* does not have the rights of"):
+    with pytest.raises(DatabaseUnsuitable, match=r"In the source cell: Role .* does not have the rights of"):
         Mover(plain.fleet).move("acme", 1)
     asked = grant(logical_server, plain)
     assert {fix.split(" ")[0] + " " + fix.split(" ")[1] for fix in asked} == {
@@ -101,7 +103,9 @@ def test_a_plain_role_moves_a_tenant(
     clean(plain)
 
 
-def test_without_a_password_it_says_so(logical_server: EmbeddedServer, plain: Installation, role: str) -> None:
+def test_without_a_password_it_says_so(
+    logical_server: EmbeddedServer, plain: Installation, role: str
+) -> None:
     grant(logical_server, plain)
     rules = logical_server.data_dir / "postgres" / "pg_hba.conf"
     rules.write_text(rules.read_text().replace(f"local all {role} scram-sha-256", f"local all {role} trust"))
