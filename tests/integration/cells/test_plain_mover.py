@@ -17,10 +17,20 @@ from pgrecall.errors import DatabaseUnsuitable
 from tests.conftest import dropped
 from tests.integration.cells.conftest import Installation, installed
 from tests.integration.cells.test_move import clean, digests, fill, held
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
 PASSWORD = "secret of a test"
+
+
+def asks_for_a_password(server: EmbeddedServer, role: str) -> bool:
+    """Whether the server has read its rules by now."""
+    try:
+        psycopg.connect(make_conninfo(server.url, user=role, password="")).close()
+    except psycopg.OperationalError:
+        return True
+    return False
 
 
 @pytest.fixture
@@ -35,6 +45,7 @@ def role(logical_server: EmbeddedServer) -> Iterator[str]:
         admin.execute(f"GRANT recall_owner TO {name} WITH INHERIT FALSE, SET TRUE".encode())
         admin.execute(f"GRANT recall_worker TO {name}".encode())
         admin.execute("SELECT pg_reload_conf()")
+        until(lambda: asks_for_a_password(logical_server, name), "the question for a password")
         yield name
         rules.write_text(before)
         admin.execute("SELECT pg_reload_conf()")
@@ -111,6 +122,7 @@ def test_without_a_password_it_says_so(
     rules.write_text(rules.read_text().replace(f"local all {role} scram-sha-256", f"local all {role} trust"))
     with psycopg.connect(logical_server.url, autocommit=True) as admin:
         admin.execute("SELECT pg_reload_conf()")
+    until(lambda: not asks_for_a_password(logical_server, role), "trust")
     cell = plain.fleet.cell(plain.fleet.directory.cells()[0])
     [lack] = lacks(cell, "source")
     assert lack.message == f"Role {role} logs in without a password, which a subscription of it needs."
