@@ -25,7 +25,8 @@ help:
 	@echo "make bench FULL=1        the same at 1,000,000 memories (an hour); JSON=1 prints JSON"
 	@echo "make bench LOCOMO=path   measure quality on LoCoMo conversations"
 	@echo "make soak                simulate a day of use in minutes and check that nothing grows without bound;"
-	@echo "                         then play random days and compare every answer with the documentation"
+	@echo "                         then play random days and compare every answer with the documentation;"
+	@echo "                         then move a tenant under 20 random kills of servers, movers and users"
 	@echo "make wheel               build dist/pgrecall-*.whl"
 	@echo "make constraints         renew constraints.txt with the newest versions that pyproject.toml accepts"
 	@echo "make clean               remove everything these targets made, including the demo's data"
@@ -100,6 +101,7 @@ endif
 soak: $(DEVELOPING)
 	$(BIN)/python -m benchmarks.soak $(SOAK)
 	$(BIN)/python -m tests.oracle $(ORACLE)
+	PGRECALL_TEST_SCALE=10 $(PYTEST) -s tests/faults/test_moves_killed.py
 
 wheel: $(DEVELOPING)
 	@$(BIN)/python -m build --wheel --outdir dist

@@ -1,22 +1,31 @@
-"""What cells cost: the check of the tenant, the way through the directory, and moving a tenant.
+"""What cells cost: the check of the tenant, the way through the directory, moves, and what two give.
 
-    python -m benchmarks.cells [--memories 10000] [--rounds 200]
+    python -m benchmarks.cells [paths] [move] [pinned] [--memories 10000] [--rounds 200]
 
-Starts a server of its own with a directory and two cells. It prints the time of ``recall.current_tenant()``
-with one database and with two cells, the processor time that a client spends on a search by the cell's URL
-and by the directory, and for the move of a tenant how long it took, for how long its writers waited, and what
-the server spent on it. All three databases are on one machine, so a move competes with itself for its cores.
+Starts three servers of its own, with a directory and a cell each.
+
+paths     the time of ``recall.current_tenant()`` with one database and with two cells; the processor time of
+          a search on each node, by the cell's URL and by the directory; and what the other cell did
+move      how long the move of a tenant took, for how long its writers waited, and what both servers spent
+pinned    searches a second of one cell on one core, and of two cells on a core each, with every client on
+          the core of its cell; where others use the cores too, compare searches by second of CPU
+
+All servers are on one machine, so a move competes with itself for its cores.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import multiprocessing
+import os
 import random
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -24,7 +33,7 @@ import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from pgrecall import Memory
+from pgrecall import Access, Memory
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.move import Mover
 from pgrecall.embedded.shared_server import EmbeddedServer
@@ -35,37 +44,76 @@ from pgrecall.settings import Settings
 
 DIMENSIONS = 384
 CALLS = 20_000
+BATCH = 1000
+QUERY = "word1 word2 word3"
+PINNED_SECONDS = 20.0
 _CALLS = (
     "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "
     f"SELECT recall.current_tenant() FROM generate_series(1, {CALLS})"
 )
+# Rows that scans returned, without those of catalogues, which every new session reads.
+_ROWS = (
+    "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_user_tables "
+    "WHERE schemaname = 'recall'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A server with one database."""
+
+    server: EmbeddedServer
+    url: str
+
+    def processes(self) -> list[psutil.Process]:
+        main = int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+        return [psutil.Process(main), *psutil.Process(main).children(recursive=True)]
+
+    def cpu(self) -> float:
+        """Seconds of CPU of the server with what it has started, and of what has ended."""
+        spent = 0.0
+        for number, process in enumerate(self.processes()):
+            try:
+                times = process.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            spent += times.user + times.system
+            spent += times.children_user + times.children_system if number == 0 else 0.0
+        return spent
+
+    def rows(self) -> int:
+        """Rows of memories, and of all that belongs to them, that were read here so far."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            row = connection.execute(_ROWS.encode()).fetchone()
+            return int(row[0]) if row else 0
 
 
 @contextmanager
-def server() -> Iterator[EmbeddedServer]:
-    """A throw-away server that can be a source of logical replication."""
+def nodes() -> Iterator[tuple[Node, Node, Node]]:
+    """Throw-away servers: of the directory, of cell 0 and of cell 1."""
     folder = Path(tempfile.mkdtemp(prefix="pgr-cells-", dir="/tmp"))
     folder.chmod(0o755)
     try:
-        first = EmbeddedServer.start(folder / "data")
-        with first, psycopg.connect(first.url, autocommit=True) as admin:
-            admin.execute("ALTER SYSTEM SET wal_level = 'logical'")
-        with EmbeddedServer.start(folder / "data") as running:
-            yield running
+        with ExitStack() as opened:
+            made = [opened.enter_context(_node(folder / name, name)) for name in ("directory", "one", "two")]
+            yield made[0], made[1], made[2]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def databases(running: EmbeddedServer) -> list[str]:
-    """The URLs of a directory and two databases with pgrecall."""
-    urls = []
-    with psycopg.connect(running.url, autocommit=True) as admin:
-        for name in ("directory", "one", "two"):
+@contextmanager
+def _node(data: Path, name: str) -> Iterator[Node]:
+    first = EmbeddedServer.start(data)
+    with first, psycopg.connect(first.url, autocommit=True) as admin:
+        admin.execute("ALTER SYSTEM SET wal_level = 'logical'")
+        admin.execute("ALTER SYSTEM SET autovacuum = off")  # it would be counted with whatever is measured
+    with EmbeddedServer.start(data) as server:
+        with psycopg.connect(server.url, autocommit=True) as admin:
             admin.execute(f"CREATE DATABASE {name}".encode())
-            urls.append(make_conninfo(running.url, dbname=name))
-    for url in urls[1:]:
-        migrate.upgrade(url, dimensions=DIMENSIONS)
-    return urls
+        url = make_conninfo(server.url, dbname=name)
+        if name != "directory":
+            migrate.upgrade(url, dimensions=DIMENSIONS)
+        yield Node(server, url)
 
 
 def call_time(url: str) -> float:
@@ -90,15 +138,6 @@ def client_cpu(actions: list[Callable[[], object]], rounds: int) -> list[float]:
     return [median(taken) for taken in spent]
 
 
-def server_cpu(running: EmbeddedServer) -> float:
-    """Seconds of CPU of the server with what it has started, and of what has ended."""
-    main = int((running.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
-    process = psutil.Process(main)
-    times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
-    ended = process.cpu_times()
-    return sum(one.user + one.system for one in times) + ended.children_user + ended.children_system
-
-
 def drafts(count: int) -> Iterator[Draft]:
     chance = random.Random(1)
     words = [f"word{number}" for number in range(3000)]
@@ -106,42 +145,117 @@ def drafts(count: int) -> Iterator[Draft]:
         yield Draft(" ".join(chance.choices(words, k=30)), key=f"m{number}")
 
 
+def client(url: str, tenant: str, *, cells: bool = False) -> Memory:
+    settings, embedder = Settings(tenant=tenant, embedder="hash"), HashEmbedder(DIMENSIONS)
+    if cells:
+        return Memory(cells=url, settings=settings, embedder=embedder)
+    return Memory(url, settings=settings, embedder=embedder)
+
+
+def fill(directory: Node, tenant: str, memories: int) -> None:
+    """Stores memories of a tenant, with an access to every tenth."""
+    with client(directory.url, tenant, cells=True) as memory:
+        source = drafts(memories)
+        while batch := list(itertools.islice(source, BATCH)):
+            memory.remember_many(batch, compare=False)
+            memory.record_accesses([Access(draft.key or "", "used") for draft in batch[::10]])
+        memory.jobs.run("vectors")
+        memory.maintenance.refresh_statistics()
+
+
+def paths(directory: Node, one: Node, two: Node, alone: float, rounds: int) -> None:
+    """The ways to a search, which runs in cell one."""
+    print(f"current_tenant(): {alone:.2f} us alone, {call_time(one.url):.2f} us with two cells")
+    with client(directory.url, "acme", cells=True) as routed, client(one.url, "acme") as direct:
+        ways: list[Callable[[], object]] = [
+            lambda: direct.search(QUERY, log=False),
+            lambda: routed.search(QUERY, log=False),
+        ]
+        times = client_cpu(ways, rounds)
+        print(f"client CPU of a search: {times[0]:.3f} ms direct, {times[1]:.3f} ms by the directory")
+        for name, way in zip(("direct", "by the directory"), ways, strict=True):
+            servers, rows = (directory, one, two), two.rows()
+            before = [node.cpu() for node in servers]
+            for _ in range(rounds):
+                way()
+            spent = [(node.cpu() - was) / rounds * 1000 for node, was in zip(servers, before, strict=True)]
+            print(
+                f"server CPU of a search, {name}: cell {spent[1]:.2f} ms, directory {spent[0]:.3f} ms, "
+                f"other cell {spent[2]:.3f} ms and {two.rows() - rows} rows in {rounds} searches"
+            )
+
+
+def move(directory: Node, one: Node, two: Node, memories: int) -> None:
+    """The move of acme to cell two, and the end of it."""
+    mover, before = Mover(Fleet(directory.url), print), one.cpu() + two.cpu()
+    moved = mover.move("acme", 1)
+    spent = one.cpu() + two.cpu() - before
+    print(
+        f"move of {memories:,} memories: {moved.seconds:.1f} s, writers waited {moved.stopped:.2f} s, "
+        f"server CPU {spent:.1f} s"
+    )
+    began = time.monotonic()
+    deleted = mover.finish("acme")
+    print(f"{deleted:,} rows deleted at the source in {time.monotonic() - began:.1f} s")
+
+
+def pinned(one: Node, two: Node) -> None:
+    """Searches a second of one cell on a core, and of two."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if len(cores) < 2:
+        print("pinned: this needs two cores")
+        return
+    for node, core in zip((one, two), cores, strict=True):
+        for process in node.processes():
+            process.cpu_affinity([core])
+    acme, beta = ((one, "acme", cores[0]), (two, "beta", cores[1]))
+    for name, served in (("one cell", [acme]), ("two cells", [acme, beta]), ("one cell again", [acme])):
+        before = sum(node.cpu() for node, _, _ in served)
+        with multiprocessing.get_context("spawn").Pool(len(served)) as pool:
+            done = pool.starmap(_search_for, [(node.url, tenant, core) for node, tenant, core in served])
+        spent = sum(node.cpu() for node, _, _ in served) - before + sum(cpu for _, cpu in done)
+        count = sum(searches for searches, _ in done)
+        print(
+            f"{name}: {count / PINNED_SECONDS:.1f} searches/s, {count / spent:.1f} by second of CPU, "
+            f"which it had {spent / PINNED_SECONDS / len(served):.0%} of"
+        )
+
+
+def _search_for(url: str, tenant: str, core: int) -> tuple[int, float]:
+    """Searches for a while on one core; returns how often, and the CPU of this process."""
+    os.sched_setaffinity(0, {core})
+    with client(url, tenant) as memory:
+        for _ in range(5):
+            memory.search(QUERY, log=False)
+        count, deadline, began = 0, time.monotonic() + PINNED_SECONDS, time.process_time()
+        while time.monotonic() < deadline:
+            memory.search(QUERY, log=False)
+            count += 1
+        return count, time.process_time() - began
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="paths, move, pinned; all without any")
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=200)
     chosen = parser.parse_args()
-    with server() as running:
-        directory, one, two = databases(running)
-        alone = call_time(one)
-        fleet = Fleet(directory)
-        fleet.add(one)
-        fleet.add(two)
+    parts = chosen.parts or ["paths", "pinned", "move"]
+    with nodes() as (directory, one, two):
+        alone = call_time(one.url) if "paths" in parts else 0.0
+        fleet = Fleet(directory.url)
+        for node in (one, two):
+            fleet.add(node.url)
         fleet.place("acme", 0)
-        settings = Settings(tenant="acme", embedder="hash")
-        embedder = HashEmbedder(DIMENSIONS)
-        with (
-            Memory(cells=directory, settings=settings, embedder=embedder) as routed,
-            Memory(one, settings=settings, embedder=embedder) as direct,
-        ):
-            routed.remember_many(drafts(chosen.memories), compare=False)
-            routed.jobs.run("vectors")
-            routed.maintenance.refresh_statistics()
-            print(f"current_tenant(): {alone:.2f} us alone, {call_time(one):.2f} us with two cells")
-            ways: list[Callable[[], object]] = [
-                lambda: direct.search("word1 word2 word3", log=False),
-                lambda: routed.search("word1 word2 word3", log=False),
-            ]
-            direct_cpu, routed_cpu = client_cpu(ways, chosen.rounds)
-            print(f"client CPU of a search: {direct_cpu:.3f} ms direct, {routed_cpu:.3f} ms by the directory")
-            before = server_cpu(running)
-            moved = Mover(fleet, print).move("acme", 1)
-            spent = server_cpu(running) - before
-            print(
-                f"move of {chosen.memories:,} memories: {moved.seconds:.1f} s, "
-                f"writers waited {moved.stopped:.2f} s, server CPU {spent:.1f} s"
-            )
-            Mover(fleet).finish("acme")
+        fleet.place("beta", 1)
+        fill(directory, "acme", chosen.memories)
+        if "paths" in parts:
+            paths(directory, one, two, alone, chosen.rounds)
+        if "pinned" in parts:
+            fill(directory, "beta", chosen.memories)
+            pinned(one, two)
+        if "move" in parts:
+            move(directory, one, two, chosen.memories)
 
 
 if __name__ == "__main__":

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
+from pgrecall.cells.statements import named_statements
 from pgrecall.database.connections import connect
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import Row
 from pgrecall.errors import DatabaseError
 from pgrecall.schema import state as schema
 from pgrecall.schema.roles import act_as_owner
+
+_SQL = named_statements("cell.sql")
 
 BETWEEN_LOOKS = 0.02
 """Seconds between two looks at transactions that have to end first."""
@@ -78,7 +81,7 @@ class Cell:
     def facts(self) -> CellFacts:
         """What the cell says of itself."""
         with self.owned() as connection:
-            row = connection.execute(_FACTS).fetchone()
+            row = connection.execute(_SQL["facts"].encode()).fetchone()
             assert row is not None
             return CellFacts(**row)
 
@@ -111,24 +114,29 @@ class Cell:
 
     def set_resident(self, tenant: str, state: str, cell: int | None) -> None:
         """Notes where a tenant lives."""
-        self.run(_SET_RESIDENT, {"tenant": tenant, "state": state, "cell": cell})
+        self.run(_SQL["set_resident"], {"tenant": tenant, "state": state, "cell": cell})
 
     def sizes(self, tenants: list[str]) -> dict[str, tuple[int, int]]:
         """Memories of these tenants, and about how many bytes they take with all that belongs to them."""
-        rows = self.run(_SIZES, {"tenants": tenants})
+        rows = self.run(_SQL["sizes"], {"tenants": tenants})
         return {row["tenant"]: (row["memories"], row["bytes"]) for row in rows}
 
-    def wait_for_transactions(self, *, limit: float) -> None:
+    def wait_for_transactions(self, *, limit: float, besides: Sequence[int] = ()) -> None:
         """Waits until every transaction has ended that may have read before now.
 
+        Args:
+            limit: seconds.
+            besides: server processes that are not waited for.
+
         Raises:
-            DatabaseError: one went on for longer than ``limit`` seconds.
+            DatabaseError: one went on for longer.
         """
         with self.plain() as connection:
-            waiting = [row["id"] for row in connection.execute(_UNDER_WAY).fetchall()]
+            rows = connection.execute(_SQL["under_way"].encode(), {"besides": list(besides)}).fetchall()
+            waiting = [row["id"] for row in rows]
             deadline = time.monotonic() + limit
             while waiting:
-                rows = connection.execute(_STILL, {"waiting": waiting}).fetchall()
+                rows = connection.execute(_SQL["still"].encode(), {"waiting": waiting}).fetchall()
                 waiting = [row["id"] for row in rows]
                 if waiting and time.monotonic() > deadline:
                     raise DatabaseError(
@@ -138,48 +146,3 @@ class Cell:
                     )
                 if waiting:
                     time.sleep(BETWEEN_LOOKS)
-
-
-_FACTS = """
-SELECT (s.value ->> 'number')::bigint AS number, s.value ->> 'installation' AS installation,
-       (s.value ->> 'checked')::boolean AS checked, e.value #>> '{}' AS embedder,
-       pg_database_size(current_database()) AS bytes,
-       (SELECT count(*) FROM pg_sequences q WHERE q.schemaname = 'recall'
-          AND q.min_value <> greatest((s.value ->> 'number')::bigint << 40, 1)) AS outside
-FROM (SELECT) one
-LEFT JOIN recall.setting s ON s.tenant = '*' AND s.name = 'cell'
-LEFT JOIN recall.setting e ON e.tenant = '*' AND e.name = 'embedding.model'
-"""
-
-_SET_RESIDENT = """
-INSERT INTO recall.resident (tenant, state, cell) VALUES (%(tenant)s, %(state)s, %(cell)s)
-ON CONFLICT (tenant) DO UPDATE SET state = excluded.state, cell = excluded.cell, since = now()
-"""
-
-# A memory takes its share of all tables. Exact sums would read every row.
-_SIZES = """
-WITH counted AS (
-    SELECT t.tenant, (SELECT count(*) FROM recall.memory m WHERE m.tenant = t.tenant) AS memories
-    FROM unnest(%(tenants)s::text[]) t(tenant)
-), whole AS (
-    SELECT sum(pg_total_relation_size(c.oid)) AS bytes,
-           (SELECT greatest(k.reltuples, 0) FROM pg_class k
-            WHERE k.oid = 'recall.memory'::regclass) AS guessed
-    FROM pg_class c WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind = 'r'
-)
-SELECT c.tenant, c.memories,
-       (w.bytes * c.memories / greatest(w.guessed, (SELECT sum(memories) FROM counted), 1))::bigint AS bytes
-FROM counted c CROSS JOIN whole w
-"""
-
-# A virtual transaction that holds a snapshot, or has written, may have seen what was before.
-_UNDER_WAY = """
-SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-WHERE l.locktype = 'virtualxid' AND l.granted AND a.datname = current_database() AND a.pid <> pg_backend_pid()
-  AND a.backend_type IN ('client backend', 'parallel worker')
-  AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
-"""
-_STILL = """
-SELECT l.virtualxid AS id FROM pg_locks l
-WHERE l.locktype = 'virtualxid' AND l.virtualxid = ANY (%(waiting)s)
-"""

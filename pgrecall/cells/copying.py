@@ -5,18 +5,23 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
+from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from pgrecall.cells.cell import BETWEEN_LOOKS, Cell
-from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput
+from pgrecall.cells.directory import Connection
+from pgrecall.cells.rights import require_rights
+from pgrecall.cells.statements import named_statements
+from pgrecall.errors import DatabaseError, InvalidInput
 
-Digests = Mapping[str, tuple[int, int]]
-"""For each table the number of a tenant's rows and their digest."""
+_SQL = named_statements("copying.sql")
 
 SMALL_LAG = 1_000_000
 """Bytes of write-ahead log that the target may be behind when the writers are stopped."""
+
+LEAVING_LIMIT = 30.0
+"""Seconds for workers to leave a subscription that ends, and receivers a slot."""
 
 
 class Copying:
@@ -43,20 +48,8 @@ class Copying:
         """
         self.source.require_current()
         self.target.require_current()
-        for cell, end in ((self.source, "source"), (self.target, "target")):
-            with cell.plain() as connection:
-                row = connection.execute(_SERVER).fetchone()
-                assert row is not None
-                if not row["superuser"]:
-                    raise DatabaseUnsuitable(
-                        f"Role {row['role']} is no superuser in the {end} cell, which moving a tenant needs.",
-                        hint="Use such a role in PGRECALL_CELLS, or export and import the tenant.",
-                    )
-                if end == "source" and row["wal_level"] != "logical":
-                    raise DatabaseUnsuitable(
-                        f"The source cell has wal_level {row['wal_level']}; moving needs logical.",
-                        hint="ALTER SYSTEM SET wal_level = 'logical'; then restart that server.",
-                    )
+        require_rights(self.source, "source")
+        require_rights(self.target, "target")
         ours, theirs = self.source.facts().embedder, self.target.facts().embedder
         if ours and theirs and ours != theirs:
             raise InvalidInput(
@@ -101,8 +94,14 @@ class Copying:
                 SQL(
                     "CREATE SUBSCRIPTION {0} CONNECTION {1} PUBLICATION {0} WITH "
                     "(create_slot = false, slot_name = {2}, synchronous_commit = 'local')"
-                ).format(Identifier(self.name), Literal(self.source.url), Literal(self.name))
+                ).format(Identifier(self.name), Literal(self._source_url()), Literal(self.name))
             )
+
+    def _source_url(self) -> str:
+        """The source for the target's server, with the password that this process may have from elsewhere."""
+        with self.source.plain() as connection:
+            password = connection.info.password
+        return make_conninfo(self.source.url, password=password) if password else self.source.url
 
     def wait_for_copy(self, said: Callable[[int, int], None], *, patience: float) -> None:
         """Waits until every table is copied.
@@ -116,13 +115,13 @@ class Copying:
         """
         before, since = -1, time.monotonic()
         while True:
-            [row] = self._ask_target(_COPIED)
+            [row] = self._ask_target("copied")
             if row["ready"] != before:
                 before, since = row["ready"], time.monotonic()
                 said(row["ready"], row["tables"])
             if row["tables"] and row["ready"] == row["tables"]:
                 return
-            [size] = self._ask_target(_PROGRESS)
+            [size] = self._ask_target("progress")
             if size["moved"]:
                 since = time.monotonic()
             if time.monotonic() - since > patience:
@@ -157,7 +156,7 @@ class Copying:
             assert now is not None
             behind = {"lsn": now["lsn"], "name": self.name}
             while True:
-                row = connection.execute(_LAG, behind).fetchone()
+                row = connection.execute(_SQL["lag"].encode(), behind).fetchone()
                 if row is not None and row["lag"] <= (0 if to_the_end else SMALL_LAG):
                     return
                 if time.monotonic() > deadline:
@@ -168,45 +167,42 @@ class Copying:
                     )
                 time.sleep(BETWEEN_LOOKS)
 
-    def differences(self) -> list[str]:
-        """The tables in which source and target differ; both are read at the same time."""
-        with ThreadPoolExecutor(2) as both:
-            ours, theirs = both.map(self.digests, (self.source, self.target))
-        return sorted(table for table in ours.keys() | theirs.keys() if ours.get(table) != theirs.get(table))
-
-    def digests(self, cell: Cell) -> Digests:
-        """Counts and digests of the tenant's rows in a cell."""
-        rows = cell.run("SELECT * FROM recall.tenant_digests(%(tenant)s)", {"tenant": self.tenant})
-        return {row["relation"]: (row["held"], int(row["digest"])) for row in rows}
-
     def hand_over(self) -> None:
         """Repeats at the target what is not in the tenant's tables: bindings, and the embedder's name."""
         for role in self._bound_roles():
             values = {"role": role, "tenant": self.tenant}
             self.target.run("SELECT recall.bind_role(%(role)s, %(tenant)s)", values)
         if (embedder := self.source.facts().embedder) is not None:
-            self.target.run(_EMBEDDER, {"embedder": embedder})
+            self.target.run(_SQL["set_embedder"], {"embedder": embedder})
 
     def end(self) -> None:
-        """Takes down subscription, slot and publication, as far as they are there."""
+        """Takes down subscription, slots and publication, as far as they are there."""
+        name = Identifier(self.name)
         with self.target.plain() as connection:
-            row = connection.execute(_SUBSCRIPTION, (self.name,)).fetchone()
+            row = connection.execute(_SQL["subscription"].encode(), {"name": self.name}).fetchone()
             if row is not None:
-                name = Identifier(self.name)
                 connection.execute(SQL("ALTER SUBSCRIPTION {} DISABLE").format(name))
+                # Tables that were being copied have slots of their own, whose names are known only while the
+                # subscription is there: they go before it, and its workers, which may make one, before them.
+                self._wait_for_workers(connection)
+                self._drop_slots(f"^pg_{row['oid']}_sync_[0-9_]+$")
                 connection.execute(SQL("ALTER SUBSCRIPTION {} SET (slot_name = NONE)").format(name))
                 connection.execute(SQL("DROP SUBSCRIPTION {}").format(name))
-        # Of tables that were being copied there are slots of their own.
-        pattern = f"{self.name}" if row is None else f"{self.name}|pg_{row['oid']}_sync_[0-9_]+"
-        self._drop_slots(f"^({pattern})$")
+        self._drop_slots(f"^{self.name}$")
         with self.source.plain() as connection:
-            connection.execute(SQL("DROP PUBLICATION IF EXISTS {}").format(Identifier(self.name)))
+            connection.execute(SQL("DROP PUBLICATION IF EXISTS {}").format(name))
+
+    def _wait_for_workers(self, connection: Connection) -> None:
+        deadline = time.monotonic() + LEAVING_LIMIT
+        query = _SQL["workers"].encode()
+        while connection.execute(query, {"name": self.name}).fetchall() and time.monotonic() < deadline:
+            time.sleep(BETWEEN_LOOKS)
 
     def _drop_slots(self, pattern: str) -> None:
         """Drops slots at the source, each once its receiver has left it."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + LEAVING_LIMIT
         with self.source.plain() as connection:
-            while rows := connection.execute(_SLOTS, (pattern,)).fetchall():
+            while rows := connection.execute(_SQL["slots"].encode(), {"pattern": pattern}).fetchall():
                 for row in rows:
                     if not row["active"] or time.monotonic() > deadline:
                         connection.execute("SELECT pg_drop_replication_slot(%s)", (row["slot_name"],))
@@ -215,18 +211,18 @@ class Copying:
     def forget_at(self, cell: Cell) -> int:
         """Deletes the tenant's rows in a cell in which it does not live; returns how many."""
         with cell.plain() as connection, connection.transaction():
-            # What triggers would note of it is deleted with it.
-            connection.execute("SET LOCAL session_replication_role = replica")
+            # Much faster without triggers and foreign keys; what they would delete is deleted anyway.
+            connection.execute(_SQL["without_triggers"].encode())
             row = connection.execute("SELECT recall.forget_tenant(%s) AS rows", (self.tenant,)).fetchone()
             return int(row["rows"]) if row else 0
 
     def _subscribed(self) -> bool:
-        [row] = self._ask_target("SELECT count(*) AS n FROM pg_subscription WHERE subname = %(name)s")
+        [row] = self._ask_target("subscribed")
         return bool(row["n"])
 
-    def _ask_target(self, sql: str) -> list[Mapping[str, int]]:
+    def _ask_target(self, name: str) -> list[Mapping[str, int]]:
         with self.target.plain() as connection:
-            return list(connection.execute(sql.encode(), {"name": self.name}).fetchall())
+            return list(connection.execute(_SQL[name].encode(), {"name": self.name}).fetchall())
 
     def _own_tables(self, cell: Cell) -> list[str]:
         query = "SELECT 'vector_' || h.number AS t FROM recall.vector_home h WHERE h.tenant = %(tenant)s"
@@ -235,30 +231,3 @@ class Copying:
     def _bound_roles(self) -> list[str]:
         query = "SELECT r.role FROM recall.tenant_role r WHERE r.tenant = %(tenant)s ORDER BY 1"
         return [row["role"] for row in self.source.run(query, {"tenant": self.tenant})]
-
-
-_SERVER = (
-    "SELECT current_setting('wal_level') AS wal_level, rolname AS role, rolsuper AS superuser "
-    "FROM pg_roles WHERE rolname = current_user"
-)
-_COPIED = (
-    "SELECT count(*) AS tables, count(*) FILTER (WHERE r.srsubstate = 'r') AS ready "
-    "FROM pg_subscription_rel r JOIN pg_subscription s ON s.oid = r.srsubid WHERE s.subname = %(name)s"
-)
-_PROGRESS = (
-    "SELECT count(*) AS moved FROM pg_stat_progress_copy WHERE datname = current_database() "
-    "AND type = 'CALLBACK' AND %(name)s::text <> ''"
-)
-_LAG = (
-    "SELECT greatest(%(lsn)s::pg_lsn - s.confirmed_flush_lsn, 0) AS lag FROM pg_replication_slots s "
-    "WHERE s.slot_name = %(name)s"
-)
-_SLOTS = "SELECT slot_name, active FROM pg_replication_slots WHERE slot_name ~ %s"
-_SUBSCRIPTION = (
-    "SELECT s.oid FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid "
-    "WHERE s.subname = %s AND d.datname = current_database()"
-)
-_EMBEDDER = (
-    "INSERT INTO recall.setting (tenant, name, value) "
-    "VALUES ('*', 'embedding.model', to_jsonb(%(embedder)s::text)) ON CONFLICT DO NOTHING"
-)

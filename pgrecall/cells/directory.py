@@ -249,6 +249,8 @@ _BIND = (
     "ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant"
 )
 _FLIP = (
+    # It must outlast a crash: the source may forget the tenant next.
+    "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'",
     "UPDATE recall_cells.place SET cell = %(cell)s, version = DEFAULT, placed_at = now() "
     "WHERE tenant = %(tenant)s",
     "UPDATE recall_cells.move SET step = 'flipped', flipped_at = now() WHERE tenant = %(tenant)s",

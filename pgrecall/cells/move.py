@@ -3,17 +3,19 @@
     begun     rows are being copied; the tenant is read and written at the source
     flipped   it lives at the target; the source still has its rows, and refuses it
 
-In between writers are refused for a moment, while the target catches up and both sides are compared. Then
-the source lets go of the tenant, the target takes it, and the directory says so, in this order: it is never
-in two cells. Every step finds out what was done before, so the same call continues after a crash.
+In between both sides are compared while they are written. Then writers are refused for a moment, while the
+target catches up and what has changed since is compared. Then the source lets go of the tenant, the target
+takes it, and the directory says so, in this order: it is never in two cells. Every step finds out what was
+done before, so the same call continues after a crash.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pgrecall.cells.comparing import Comparison
 from pgrecall.cells.copying import Copying
 from pgrecall.cells.directory import MoveEntry
 from pgrecall.cells.fleet import Fleet
@@ -138,6 +140,9 @@ class Mover:
                 hint="Once its rows at the source are deleted, move it back: pgrecall tenant move.",
             )
         copying = self._copying(entry)
+        if entry.step == "begun" and copying.target.residents().get(tenant) == ("here", None):
+            self._take(copying, entry.target)  # killed in the middle of the flip; it may have been used there
+            entry = replace(entry, step="flipped")
         if entry.step == "flipped":
             self._said("It was used in its new cell since, so it is moved back as it is now.")
             self._finish(tenant)
@@ -215,6 +220,8 @@ class Mover:
         if state == "gone":  # the mover was killed in the middle of the flip
             self._take(copying, target)
             return 0.0
+        if state == "moving":  # it was killed before that: writers need not wait for all that follows
+            copying.source.set_resident(copying.tenant, "here", None)
         self._said(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
         copying.begin(source)
         copying.wait_for_copy(
@@ -224,21 +231,24 @@ class Mover:
         copying.build_indexes()
         for attempt in range(1, ATTEMPTS + 1):
             copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
+            self._said("Comparing.")
             try:
-                return self._flip(copying, target)
+                with Comparison(copying.source, copying.target, copying.tenant) as comparison:
+                    copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
+                    return self._flip(copying, comparison, target)
             except DatabaseError as error:
                 if error.sqlstate != "55P03" or attempt == ATTEMPTS:
                     raise
                 self._said(f"{error.message} Trying again.")
         raise AssertionError  # the last attempt returns or raises
 
-    def _flip(self, copying: Copying, target: int) -> float:
+    def _flip(self, copying: Copying, comparison: Comparison, target: int) -> float:
         began, tenant = time.monotonic(), copying.tenant
         copying.source.set_resident(tenant, "moving", None)
         try:
-            copying.source.wait_for_transactions(limit=STOP_LIMIT)
+            copying.source.wait_for_transactions(limit=STOP_LIMIT, besides=[comparison.session])
             copying.catch_up(limit=STOP_LIMIT, to_the_end=True)
-            if differing := copying.differences():
+            if differing := comparison.differences():
                 raise DatabaseError(
                     f"The copy of tenant {tenant} differs in {', '.join(differing)}; it stays where it is.",
                     hint=f"Begin again: pgrecall tenant move {tenant} --undo.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, get_args, runtime_checkable
 
-from pgrecall.cells.fleet import CellFinding
+from pgrecall.cells.checking import CellFinding
 from pgrecall.database.server import require_suitable
 from pgrecall.errors import DatabaseUnsuitable, RecallError
 from pgrecall.faces.wording import counted

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from pgrecall import Memory
+from pgrecall.cells.comparing import Comparison
 from pgrecall.cells.copying import Copying
 from pgrecall.cells.directory import Directory
 from pgrecall.cells.move import Mover
@@ -147,8 +148,8 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (Copying, "begin"), (Copying, "wait_for_copy"), (Copying, "build_indexes"), (Copying, "differences"),
-        (Copying, "hand_over"), (Directory, "flip"), (Copying, "end"),
+        (Copying, "begin"), (Copying, "wait_for_copy"), (Copying, "build_indexes"),
+        (Comparison, "differences"), (Copying, "hand_over"), (Directory, "flip"), (Copying, "end"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("way_out", ["again", "undo"])

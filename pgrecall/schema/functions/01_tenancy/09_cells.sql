@@ -215,9 +215,10 @@ CREATE OR REPLACE FUNCTION recall.move_name(p_tenant text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'recall_move_' || md5(p_tenant);
 
--- tenant_digests: rows of a tenant in each of its tables, and a sum over their content that does not depend on their
--- order or place. Columns that Postgres computes are left out.
-CREATE OR REPLACE FUNCTION recall.tenant_digests(p_tenant text)
+-- digests_where: of the rows of a tenant that fulfil a condition, how many are in each of its tables, and a sum over their
+-- content that does not depend on their order or place. Columns that Postgres computes are left out. The condition may
+-- use t for the row, $2 and $3.
+CREATE OR REPLACE FUNCTION recall.digests_where(p_tenant text, p_condition text, p_xid xid, p_multi xid)
 RETURNS TABLE (relation text, held bigint, digest numeric)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
@@ -240,9 +241,31 @@ BEGIN
           AND a.attgenerated = '';
         RETURN QUERY EXECUTE format(
             'SELECT %L, count(*), coalesce(sum(hashtextextended(ROW(%s)::text, 0)::numeric), 0) '
-            'FROM recall.%I t WHERE t.tenant = $1', v_table, v_row, v_table) USING p_tenant;
+            'FROM recall.%I t WHERE t.tenant = $1 AND (%s)', v_table, v_row, v_table, p_condition)
+        USING p_tenant, p_xid, p_multi;
     END LOOP;
 END $$;
+
+-- tenant_digests: count and digest of all rows of a tenant, by table.
+CREATE OR REPLACE FUNCTION recall.tenant_digests(p_tenant text)
+RETURNS TABLE (relation text, held bigint, digest numeric)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT * FROM recall.digests_where(p_tenant, 'true', NULL, NULL)
+$$;
+
+-- changed_digests: count and digest of those rows that were stored, changed or deleted since p_xid was the oldest
+-- transaction under way, and p_multi the next group of transactions that lock a row together; and of some more. Called in
+-- a snapshot from before the changes it sums up what they replaced, and after them what they brought. A row that is the
+-- same in both counts in both or in neither, so digests from before, less the one and plus the other, are those of now.
+CREATE OR REPLACE FUNCTION recall.changed_digests(p_tenant text, p_xid xid, p_multi xid)
+RETURNS TABLE (relation text, held bigint, digest numeric)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    -- xmax is a transaction or such a group, and does not say which.
+    SELECT * FROM recall.digests_where(p_tenant,
+        'age(t.xmin) <= age($2) OR age(t.xmax) <= age($2) OR mxid_age(t.xmax) BETWEEN 0 AND mxid_age($3)', p_xid, p_multi)
+$$;
 
 -- forget_tenant: deletes every row of a tenant that does not live here, and its table of vectors; returns how many.
 CREATE OR REPLACE FUNCTION recall.forget_tenant(p_tenant text) RETURNS bigint
@@ -260,6 +283,9 @@ BEGIN
     END IF;
     IF v_own IS NOT NULL THEN
         EXECUTE format('DROP TABLE IF EXISTS recall.%I', v_own);
+        -- At once: what deletes a memory's vector looks here for its table.
+        DELETE FROM recall.vector_home h WHERE h.tenant = p_tenant;
+        v_all := 1;
     END IF;
     FOR v_table IN SELECT * FROM recall.tenant_tables() LOOP
         EXECUTE format('DELETE FROM recall.%I t WHERE t.tenant = $1', v_table) USING p_tenant;

@@ -1,0 +1,78 @@
+"""Whether the cells of an installation are as they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pgrecall.cells.addresses import shown
+from pgrecall.cells.cell import Cell
+from pgrecall.cells.directory import CellEntry
+from pgrecall.cells.rights import lacks
+from pgrecall.errors import RecallError
+
+if TYPE_CHECKING:
+    from pgrecall.cells.fleet import Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class CellFinding:
+    """The result of a check of a cell (None: of the directory): a sentence, and the way out of a failure."""
+
+    cell: int | None
+    level: Literal["ok", "warn", "fail"]
+    message: str
+    fix: str = ""
+
+
+def check(fleet: Fleet) -> Iterator[CellFinding]:
+    """Checks every cell: version, sequences, and that each tenant lives where the directory says."""
+    entries = fleet.directory.cells()
+    if not entries:
+        yield CellFinding(None, "warn", "There is no cell yet.", "pgrecall cell add URL")
+    moving = {move.tenant for move in fleet.directory.moves()}
+    for entry in entries:
+        try:
+            yield from _check(fleet, entry, moving, alone=len(entries) == 1)
+        except RecallError as error:
+            yield CellFinding(entry.number, "fail", error.message, error.hint)
+    for move in fleet.directory.moves():
+        message = f"Tenant {move.tenant} moves from cell {move.source} to {move.target} ({move.step})."
+        yield CellFinding(None, "warn", message, f"pgrecall tenant move {move.tenant} --to {move.target}")
+
+
+def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> Iterator[CellFinding]:
+    number, cell = entry.number, fleet.cell(entry)
+    cell.require_current()
+    facts = cell.facts()
+    problems = []
+    if facts.number != number or facts.installation != fleet.directory.installation():
+        said = "The database says that it is not this cell."
+        problems.append((said, "restore it, or: pgrecall cell remove"))
+    if facts.outside:
+        said = f"{facts.outside} sequences are not in the range of cell {number}."
+        problems.append((said, "pgrecall upgrade, in this cell"))
+    if not alone and not facts.checked:
+        said = "It does not check who lives there."
+        problems.append((said, "pgrecall cell add, again with its URL"))
+    if not alone:
+        placed = {place.tenant for place in fleet.directory.places() if place.cell == number}
+        lives = {tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None}
+        for tenant in sorted(lives - placed - moving):
+            said = f"Tenant {tenant} lives here, and the directory does not say so."
+            problems.append((said, f"pgrecall tenant place {tenant} --cell {number}"))
+    for message, fix in problems:
+        yield CellFinding(number, "fail", message, fix)
+    if not problems:
+        said = f"{shown(entry.address)}, {entry.tenants} tenants, schema current."
+        yield CellFinding(number, "ok", said)
+    if not alone:
+        yield from _check_rights(number, cell)
+
+
+def _check_rights(number: int, cell: Cell) -> Iterator[CellFinding]:
+    """What keeps tenants from moving to this cell and from it. That is no failure: nobody has to move any."""
+    missing = dict.fromkeys((*lacks(cell, "target"), *lacks(cell, "source")))
+    for lack in missing:
+        yield CellFinding(number, "ok", f"No moves yet: {lack.message}", lack.fix)

@@ -1,0 +1,130 @@
+"""A database becomes a cell of an installation, or is one no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgrecall.cells.addresses import address_of, shown
+from pgrecall.cells.cell import CellFacts
+from pgrecall.cells.directory import CellEntry
+from pgrecall.errors import DatabaseUnavailable, InvalidInput
+
+if TYPE_CHECKING:
+    from pgrecall.cells.fleet import Fleet
+
+
+def add(fleet: Fleet, url: str, *, number: int | None = None, room: int | None = None) -> CellEntry:
+    """Adds a database as a cell; the first one makes the directory. Harmless when repeated.
+
+    From the second cell on, every cell refuses tenants that do not live there.
+
+    Args:
+        url: the database, as clients reach it.
+        number: the cell's number; None: the next one.
+        room: bytes it may hold before no new tenant is placed there.
+
+    Raises:
+        InvalidInput: the number is taken, the database is a cell already or has tenants and is not the
+            first, or its embeddings are others than those of the other cells.
+        SchemaMismatch: its schema is not this version's.
+    """
+    address = address_of(url)
+    cell = fleet.at(address)
+    dimensions = cell.require_current().dimensions
+    facts = cell.facts()
+    assert dimensions is not None  # require_current
+    fleet.directory.install()
+    others = fleet.directory.cells()
+    _require_addable(address, number, others, dimensions)
+    _require_embedder(fleet, facts, others)
+    known = next((entry.number for entry in others if entry.address == address), None)
+    chosen = number if number is not None else max((entry.number for entry in others), default=-1) + 1
+    chosen = chosen if known is None else known
+    cell.join(chosen, fleet.directory.installation())
+    fleet.directory.run(
+        # Nobody is placed there before the directory has everybody who lives elsewhere.
+        "INSERT INTO recall_cells.cell (number, address, room, bytes, dimensions, draining) "
+        "VALUES (%(number)s, %(address)s, %(room)s, %(bytes)s, %(dimensions)s, %(later)s) "
+        "ON CONFLICT (number) DO UPDATE SET room = coalesce(excluded.room, cell.room)",
+        {
+            "number": chosen,
+            "address": address,
+            "room": room,
+            "bytes": facts.bytes,
+            "dimensions": dimensions,
+            "later": bool(others),
+        },
+    )
+    _check_residents(fleet)
+    if known is None:
+        fleet.drain(chosen, stop=True)
+    return fleet.directory.cell(chosen)
+
+
+def _require_embedder(fleet: Fleet, facts: CellFacts, others: tuple[CellEntry, ...]) -> None:
+    for entry in others:
+        theirs = fleet.cell(entry).facts().embedder
+        if facts.embedder and theirs and facts.embedder != theirs:
+            raise InvalidInput(
+                f"This database keeps embeddings of {facts.embedder}, cell {entry.number} of {theirs}.",
+                hint="All cells of an installation have one embedder: docs/howto/change-embedder.md.",
+            )
+
+
+def _check_residents(fleet: Fleet) -> None:
+    """Registers every tenant where it has rows; with several cells, makes them refuse the others."""
+    entries = fleet.directory.cells()
+    for entry in entries if len(entries) > 1 else ():
+        cell = fleet.cell(entry)
+        if not cell.facts().checked:
+            cell.check_residents()
+        live = [tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None]
+        fleet.directory.place_all(live, entry.number)
+
+
+def remove(fleet: Fleet, number: int) -> None:
+    """Takes a cell without tenants out of the installation. The database stays as it is.
+
+    Raises:
+        InvalidInput: tenants live there, or a move to or from it is under way.
+    """
+    entry = fleet.directory.cell(number)
+    if entry.tenants:
+        raise InvalidInput(
+            f"{entry.tenants} tenants live in cell {number}.",
+            hint=f"Move them first: pgrecall cell drain {number}; pgrecall tenant move NAME --to CELL.",
+        )
+    if moves := [move for move in fleet.directory.moves() if number in (move.source, move.target)]:
+        raise InvalidInput(
+            f"The move of tenant {moves[0].tenant} uses cell {number}.",
+            hint=f"Let it end: pgrecall tenant move {moves[0].tenant} --to {moves[0].target}.",
+        )
+    try:
+        fleet.cell(entry).run("SELECT recall.leave_cells()")
+    except DatabaseUnavailable as error:
+        raise InvalidInput(
+            f"Cell {number} does not answer, so it cannot be told that it is a cell no more.",
+            hint="Start it, then remove it.",
+        ) from error
+    fleet.directory.run("DELETE FROM recall_cells.cell WHERE number = %(number)s", {"number": number})
+    if len(left := fleet.directory.cells()) == 1:
+        fleet.cell(left[0]).run("SELECT recall.check_residents(false)")
+
+
+def _require_addable(
+    address: str, number: int | None, others: tuple[CellEntry, ...], dimensions: int
+) -> None:
+    for entry in others:
+        if entry.address == address and number in (None, entry.number):
+            return
+        if entry.address == address or entry.number == number:
+            raise InvalidInput(
+                f"Cell {entry.number} is {shown(entry.address)} already.",
+                hint="`pgrecall cell list` shows all.",
+            )
+        if entry.dimensions != dimensions:
+            raise InvalidInput(
+                f"This database keeps embeddings of {dimensions} dimensions, cell {entry.number} "
+                f"of {entry.dimensions}.",
+                hint=f"Make another database: pgrecall init --dimensions {entry.dimensions}.",
+            )
