@@ -232,6 +232,50 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/imports": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Import File
+         * @description Import a file: chats, notes, records, or an export of pgrecall, as `pgrecall import` does.
+         *
+         *     The body is the file. It is read whole before anything is stored. An export is stored whole or not at all;
+         *     of another file, what could not be used is counted in `report.problems`. The import goes on if the
+         *     connection is lost. A second import of the same file changes nothing.
+         */
+        readonly post: operations["import_file"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/imports/{number}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get Import
+         * @description Return an import: how far it is, or its result. A restart of the service forgets imports.
+         */
+        readonly get: operations["get_import"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/search": {
         readonly parameters: {
             readonly query?: never;
@@ -1597,6 +1641,37 @@ export interface components {
             /** @description Of a long memory, the passage that is nearest to the query; None if it has none. */
             readonly passage: components["schemas"]["Passage"] | null;
         };
+        /** @description The import of one file. */
+        readonly Import: {
+            readonly id: number;
+            /** @description The name of the file. */
+            readonly name: string;
+            /** @description Its format; `export` for an export of pgrecall. */
+            readonly kind: string;
+            /** @enum {string} */
+            readonly state: "running" | "done" | "failed";
+            /** @description Items of the file that are stored or were found wrong. */
+            readonly read: number;
+            /** @description Items of the file; null for an export until it is done. */
+            readonly total: number | null;
+            /** @description The result so far. */
+            readonly report: components["schemas"]["ImportReport"];
+            /** @description Why it failed; what `report` counts is stored all the same, and a second import completes it. */
+            readonly problem: string | null;
+        };
+        /** @description The result of an import. */
+        readonly ImportReport: {
+            readonly created: number;
+            readonly updated: number;
+            readonly unchanged: number;
+            readonly links_pending: number;
+            /** @description Keys that the source no longer contains. */
+            readonly removed: readonly string[];
+            /** @description Items that could not be used. */
+            readonly problems: readonly components["schemas"]["Problem"][];
+            /** @description What was left out or assumed, with counts, highest first. */
+            readonly skipped: readonly components["schemas"]["Skipped"][];
+        };
         /**
          * @description One run of a job for a tenant, or for `*`: the whole database.
          *
@@ -2004,6 +2079,25 @@ export interface components {
             readonly archived: number;
             readonly skipped: number;
         };
+        /** @description An error (RFC 9457): `type` for programs, `detail` and `hint` for people. */
+        readonly Problem: {
+            /**
+             * Format: uri
+             * @description `urn:pgrecall:problem:` and the name of the problem.
+             * @example urn:pgrecall:problem:memory-not-found
+             */
+            readonly type: string;
+            /** @description What the type means. */
+            readonly title: string;
+            /** @description The HTTP status. */
+            readonly status: number;
+            /** @description What is wrong, in a sentence. */
+            readonly detail: string;
+            /** @description The way out, where there is one. */
+            readonly hint?: string;
+            /** @description Each field that is wrong. */
+            readonly errors?: readonly components["schemas"]["FieldProblem"][];
+        };
         /**
          * @description Two memories that are the same but for a number, a date, a negation or a small word that turns them.
          *
@@ -2359,11 +2453,18 @@ export interface components {
             /** @description 1 for the same words, else the cosine of the two vectors. */
             readonly similarity: number;
         };
+        /** @description Something that an importer left out or assumed, as a plural noun, and how often. */
+        readonly Skipped: {
+            readonly what: string;
+            readonly count: number;
+        };
         /**
          * @description The state of one tenant's memory and of the database it lives in.
          *
-         *     `links` counts links without co_access links. `access_counts` counts the accesses of all
-         *     memories. `never_used` is the share of live memories that were never used; being stored and shown
+         *     `passages` are the further vectors of long memories; of `awaiting_passages` memories nobody
+         *     knows yet whether they need some. `links` counts links without co_access links.
+         *     `access_counts` counts the accesses of all memories. `never_used` is the share of live
+         *     memories that were never used; being stored and shown
          *     does not count. `accesses_waiting` are not folded yet, the oldest since `waiting_since`.
          *     `accents_off`: accents in words and names are ignored, which needs the extension unaccent.
          *     `cell` is the number of the cell, None where there are none. The vitality of nine tenths of the
@@ -2375,6 +2476,8 @@ export interface components {
             readonly memories: number;
             readonly archived: number;
             readonly awaiting_embedding: number;
+            readonly passages: number;
+            readonly awaiting_passages: number;
             readonly access_counts: components["schemas"]["AccessCounts"];
             readonly links: number;
             readonly links_pending: number;
@@ -2570,25 +2673,6 @@ export interface components {
             readonly active: number;
             readonly stale: number;
             readonly fading: number;
-        };
-        /** @description An error (RFC 9457): `type` for programs, `detail` and `hint` for people. */
-        readonly Problem: {
-            /**
-             * Format: uri
-             * @description `urn:pgrecall:problem:` and the name of the problem.
-             * @example urn:pgrecall:problem:memory-not-found
-             */
-            readonly type: string;
-            /** @description What the type means. */
-            readonly title: string;
-            /** @description The HTTP status. */
-            readonly status: number;
-            /** @description What is wrong, in a sentence. */
-            readonly detail: string;
-            /** @description The way out, where there is one. */
-            readonly hint?: string;
-            /** @description Each field that is wrong. */
-            readonly errors?: readonly components["schemas"]["FieldProblem"][];
         };
         /** @description A field of a request that is wrong. */
         readonly FieldProblem: {
@@ -3164,6 +3248,89 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Counted"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly import_file: {
+        readonly parameters: {
+            readonly query: {
+                /** @description Name of the file; its ending tells its format. */
+                readonly name: string;
+                /** @description Format, where it cannot be detected. */
+                readonly kind?: ("auto" | "markdown" | "jsonl" | "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode" | "mem0" | "hindsight") | "export";
+                /** @description Layer of notes and turns that name none. */
+                readonly layer?: string | null;
+                /** @description Name to remember the import by; by default that of the file. */
+                readonly source?: string | null;
+                /** @description Prefix of every key. */
+                readonly prefix?: string;
+                /** @description With chats: keep tool calls and their results. */
+                readonly tools?: boolean;
+                /** @description Refuse the whole file if anything in it is wrong. */
+                readonly strict?: boolean;
+                /** @description Answer when it is done; false answers at once. */
+                readonly wait?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** @description The bytes of the file. */
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/octet-stream": string;
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Import"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_import: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of the import. */
+                readonly number: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Import"];
                 };
             };
             /** @description A problem. */
