@@ -83,7 +83,6 @@ test-server: $(DEVELOPING)
 check: $(DEVELOPING)
 	$(BIN)/ruff check
 	$(BIN)/python scripts/generate_sync.py --check
-	$(BIN)/python -m scripts.openapi --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 

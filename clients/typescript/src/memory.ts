@@ -1,6 +1,7 @@
 import { DedupeGroup, ErasureGroup, PruneGroup } from "./plans.js";
 import { ChangesGroup, HistoryGroup, QualityGroup, VersionsGroup } from "./reports.js";
 import { JobsGroup, LayersGroup, MaintenanceGroup, ServiceGroup, SettingsGroup } from "./upkeep.js";
+import { ImportsGroup } from "./imports.js";
 import type { operations } from "./openapi.js";
 import { everyItem, split } from "./pages.js";
 import { type ClientOptions, invalid, referenceText, Transport } from "./transport.js";
@@ -36,6 +37,7 @@ export type ListOptions = Omit<NonNullable<operations["list_memories"]["paramete
  * texts in ISO 8601. Every method takes `signal` and `timeout` among its options, and rejects with a `RecallError`.
  */
 export class Memory {
+  readonly imports: ImportsGroup;
   readonly prune: PruneGroup;
   readonly dedupe: DedupeGroup;
   readonly erasure: ErasureGroup;
@@ -61,6 +63,7 @@ export class Memory {
   constructor(options: ClientOptions & { readonly sessionId?: string } = {}, transport?: Transport) {
     this.sessionId = options.sessionId;
     this.#transport = transport ?? new Transport(options);
+    this.imports = new ImportsGroup(this.#transport);
     this.prune = new PruneGroup(this.#transport);
     this.dedupe = new DedupeGroup(this.#transport);
     this.erasure = new ErasureGroup(this.#transport);

@@ -15,9 +15,14 @@ type PathOf<O> = O extends { readonly parameters: { readonly path: infer Values 
   ? { readonly path: { readonly [Name in keyof Values]: Reference } }
   : { readonly path?: undefined };
 
+/** The bytes of a file, as `fetch` sends them. */
+export type FileBody = Blob | ArrayBuffer | Uint8Array<ArrayBuffer>;
+
 type BodyOf<O> = O extends { readonly requestBody: { readonly content: { readonly "application/json": infer Body } } }
-  ? { readonly body: Body }
-  : { readonly body?: undefined };
+  ? { readonly body: Body; readonly file?: undefined }
+  : O extends { readonly requestBody: { readonly content: { readonly "application/octet-stream": unknown } } }
+    ? { readonly file: FileBody; readonly body?: undefined }
+    : { readonly body?: undefined; readonly file?: undefined };
 
 /** The query; text parameters that name a memory are given as in a path. */
 type QueryOf<O> = O extends { readonly parameters: { readonly query: infer Query } }
@@ -92,6 +97,10 @@ export class Transport {
     if (request.body !== undefined) {
       init.body = JSON.stringify(request.body);
       init.headers = { ...this.#headers, "Content-Type": "application/json" };
+    }
+    if (request.file !== undefined) {
+      init.body = request.file;
+      init.headers = { ...this.#headers, "Content-Type": "application/octet-stream" };
     }
     const safe = request.safe ?? method === "get";
     const timeout = notNegative("timeout", request.call.timeout ?? this.#timeout);

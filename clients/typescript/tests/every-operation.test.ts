@@ -224,3 +224,14 @@ test("jobs, checks, status and probes", async () => {
   assert.deepEqual(await memory.service.ready(), { ready: true, problems: [] });
   assert.match(await memory.service.metrics(), /^# HELP/m);
 });
+
+test("a file is imported, followed and imported again", async () => {
+  const prefix = fresh("turns/");
+  const turns = [{ role: "user", content: `The ferry to ${prefix} leaves at noon.`, timestamp: "2026-05-01T10:00:00Z" }];
+  const file = new Blob([JSON.stringify(turns)]);
+  const made = await memory.imports.file("chat.json", file, { kind: "chat", prefix });
+  assert.deepEqual([made.state, made.problem, made.report.created], ["done", null, 1]);
+  assert.deepEqual(await memory.imports.get(made.id), made);
+  const again = await memory.imports.file("chat.json", await file.arrayBuffer(), { kind: "chat", prefix });
+  assert.deepEqual([again.report.created, again.report.unchanged], [0, 1]);
+});

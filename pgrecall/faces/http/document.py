@@ -39,7 +39,7 @@ def finish_document(document: dict[str, Any], *, needs_key: bool) -> dict[str, A
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     _remove_titles(document)
-    schemas["Problem"] = PROBLEM_SCHEMA
+    schemas["ProblemDetails"] = PROBLEM_SCHEMA
     schemas["FieldProblem"] = FIELD_PROBLEM_SCHEMA
     components["securitySchemes"] = {
         "key": {
@@ -49,7 +49,7 @@ def finish_document(document: dict[str, Any], *, needs_key: bool) -> dict[str, A
             "description": "A key of one tenant, which `pgrecall keys create NAME` makes.",
         }
     }
-    reference = {"$ref": "#/components/schemas/Problem"}
+    reference = {"$ref": "#/components/schemas/ProblemDetails"}
     for path, methods in document["paths"].items():
         for operation in methods.values():
             operation["responses"].pop("422", None)

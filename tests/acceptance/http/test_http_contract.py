@@ -99,7 +99,7 @@ def test_every_operation_of_the_api_says_what_a_problem_is(document: dict[str, A
     for path, methods in document["paths"].items():
         for operation in methods.values():
             problem = operation["responses"]["default"]["content"]["application/problem+json"]["schema"]
-            assert problem == {"$ref": "#/components/schemas/Problem"}
+            assert problem == {"$ref": "#/components/schemas/ProblemDetails"}
             assert operation["summary"]
             assert operation["description"]
             assert ("security" in operation) == path.startswith("/v1/")
