@@ -1,6 +1,6 @@
-"""Writes what the TypeScript client is generated from: the OpenAPI document, and the version of the package.
+"""Writes what the TypeScript client takes from here: the OpenAPI document, and what package.json repeats.
 
-    python -m scripts.openapi            writes clients/typescript/openapi.json, the types, and the version
+    python -m scripts.openapi            writes clients/typescript/openapi.json, the types, version and address
     python -m scripts.openapi --check    exits with 1 where one of them is out of date
 
 The document comes from the application itself, without a database. The types need node and `npm ci` in
@@ -13,12 +13,14 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from pgrecall import __version__
 from scripts.reference.http_page import document
 
-CLIENT = Path(__file__).resolve().parents[1] / "clients" / "typescript"
+ROOT = Path(__file__).resolve().parents[1]
+CLIENT = ROOT / "clients" / "typescript"
 TYPES = "src/openapi.ts"
 _GENERATOR = CLIENT / "node_modules" / ".bin" / "openapi-typescript"
 _OPTIONS = ("--default-non-nullable=false", "--immutable")
@@ -46,8 +48,15 @@ def texts() -> dict[str, str]:
         text = (CLIENT / name).read_text(encoding="utf-8")
         # The package's own version comes first; in the lock file it is there once more, under its name.
         times = 1 if name == "package.json" else 2
-        found[name] = re.sub(r'"version": "[^"]*"', f'"version": "{__version__}"', text, count=times)
+        text = re.sub(r'"version": "[^"]*"', f'"version": "{__version__}"', text, count=times)
+        found[name] = re.sub(r'"url": "git\+[^"]*"', f'"url": "git+{repository()}.git"', text)
     return found
+
+
+def repository() -> str:
+    """The address of the repository, which pyproject.toml names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["urls"]["Repository"])
 
 
 def generate(*, check: bool) -> bool:

@@ -13,7 +13,12 @@ from tests.concurrency.test_races import sound
 from tests.conftest import NOW, Query
 from tests.integration.prune.prune_tools import note
 from tests.scale import SCALE, tell
-from tests.waiting import blocked
+from tests.waiting import blocked, until
+
+WAITING = (
+    "SELECT count(*) AS waiting FROM pg_stat_activity "
+    "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
 
 
 @pytest.mark.timeout(600 * SCALE)
@@ -76,4 +81,38 @@ def test_an_edit_of_a_memory_that_is_deleted_meanwhile_is_refused(database_url: 
             blocked(first)
         with pytest.raises(psycopg.errors.NoDataFound, match=f"no memory with id {memory}"):
             editing()
+    sound(query)
+
+
+def test_a_use_that_waited_for_a_plan_locks_what_the_returning_memory_refers_to(
+    database_url: str, query: Query
+) -> None:
+    """It changes that activation twice: by what the use spreads, and because the link is live again."""
+    query("SELECT recall.set_setting('prune.grace_days', 0)")
+    end = note(query, "end", at=NOW)
+    memory = note(query, "k", "end")
+    other = note(query, "other", at=NOW)
+    items = json.dumps([{"memory_id": used, "kind": "used"} for used in (memory, other)])
+    with (
+        connected(database_url) as first,
+        connected(database_url) as second,
+        connected(database_url) as third,
+        connected(database_url) as fourth,
+    ):
+        # The use will get the activation of the end, and wait for that of the other.
+        fourth.execute("BEGIN")
+        fourth.execute("SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE", (other,))
+        with first.transaction():
+            number = call(first, "plan_prune(p_max_share => 1, p_now => %s)", NOW)
+            applied = first.execute(
+                "SELECT memory_id, outcome FROM recall.apply_prune(%s, %s)", (number, NOW)
+            ).fetchall()
+            using = in_background(second, "record_accesses(%s::jsonb, %s)", items, NOW)
+            blocked(first)
+        assert applied == [{"memory_id": memory, "outcome": "archived"}]
+        forgetting = in_background(third, "forget(%s, true, %s)", end, NOW)
+        until(lambda: fourth.execute(WAITING).fetchall() == [{"waiting": 2}], "two waits for locks")
+        fourth.execute("COMMIT")
+        assert (using(), forgetting(), deadlocks(fourth)) == (2, True, 0)
+    assert query("SELECT archived_at FROM recall.get(%s)", (memory,)) == [{"archived_at": None}]
     sound(query)

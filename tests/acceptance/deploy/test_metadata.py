@@ -68,13 +68,13 @@ def test_the_links_of_the_readme_lead_to_files() -> None:
 
 
 def test_the_repository_is_named_in_one_place() -> None:
-    """A fork, or a repository that moves, changes one table of pyproject.toml."""
+    """A fork, or a repository that moves, changes one table of pyproject.toml; scripts/openapi.py copies it."""
     assert all(url.startswith(HOME) for url in PROJECT["urls"].values())
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     named = HOME.removeprefix("https://").encode()
     files = [ROOT / name for name in listed.decode().split("\0") if name]
     naming = [path.name for path in files if path.is_file() and named in path.read_bytes()]
-    assert naming == ["pyproject.toml"]
+    assert naming == ["package.json", "pyproject.toml"]
 
 
 def test_every_extra_is_described() -> None:

@@ -11,31 +11,54 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_ids bigint[];
     v_partners bigint[];
+    v_archived bigint[];
     v_accesses recall.access[];
 BEGIN
     PERFORM recall.require_moment(p_now), recall.check_access_forms(p_items);
     PERFORM recall.analyze_grown_tables(jsonb_array_length(p_items));
-    v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
-    IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
-        v_partners := recall.session_partners(v_tenant, p_items, p_now);
-    END IF;
-    -- Against changes, since a use may bring an archived memory back: until this call has its locks, any of them can be
-    -- archived. Partners in the session are locked because a link will refer to them; what an archived memory refers to,
-    -- because its activation will be changed twice if that comes back, and the second time its key is checked.
-    PERFORM recall.lock_memories(v_tenant, v_partners || ARRAY(
-        SELECT l.dst FROM unnest(v_ids) u(id)
+    LOOP
+        BEGIN
+            v_ids := ARRAY(SELECT DISTINCT i.memory_id FROM recall.parse_accesses(v_tenant, p_items, p_now) i);
+            IF jsonb_path_exists(p_items, '$[*].session_id ? (@ != null)') THEN
+                v_partners := recall.session_partners(v_tenant, p_items, p_now);
+            END IF;
+            v_archived := recall.archived_memories(v_tenant, v_ids);
+            -- Against changes, since a use may bring an archived memory back: until this call has its locks, any of them
+            -- can be archived. Partners in the session are locked because a link will refer to them; what an archived
+            -- memory refers to, because its activation will be changed twice if that comes back, and the second time its
+            -- key is checked.
+            PERFORM recall.lock_memories(v_tenant, v_partners || ARRAY(
+                SELECT l.dst FROM unnest(v_archived) u(id)
+                CROSS JOIN LATERAL (
+                    SELECT k.dst FROM recall.link k WHERE k.tenant = v_tenant AND k.src = u.id OFFSET 0) l), v_ids);
+            -- One that was archived while this call waited: what it refers to is not locked, and may come earlier in the
+            -- order. Begins again without locks.
+            IF NOT v_archived @> recall.archived_memories(v_tenant, v_ids) THEN
+                RAISE SQLSTATE 'RC000';
+            END IF;
+            -- Only now: while this call waited for a lock, a memory may have been forgotten.
+            PERFORM recall.check_accesses(v_tenant, p_items, p_now);
+            v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
+            IF cardinality(v_accesses) > 0 THEN
+                PERFORM recall.log_and_fold_accesses(v_tenant, v_accesses, v_ids || v_partners, p_now);
+            END IF;
+            RETURN cardinality(v_accesses);
+        EXCEPTION WHEN SQLSTATE 'RC000' THEN
+            NULL;
+        END;
+    END LOOP;
+END $$;
+
+-- archived_memories: those of these memories that are archived. One index probe for each.
+CREATE OR REPLACE FUNCTION recall.archived_memories(p_tenant text, p_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql STABLE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT u.id FROM unnest(p_ids) u(id)
         CROSS JOIN LATERAL (
             SELECT FROM recall.memory m
-            WHERE m.tenant = v_tenant AND m.id = u.id AND m.archived_at IS NOT NULL OFFSET 0) archived
-        CROSS JOIN LATERAL (
-            SELECT k.dst FROM recall.link k WHERE k.tenant = v_tenant AND k.src = u.id OFFSET 0) l), v_ids);
-    -- Only now: while this call waited for a lock, a memory may have been forgotten.
-    PERFORM recall.check_accesses(v_tenant, p_items, p_now);
-    v_accesses := ARRAY(SELECT a FROM recall.new_accesses(v_tenant, p_items, p_now) a);
-    IF cardinality(v_accesses) > 0 THEN
-        PERFORM recall.log_and_fold_accesses(v_tenant, v_accesses, v_ids || v_partners, p_now);
-    END IF;
-    RETURN cardinality(v_accesses);
+            WHERE m.tenant = p_tenant AND m.id = u.id AND m.archived_at IS NOT NULL OFFSET 0) archived);
 END $$;
 
 -- record_access: records one access of a memory; false if its idempotency key was seen before.
