@@ -1,6 +1,6 @@
 """Writes what the TypeScript client takes from here: the OpenAPI document, and what package.json repeats.
 
-    python -m scripts.openapi            writes clients/typescript/openapi.json, the types, version and address
+    python -m scripts.openapi            writes clients/typescript/openapi.json, types, version and address
     python -m scripts.openapi --check    exits with 1 where one of them is out of date
 
 The document comes from the application itself, without a database. The types need node and `npm ci` in

@@ -68,7 +68,7 @@ def test_the_links_of_the_readme_lead_to_files() -> None:
 
 
 def test_the_repository_is_named_in_one_place() -> None:
-    """A fork, or a repository that moves, changes one table of pyproject.toml; scripts/openapi.py copies it."""
+    """A fork, or a repository that moves, changes one table of pyproject.toml; the rest is generated."""
     assert all(url.startswith(HOME) for url in PROJECT["urls"].values())
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     named = HOME.removeprefix("https://").encode()
