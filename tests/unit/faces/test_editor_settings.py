@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall.errors import InvalidInput
-from pgrecall.faces.editors.capture import start_answer, with_hooks
+from pgrecall.faces.editors.capture import HOOKS, CapturedEditor, start_answer, with_hooks
 from pgrecall.faces.editors.editors import EDITORS, server_entry
 from pgrecall.faces.editors.settings_files import SettingsFile
 
@@ -121,26 +121,50 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | 
         SettingsFile.read(path)
 
 
-@given(st.dictionaries(st.sampled_from(["SessionStart", "SessionEnd", "Stop"]), st.lists(VALUES, min_size=1)))
-def test_hooks_are_added_once_and_removed_again(others: dict[str, Any]) -> None:
+@pytest.mark.parametrize("editor", HOOKS)
+@given(st.data())
+def test_hooks_are_added_once_and_removed_again(editor: CapturedEditor, data: st.DataObject) -> None:
+    form = HOOKS[editor]
+    events = st.sampled_from([form.start, form.end, "beforeTool"])
+    others = data.draw(st.dictionaries(events, st.lists(VALUES, min_size=1)))
     before: dict[str, Any] = {"model": "x"} | ({"hooks": others} if others else {})
-    added = with_hooks(before, COMMAND)
-    hook = added["hooks"]["SessionEnd"][-1]["hooks"][0]
-    assert hook == {"type": "command", "command": "/opt/pgrecall --tenant 'a b' capture end"}
-    assert with_hooks(added, COMMAND) == added
-    assert with_hooks(with_hooks(added, ("/new/pgrecall",)), None) == before
+    if form.version is not None:
+        before["version"] = form.version
+    added = with_hooks(editor, before, COMMAND)
+    last = added["hooks"][form.end][-1]
+    hook = last["hooks"][0] if form.grouped else last
+    assert hook == {
+        "type": "command",
+        "command": f"/opt/pgrecall --tenant 'a b' capture end --editor {editor}",
+    }
+    assert with_hooks(editor, added, COMMAND) == added
+    assert with_hooks(editor, with_hooks(editor, added, ("/new/pgrecall",)), None) == before
+
+
+@pytest.mark.parametrize("editor", HOOKS)
+def test_a_new_file_of_hooks_is_empty_once_they_are_removed(editor: CapturedEditor) -> None:
+    assert with_hooks(editor, with_hooks(editor, {}, COMMAND), None) == {}
 
 
 @pytest.mark.parametrize("hooks", [[], {"Stop": {}}, "x", {"Stop": None}])
 def test_hooks_of_another_form_are_refused(hooks: Any) -> None:
     with pytest.raises(InvalidInput, match="not an object of lists"):
-        with_hooks({"hooks": hooks}, COMMAND)
+        with_hooks("claude", {"hooks": hooks}, COMMAND)
 
 
-def test_an_answer_has_nothing_to_say_without_memories() -> None:
-    assert json.loads(start_answer([]))["hookSpecificOutput"]["additionalContext"] == ""
-    text = json.loads(start_answer([("Tea", "one\ntwo " + "x" * 400), ("", "b")]))["hookSpecificOutput"]
-    assert text["additionalContext"].splitlines()[1:] == [f"- Tea: one two {'x' * 291}…", "- b"]
+@pytest.mark.parametrize("editor", HOOKS)
+def test_an_answer_has_nothing_to_say_without_memories(editor: CapturedEditor) -> None:
+    assert context_in(start_answer(editor, [])) == ""
+    text = context_in(start_answer(editor, [("Tea", "one\ntwo " + "x" * 400), ("", "b")]))
+    assert text.splitlines()[1:] == [f"- Tea: one two {'x' * 291}…", "- b"]
+
+
+def context_in(answer: str) -> str:
+    """The context in an answer of either form."""
+    found = json.loads(answer)
+    text = found.get("additional_context", found.get("hookSpecificOutput", {}).get("additionalContext"))
+    assert isinstance(text, str)
+    return text
 
 
 @pytest.mark.parametrize("name", EDITORS)
