@@ -47,13 +47,16 @@ def _write(url: str, ids: list[int], seed: int, stop: threading.Event, failed: l
         failed.append(error)
 
 
-def test_plans_hold_while_others_write(memory: Memory, database_url: str, query: Query) -> None:
-    """No deadlock, and at the end everything adds up; undone as well."""
-    ids = [
+def _alike(memory: Memory, number: int) -> list[int]:
+    return [
         store(memory, TEXT.format(number) + mark, at=NOW - timedelta(days=30))
-        for number in range(12)
         for mark in (".", "!", " there")
     ]
+
+
+def test_plans_hold_while_others_write(memory: Memory, database_url: str, query: Query) -> None:
+    """No deadlock, and at the end everything adds up; undone as well."""
+    ids = [stored for number in range(12) for stored in _alike(memory, number)]
     stop, failed = threading.Event(), list[BaseException]()
     writers = [
         threading.Thread(target=_write, args=(database_url, ids, seed, stop, failed)) for seed in range(3)
@@ -66,6 +69,7 @@ def test_plans_hold_while_others_write(memory: Memory, database_url: str, query:
         with psycopg.connect(database_url, autocommit=True) as connection:
             connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
             for turn in range(ROUNDS):
+                ids += _alike(memory, 100 + turn)  # the writers soon leave nothing of the others to merge
                 connection.execute("SELECT recall.find_duplicates()")
                 row = connection.execute("SELECT recall.plan_dedupe()").fetchone()
                 assert row is not None
