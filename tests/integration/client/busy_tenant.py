@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -13,8 +14,8 @@ from tests.integration.prune.prune_tools import LONG_AGO, apply, job_context, no
 DAY = timedelta(days=1)
 CHECKS = (
     "summaries", "spreading", "links", "counters", "layers", "accesses", "idempotency keys", "floors",
-    "feedback", "archivals", "statistics", "plans", "merges", "names", "waiting links", "successions",
-    "vectors", "passages", "token signs",
+    "feedback", "archivals", "versions", "statistics", "plans", "merges", "names", "waiting links",
+    "successions", "vectors", "passages", "token signs",
 )  # fmt: skip
 
 
@@ -68,6 +69,8 @@ def busy(sql: Query, *, tenant: str = "acme") -> dict[str, int]:
     ours("SELECT recall.rejected(%s, %s, %s)", (search["id"], [ids["leaf2"], ids["spare"]], NOW - DAY))
     fold_all(ours)
     refresh_graph(job_context(ours))
+    for said in ("once", "twice", "again"):
+        ours("SELECT recall.edit(%s, %s)", (ids["leaf6"], json.dumps({"body": f"leaf6 {said} #hub"})))
     ours("SELECT recall.pin(%s, p_now => now())", (ids["pin"],))
     ours("SELECT recall.pin(%s, p_now => now() + interval '1 second')", (ids["new"],))
     ours("SELECT recall.pin(%s, false, p_now => now() + interval '2 seconds')", (ids["new"],))

@@ -171,6 +171,15 @@ OTHER_DAMAGE: dict[str, Damage] = {
     "an archival at another time": (
         "UPDATE recall.memory SET archived_at = archived_at + interval '1 hour' WHERE id = %(expired)s",
         of("archivals", "expired")),
+    "a version that is gone": (
+        "DELETE FROM recall.memory_version WHERE memory_id = %(leaf6)s AND number = 2",
+        of("versions", "leaf6")),
+    "a version that began before the one before it ended": (
+        "UPDATE recall.memory_version SET written_at = written_at - interval '1 second' "
+        "WHERE memory_id = %(leaf6)s AND number = 3", of("versions", "leaf6")),
+    "a version that somebody else wrote": (
+        "UPDATE recall.memory_version SET written_by = 'mallory' WHERE memory_id = %(leaf6)s AND number = 2",
+        of("versions", "leaf6")),
     "a median that is none": (
         "UPDATE recall.layer_median SET base = 'NaN' WHERE layer = 'entity'",
         exactly("statistics", "median of layer 'entity'")),

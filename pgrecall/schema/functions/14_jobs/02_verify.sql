@@ -235,6 +235,22 @@ SET search_path FROM CURRENT AS $$
     WHERE m.tenant = p_tenant AND (m.pinned OR a.protected) <> coalesce(n.floored, false)
 $$;
 
+-- wrong_versions: memories whose versions are not counted without a gap, or of which one does not begin as the one before
+-- it was replaced.
+CREATE OR REPLACE FUNCTION recall.wrong_versions(p_tenant text) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT DISTINCT v.memory_id
+    FROM (
+        SELECT o.memory_id, lag(o.number) OVER w AS before,
+               (o.number, o.written_at, o.written_by, o.written_through) IS DISTINCT FROM
+               (lag(o.number) OVER w + 1, lag(o.replaced_at) OVER w, lag(o.replaced_by) OVER w, lag(o.replaced_through) OVER w)
+               AS apart
+        FROM recall.memory_version o WHERE o.tenant = p_tenant
+        WINDOW w AS (PARTITION BY o.memory_id ORDER BY o.number)) v
+    WHERE v.before IS NOT NULL AND v.apart
+$$;
+
 -- wrong_statistics: impossible medians, document frequencies and settings of this tenant, by name.
 CREATE OR REPLACE FUNCTION recall.wrong_statistics(p_tenant text) RETURNS SETOF text
 LANGUAGE sql STABLE
@@ -290,6 +306,7 @@ SET search_path FROM CURRENT AS $$
     ('floors', 'The history of the protection floor ends where its memory stands.'),
     ('feedback', 'Searches in the log show memories that exist, and verdicts are of what was shown.'),
     ('archivals', 'Archived memories, and no others, have a reason.'),
+    ('versions', 'The versions of a memory are counted without a gap, and each begins where the one before it was replaced.'),
     ('statistics', 'Medians, document frequencies and settings can be.'),
     ('plans', 'Prune plans, their items and the archivals agree.'),
     ('merges', 'What keepers of merges have copied is of memories that are merged, and dedupe plans agree with it.'),
@@ -315,6 +332,7 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT 'floors', w::text FROM recall.wrong_floors(p_tenant) w
     UNION ALL SELECT 'feedback', w::text FROM recall.wrong_feedback(p_tenant) w
     UNION ALL SELECT 'archivals', w::text FROM recall.wrong_archivals(p_tenant) w
+    UNION ALL SELECT 'versions', w::text FROM recall.wrong_versions(p_tenant) w
     UNION ALL SELECT 'statistics', w FROM recall.wrong_statistics(p_tenant) w
     UNION ALL SELECT 'plans', w::text FROM recall.wrong_plans(p_tenant) w
     UNION ALL SELECT 'merges', w FROM recall.wrong_merges(p_tenant) w
