@@ -131,7 +131,7 @@ def _memory_indexes() -> tuple[Index, ...]:
         Index(
             "memory_same_words_idx",
             "tenant",
-            text(r"hashtextextended(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g')), 0)"),
+            text(r"hashtextextended(btrim(lower(regexp_replace(left(body, 4000), '\W+', ' ', 'g'))), 0)"),
         ),
         Index(
             "memory_author_idx",

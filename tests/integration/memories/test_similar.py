@@ -71,6 +71,14 @@ def test_a_memory_is_not_similar_to_itself(memory: Memory) -> None:
     assert (changed.outcome, changed.similar) == ("updated", None)
 
 
+@pytest.mark.parametrize("text", [f"{TEXT}!", f"  «{TEXT}»", TEXT.rstrip("."), f"- {TEXT}\n"])
+def test_marks_around_a_text_make_no_other(memory: Memory, text: str) -> None:
+    stored = memory.remember(TEXT)
+    similar = memory.remember(text).similar
+    assert similar is not None
+    assert (similar.id, similar.similarity) == (stored.id, 1.0)
+
+
 def test_another_tenant_is_not_seen(memory: Memory) -> None:
     memory.remember(TEXT)
     with Memory(settings=memory.configuration, tenant="other", embedder=memory.embedder) as other:

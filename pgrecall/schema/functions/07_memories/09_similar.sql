@@ -79,9 +79,9 @@ CREATE OR REPLACE FUNCTION recall.similar_memory(
 LANGUAGE plpgsql STABLE ROWS 1
 SET search_path FROM CURRENT AS $$
 DECLARE
-    v_text text := lower(regexp_replace(left(p_draft.body, 4000), '\W+', ' ', 'g'));
+    v_text text := btrim(lower(regexp_replace(left(p_draft.body, 4000), '\W+', ' ', 'g')));
 BEGIN
-    IF btrim(v_text) = '' THEN
+    IF v_text = '' THEN
         RETURN;
     END IF;
     RETURN QUERY
@@ -89,9 +89,9 @@ BEGIN
         SELECT m.id, m.key, recall.holds_draft(m, p_draft) AS held, m.title = p_draft.title AND m.body = p_draft.body AS equal
         FROM recall.memory m
         WHERE m.tenant = p_tenant
-          AND hashtextextended(lower(regexp_replace(left(m.body, 4000), '\W+', ' ', 'g')), 0)
+          AND hashtextextended(btrim(lower(regexp_replace(left(m.body, 4000), '\W+', ' ', 'g'))), 0)
               = hashtextextended(v_text, 0)
-          AND lower(regexp_replace(m.body, '\W+', ' ', 'g')) = lower(regexp_replace(p_draft.body, '\W+', ' ', 'g'))
+          AND recall.plain_words(m.body) = recall.plain_words(p_draft.body)
           AND m.archived_at IS NULL AND m.superseded_by IS NULL AND m.key IS DISTINCT FROM coalesce(p_draft.key, '')
           AND NOT recall.states_otherwise(m.title || ' ' || m.body, p_draft.title || ' ' || p_draft.body)
           AND coalesce(m.valid_until > p_now, true) AND coalesce(m.expires_at > p_now, true)

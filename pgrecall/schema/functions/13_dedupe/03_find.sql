@@ -48,8 +48,8 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT s.id FROM recall.memory s
         WHERE s.tenant = p_tenant
-          AND hashtextextended(lower(regexp_replace(left(s.body, 4000), '\W+', ' ', 'g')), 0)
-              = hashtextextended(lower(regexp_replace(left(m.body, 4000), '\W+', ' ', 'g')), 0)
+          AND hashtextextended(btrim(lower(regexp_replace(left(s.body, 4000), '\W+', ' ', 'g'))), 0)
+              = hashtextextended(btrim(lower(regexp_replace(left(m.body, 4000), '\W+', ' ', 'g'))), 0)
           AND s.archived_at IS NULL AND s.id <> m.id
         LIMIT p_near) n
     UNION
