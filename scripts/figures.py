@@ -86,8 +86,8 @@ def weighing() -> str:
         points = [(ratio, _scored(relevance, ratio)) for ratio in _spaced(0.01, 100)]
         chart.line(f"relevance {relevance:g}", points, number)
     return chart.svg(
-        "The score of the most relevant memory as use moves it: at the median of its layer it is the relevance; "
-        "the surer the text, the less use counts, and beyond 63 medians it counts no more."
+        "The score of the most relevant memory as use moves it: at the median of its layer it is the "
+        "relevance; the surer the text, the less use counts, and beyond 63 medians it counts no more."
     )
 
 
