@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -60,14 +59,14 @@ class Associations:
         self.sessions.pop(memory, None)
 
     def of(self, memory: int, now: datetime, half_life: float) -> dict[int, tuple[float, float]]:
-        """What is used with a memory: shared sessions by now, and their cosine."""
+        """What is used with a memory: shared sessions by now, and their share of its own and one more."""
         found = {}
         for pair, count in self.pairs.items():
             if memory in pair:
                 [other] = set(pair) - {memory}
-                own, theirs = (brought(self.sessions[one], now, half_life) for one in (memory, other))
+                own = brought(self.sessions[memory], now, half_life)
                 together = brought(count, now, half_life)
-                found[other] = together, min(1.0, together / math.sqrt(own * theirs))
+                found[other] = together, together / (own + 1)
         return found
 
 

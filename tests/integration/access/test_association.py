@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import uuid
 from datetime import datetime, timedelta
 from itertools import combinations, pairwise
@@ -236,21 +235,23 @@ def test_one_of_the_session_may_have_been_forgotten(sql: Query, now: datetime) -
 # What it comes to
 
 
-def test_the_association_is_the_cosine_by_hand(sql: Query, now: datetime) -> None:
+def test_the_association_is_the_share_of_its_own_sessions_by_hand(sql: Query, now: datetime) -> None:
     """a in sessions 1 2 3, b in 1 2, c in 3 4 5 6: c_ab = 2, c_ac = 1."""
     a, b, c = notes(sql, 3)
     sessions = {"1": (a, b), "2": (a, b), "3": (a, c), "4": (c,), "5": (c,), "6": (c,)}
     for session, members in sessions.items():
         record(sql, [{"memory_id": memory, "session_id": session} for memory in members], now)
     assert associates(sql, a, now) == [
-        {"memory_id": b, "sessions": 2, "association": pytest.approx(2 / math.sqrt(3 * 2), rel=1e-12)},
-        {"memory_id": c, "sessions": 1, "association": pytest.approx(1 / math.sqrt(3 * 4), rel=1e-12)},
+        {"memory_id": b, "sessions": 2, "association": pytest.approx(2 / (3 + 1), rel=1e-12)},
+        {"memory_id": c, "sessions": 1, "association": pytest.approx(1 / (3 + 1), rel=1e-12)},
     ]
-    assert [row["memory_id"] for row in associates(sql, b, now)] == [a]
+    assert associates(sql, b, now) == [
+        {"memory_id": a, "sessions": 2, "association": pytest.approx(2 / (2 + 1), rel=1e-12)}
+    ]
     assert [row["memory_id"] for row in associates(sql, a, now, 1)] == [b]
 
 
-def test_the_cosine_stays_while_the_counts_fade(sql: Query, now: datetime) -> None:
+def test_an_association_fades_with_its_counts(sql: Query, now: datetime) -> None:
     sql("SELECT recall.set_setting('association.half_life_days', 30)")
     a, b = notes(sql, 2)
     for session, members in (("1", (a, b)), ("2", (a,))):
@@ -258,7 +259,8 @@ def test_the_cosine_stays_while_the_counts_fade(sql: Query, now: datetime) -> No
     for half_lives in (0, 1, 12):
         [row] = associates(sql, a, now + half_lives * HALF_LIFE)
         assert row["sessions"] == pytest.approx(0.5**half_lives, rel=1e-9)
-        assert row["association"] == pytest.approx(math.sqrt(1 / 2), rel=1e-9)
+        left = 0.5**half_lives
+        assert row["association"] == pytest.approx(left / (2 * left + 1), rel=1e-9)
 
 
 def test_sessions_apart_in_time_by_hand(sql: Query, now: datetime) -> None:
@@ -272,7 +274,7 @@ def test_sessions_apart_in_time_by_hand(sql: Query, now: datetime) -> None:
     assert row == {
         "memory_id": a,
         "sessions": pytest.approx(0.5, rel=1e-12),
-        "association": pytest.approx(0.5 / math.sqrt(1.5 * 0.5), rel=1e-12),
+        "association": pytest.approx(0.5 / (0.5 + 1), rel=1e-12),
     }
 
 
@@ -293,7 +295,7 @@ def test_no_distance_in_time_raises(sql: Query, now: datetime, years: int) -> No
             use(sql, memory, f"{turn}", now + turn * years * 365 * DAY, now + turn * years * 365 * DAY)
     for later in (0, 1, 100, 2000):
         [row] = associates(sql, a, now + (turn * years + later) * 365 * DAY)
-        assert row["association"] == pytest.approx(1)
+        assert 0 <= row["association"] < 1
 
 
 def test_associated_by_hand_and_never_used_is_no_association(sql: Query, now: datetime) -> None:

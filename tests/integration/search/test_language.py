@@ -109,6 +109,32 @@ def test_archived_memories_are_read_anew_too(query: Query) -> None:
     assert set_language(query, "spanish") == 0
 
 
+UNKNOWN = {
+    "georgian": ("ნავსადგური დღეს დახურულია", "სად არის ნავსადგური?"),
+    "swahili": ("Bandari imefungwa leo jioni", "Bandari iko wapi?"),
+    "thai": ("ท่าเรือ ปิด วันนี้", "ท่าเรือ อยู่ ไหน"),
+    "amharic": ("ወደቡ ዛሬ ተዘግቷል", "ወደቡ የት ነው?"),
+    "cherokee": ("ᎤᏔᎾ ᎥᏓᎵ ᎪᎱᏍᏗ", "ᎥᏓᎵ ᎭᏢ?"),
+}
+"""Texts and questions in languages that Postgres has no configuration for."""
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize(("text", "question"), UNKNOWN.values(), ids=UNKNOWN)
+def test_a_language_without_configuration_and_statistics_is_searched_by_its_words(
+    query: Query, text: str, question: str, counted: bool
+) -> None:
+    remember(query, "The harbour is closed today")
+    if counted:
+        query("SELECT recall.refresh_statistics()")
+    memory = remember(query, text)
+
+    [hit] = query("SELECT id, relevance FROM recall.search(%s)", (question,))
+
+    assert hit["id"] == memory
+    assert 0 < hit["relevance"] < 1
+
+
 @pytest.mark.parametrize("name", ["klingon", "", None, "Spanish", "x'; DROP TABLE x; --", "x" * 9999])
 def test_a_language_that_is_not_there_is_refused(query: Query, name: str | None) -> None:
     remember(query, SONG)

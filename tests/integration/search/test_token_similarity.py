@@ -126,6 +126,23 @@ def test_the_turn_before_lends_its_tokens(memory: Memory) -> None:
     assert found["alone"] < 0.6
 
 
+@pytest.mark.parametrize("empty", ["?", "So?", "\u2026", "\N{OYSTER}"])
+def test_a_turn_before_without_tokens_lends_none(memory: Memory, query: Query, empty: str) -> None:
+    memory.remember_many(
+        [
+            Draft(empty, key="t1", links=(DraftLink("t2", "next"),)),
+            Draft("The anchor broke yesterday.", key="t2"),
+            Draft("The anchor broke yesterday.", key="alone"),
+        ]
+    )
+    query("UPDATE recall.token_signs SET signs = '{}' WHERE memory_id = recall.id_of('t1')")
+
+    hits = memory.search("broken anchor", k=50).hits
+    found = {hit.key: hit.explanation["relevance"]["features"]["token_similarity"] for hit in hits}
+
+    assert found["t2"] == found["alone"] > 0
+
+
 def test_without_meaning_there_is_no_token_similarity(memory: Memory) -> None:
     memory.remember("The anchor broke.", key="a")
 

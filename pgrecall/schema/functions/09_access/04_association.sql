@@ -180,15 +180,16 @@ BEGIN
 END $$;
 
 -- associates: the memories accessed together with this one most, at p_now, strongest first, at most p_limit:
--- `sessions` is the decayed number of shared sessions, `association` its cosine c_ij / sqrt(n_i n_j), NULL if one
--- of them was accessed in none.
+-- `sessions` is the decayed number c of shared sessions, `association` c / (n + 1), n the decayed number of this one's
+-- sessions: about the share of them in which the other was accessed too, less where few are known. NULL if one of them
+-- was accessed in none. Dividing by the other's sessions as well (the cosine) hides what is used in every work.
 CREATE OR REPLACE FUNCTION recall.associates(
     p_memory_id bigint, p_limit int DEFAULT 32, p_now timestamptz DEFAULT now()
 ) RETURNS TABLE (memory_id bigint, sessions double precision, association double precision)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT x.other, x.shared,
-           CASE WHEN x.own > 0 AND x.theirs > 0 THEN least(1, x.shared / sqrt(x.own) / sqrt(x.theirs)) END
+           CASE WHEN x.own > 0 AND x.theirs > 0 THEN least(1, x.shared / (x.own + 1)) END
     FROM (
         SELECT o.memory_id AS other,
                recall.decayed_count(l.weight, c.moment - recall.epoch(coalesce(l.strengthened_at, l.created_at)),
