@@ -29,9 +29,11 @@ class Server:
 def primary_position() -> Operation[Server]:
     """Asks a primary where its log ends: before that is all that was committed. A standby has no answer."""
     # At the beginning of a page the position counts the page's header, which is no part of what is replayed.
+    # The header is 40 bytes long in the first page of a file, and 24 in others; no record is so short.
     return Operation(
         "SELECT CASE WHEN mod(p.at, p.segment) = 40 THEN p.at - 40 "
-        f"WHEN mod(p.at, p.block) = 24 THEN p.at - 24 ELSE p.at END AS position, {_WHOSE} FROM (SELECT CASE WHEN NOT pg_is_in_recovery() "
+        f"WHEN mod(p.at, p.block) = 24 THEN p.at - 24 ELSE p.at END AS position, {_WHOSE} "
+        "FROM (SELECT CASE WHEN NOT pg_is_in_recovery() "
         "THEN pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint END AS at, "
         "pg_size_bytes(current_setting('wal_segment_size')) AS segment, "
         "current_setting('wal_block_size')::bigint AS block) p",

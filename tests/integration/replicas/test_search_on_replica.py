@@ -67,7 +67,8 @@ def test_hits_are_logged_by_primary(stored: Memory, pair: Pair) -> None:
     assert stored.used(result.search_id, result.hits[0].id) == 1
     with pair.primary.admin() as admin:
         logged = admin.execute(
-            "SELECT count(*), (SELECT shown FROM recall.search_log WHERE tenant = %(tenant)s AND id = %(id)s) "
+            "SELECT count(*), "
+            "(SELECT shown FROM recall.search_log WHERE tenant = %(tenant)s AND id = %(id)s) "
             "FROM recall.access WHERE tenant = %(tenant)s AND kind = 'retrieval'",
             {"tenant": stored.tenant, "id": result.search_id},
         ).fetchone()
