@@ -181,7 +181,7 @@ def _replica(url: str | None, replica: str | None, settings: Settings, *, has_ce
     if replica is not None and has_cells:
         raise InvalidInput(
             "A replica belongs to one database, and the client has cells.",
-            hint="Name the replica of each cell: pgrecall cell replica NUMBER URL.",
+            hint="Leave out the replica (PGRECALL_REPLICA_URL).",
         )
     if replica is not None and url is None and settings.database_url is None:
         raise InvalidInput(
