@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 from pgrecall import AsyncMemory, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
 from pgrecall.models.search import SearchResult
+from pgrecall.schema import roles
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
@@ -179,6 +180,23 @@ def test_standby_changes_nothing(stored: Memory, pair: Pair) -> None:
         connection.execute("SELECT set_config('recall.tenant', %s, true)", (stored.tenant,))
         rows = connection.execute("SELECT * FROM recall.search(p_query => 'winch')").fetchall()
     assert len(rows) == 2
+
+
+def test_plain_role_needs_no_more_rights(stored: Memory, pair: Pair) -> None:
+    role = f"reader_{stored.tenant.replace('-', '_')}"
+    roles.create(pair.primary.url, role, may="app", tenant=stored.tenant, password=None)
+    client = Memory(
+        make_conninfo(pair.primary.url, user=role),
+        replica=make_conninfo(pair.standby.url, user=role),
+        settings=Settings(tenant=stored.tenant, embedder="hash"),
+        embedder=HashEmbedder(DIMENSIONS),
+    )
+    with client:
+        pair.catch_up()
+        assert by_replica(client).search_id is not None
+        status = client.status().replica
+    assert status is not None
+    assert status.problem == ""
 
 
 def test_async_client(stored: Memory, pair: Pair) -> None:
