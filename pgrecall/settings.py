@@ -70,6 +70,18 @@ class Settings:
             "instead of DATABASE_URL.",
         ),
     )
+    replica_url: Secret | None = field(
+        default=None,
+        metadata=_setting(
+            SecretText(), "URL of a standby of DATABASE_URL, which answers searches; see docs/howto/scale.md."
+        ),
+    )
+    replica_lag: float = field(
+        default=10.0,
+        metadata=_setting(
+            PositiveNumber(86400), "Seconds that a replica may lag; beyond them the primary answers searches."
+        ),
+    )
     data_dir: Path = field(
         default_factory=_default_data_dir,
         metadata=_setting(FolderPath(), "Folder of the embedded server's data."),

@@ -33,9 +33,11 @@ class Resources:
         reranker: Reranker | None,
         timeout: float | None,
         cells: str | None = None,
+        replica: str | None = None,
     ) -> None:
         self.settings = settings or load_settings()
         self.routes = _routes(url, cells, self.settings)
+        self.replica_url = _replica(url, replica, self.settings, has_cells=self.routes is not None)
         own_server = url is None and self.settings.database_url is None and self.routes is None
         self.embedder = (
             configured_embedder(self.settings, own_server=own_server) if embedder is None else embedder
@@ -170,6 +172,22 @@ def _routes(url: str | None, cells: str | None, settings: Settings) -> Routes | 
             )
         cells = settings.cells.get_secret_value()
     return None if cells is None else Routes(Directory(cells, timeout=settings.connect_timeout))
+
+
+def _replica(url: str | None, replica: str | None, settings: Settings, *, has_cells: bool) -> str | None:
+    """The URL of the replica of the one database. That of the settings belongs to their database."""
+    if replica is None and url is None and settings.replica_url is not None:
+        replica = settings.replica_url.get_secret_value()
+    if replica is not None and has_cells:
+        raise InvalidInput(
+            "A replica belongs to one database, and the client has cells.",
+            hint="Leave out the replica (PGRECALL_REPLICA_URL).",
+        )
+    if replica is not None and url is None and settings.database_url is None:
+        raise InvalidInput(
+            "There is a replica, and no database of which it is one.", hint="Set PGRECALL_DATABASE_URL too."
+        )
+    return replica
 
 
 def configured_embedder(settings: Settings, *, own_server: bool) -> Embedder | None:

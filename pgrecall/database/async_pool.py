@@ -85,6 +85,25 @@ class AsyncDatabase:
                 connection.heard_at = time.monotonic()
                 return await cursor.fetchall()
 
+    async def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[int | None, list[Row]]:
+        """Makes one call for ``tenant`` that changes nothing, and says how far this standby had replayed.
+
+        Returns:
+            A position in the log of the primary, in bytes, that the rows know all before; None if this server
+            is no standby. And the rows.
+        """
+        first, second = self._limits.replica_statements(call, tenant)
+        pool = await self._here()
+        with self._limits.our_errors(pool):
+            async with pool.connection() as connection:
+                connection.deadline = self._limits.deadline()
+                async with connection.at_once():
+                    opened = await connection.execute(*first)
+                    cursor = await connection.execute(*second)
+                connection.heard_at = time.monotonic()
+                [replayed] = await opened.fetchall()
+                return replayed["replayed"], await cursor.fetchall()
+
     def figures(self) -> dict[str, int]:
         """Returns statistics of the pool; empty before it is used."""
         return {} if self._place is None else self._place.pool.get_stats()

@@ -114,6 +114,24 @@ class Database:
             connection.heard_at = time.monotonic()
             return cursor.fetchall()
 
+    def fetch_replayed(self, call: Call, *, tenant: str) -> tuple[int | None, list[Row]]:
+        """Makes one call for ``tenant`` that changes nothing, and says how far this standby had replayed.
+
+        Returns:
+            A position in the log of the primary, in bytes, that the rows know all before; None if this server
+            is no standby. And the rows.
+        """
+        first, second = self._limits.replica_statements(call, tenant)
+        pool = self._here()
+        with self._limits.our_errors(pool), pool.connection() as connection:
+            connection.deadline = self._limits.deadline()
+            with connection.at_once():
+                opened = connection.execute(*first)
+                cursor = connection.execute(*second)
+            connection.heard_at = time.monotonic()
+            [replayed] = opened.fetchall()
+            return replayed["replayed"], cursor.fetchall()
+
     @contextmanager
     def conversation(self, tenant: str) -> Iterator[Conversation]:
         """A transaction of several statements for ``tenant``; each may take the timeout of a call."""

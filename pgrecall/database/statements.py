@@ -32,6 +32,12 @@ GRACE = 1.0
 PREPARE_AFTER = 5
 """Executions of a statement by a connection after which it is prepared on the server."""
 
+REPLAYED = (
+    "CASE WHEN pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint END "
+    "AS replayed"
+)
+"""How much of the primary's log a standby has replayed, in bytes; null for a server that is none."""
+
 Statement = tuple[str, Mapping[str, object]]
 
 
@@ -105,6 +111,15 @@ class Limits:
         if call.acting and self.timeout is None:
             return ((call.sql, parameters),)
         return self.opening(tenant, durable=call.durable), (call.sql, parameters)
+
+    def replica_statements(self, call: Call, tenant: str) -> tuple[Statement, Statement]:
+        """What to send a standby for one call that changes nothing: first how far it has replayed.
+
+        Each statement sees what is committed when it begins, so the second sees at least as much.
+        """
+        opening, values = self.opening(tenant, durable=True)
+        parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
+        return (f"{opening}, {REPLAYED}", values), (call.sql, parameters)
 
     @contextmanager
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:

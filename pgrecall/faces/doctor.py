@@ -117,6 +117,22 @@ def check_cell(state: Status) -> Iterator[Finding]:
         yield Finding("cells", "ok", f"This database is cell {state.cell} of an installation.")
 
 
+def check_replica(state: Status) -> Iterator[Finding]:
+    """Checks that the replica answers searches, and says how much it lags."""
+    replica = state.replica
+    if replica is None:
+        return
+    if replica.problem:
+        message = f"Searches go to the primary: {replica.problem.removeprefix('replica: ')}."
+        fix = "see the log of the standby, PGRECALL_REPLICA_URL and PGRECALL_REPLICA_LAG"
+        yield Finding("server", "warn", message, fix)
+        return
+    lag = "" if replica.staleness is None else f", at most {replica.staleness:.1f} s behind"
+    yield Finding(
+        "server", "ok", f"A replica answers searches{lag}; it has {replica.behind:,} bytes to replay."
+    )
+
+
 def check_caller(caller: Caller, *, allowed: bool) -> Finding:
     """Checks the role of this connection; warns if it may do more than it needs, unless ``allowed``."""
     level: Level = "ok" if allowed else "warn"

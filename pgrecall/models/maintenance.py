@@ -42,6 +42,21 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicaStatus:
+    """A standby that answers searches unless it lags more than ``limit`` seconds.
+
+    ``behind`` is how many bytes of the primary's log it has yet to replay. ``staleness`` is how many seconds
+    of changes it lacks at most, None if that is not known. ``problem`` says why it does not answer; empty if
+    it does.
+    """
+
+    limit: float
+    behind: int | None = None
+    staleness: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """The state of one tenant's memory and of the database it lives in.
 
@@ -53,7 +68,7 @@ class Status:
     ``accents_off``: accents in words and names are ignored, which needs the extension unaccent.
     ``cell`` is the number of the cell, None where there are none. The vitality of nine tenths of the
     live memories lies between ``vitality_low`` and ``vitality_high``. ``alarms`` has a sentence for
-    each problem that needs attention.
+    each problem that needs attention. ``replica`` is None without one.
     """
 
     tenant: str
@@ -82,6 +97,7 @@ class Status:
     waiting_since: datetime | None
     jobs: tuple[JobStatus, ...]
     alarms: tuple[str, ...]
+    replica: ReplicaStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,6 +208,7 @@ class Found:
     confidence: float | None = None
     min_confidence: float = 0.0
     confidence_terms: ConfidenceTerms | None = None
+    profile: str | None = None
 
     @property
     def confident(self) -> bool:
@@ -227,6 +228,7 @@ class SearchResult:
         search_id: id of the logged search, for ``used`` and ``rejected``.
         arms: number of memories that each arm found.
         timings: milliseconds by phase.
+        staleness: seconds of changes that a replica's answer lacks at most; None if the primary answered.
     """
 
     hits: tuple[Hit, ...]
@@ -238,6 +240,7 @@ class SearchResult:
     timings: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
     answered: bool = True
+    staleness: float | None = None
 
     @property
     def no_match(self) -> bool:

@@ -15,12 +15,15 @@ def similarities(ids: Sequence[int]) -> Operation[dict[tuple[int, int], float]]:
         {"ids": list(ids)},
         lambda rows: {(row["a"], row["b"]): row["similarity"] for row in rows},
         repeatable=True,
+        reads=True,
     )
 
 
 def successors(ids: Sequence[int]) -> Operation[dict[int, tuple[int, ...]]]:
     """Reads the chain of memories that supersede each of at most 200 memories, the newest last."""
-    return Operation("SELECT * FROM recall.successors(%(ids)s)", {"ids": list(ids)}, _chains, repeatable=True)
+    return Operation(
+        "SELECT * FROM recall.successors(%(ids)s)", {"ids": list(ids)}, _chains, repeatable=True, reads=True
+    )
 
 
 def log_shown(

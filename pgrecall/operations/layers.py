@@ -16,7 +16,11 @@ _FIELDS = ("metabolic_rate", "reading", "base_decay", "birth_weight", "active", 
 def layers() -> Operation[tuple[Layer, ...]]:
     """Lists every layer the tenant can use, by name."""
     return Operation(
-        "SELECT * FROM recall.layers()", {}, lambda rows: tuple(_layer(row) for row in rows), repeatable=True
+        "SELECT * FROM recall.layers()",
+        {},
+        lambda rows: tuple(_layer(row) for row in rows),
+        repeatable=True,
+        reads=True,
     )
 
 

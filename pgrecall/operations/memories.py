@@ -122,6 +122,7 @@ def keys_of_source(source: str, sessions: Sequence[str] | None = None) -> Operat
         {"source": source, "sessions": None if sessions is None else list(sessions)},
         lambda rows: [row["key"] for row in rows],
         repeatable=True,
+        reads=True,
     )
 
 
@@ -132,6 +133,7 @@ def get(reference: int | str, now: datetime | None) -> Operation[StoredMemory]:
         {"memory": reference, "now": now},
         lambda rows: _memory(rows, reference),
         repeatable=True,
+        reads=True,
     )
 
 
@@ -159,6 +161,7 @@ def list_memories(
         },
         lambda rows: tuple(ListedMemory(**(row | {"tags": tuple(row["tags"])})) for row in map(dict, rows)),
         repeatable=True,
+        reads=True,
     )
 
 

@@ -26,7 +26,8 @@ class Operation(Generic[T]):
     ``repeatable`` says that running it twice does no harm, ``durable`` that its commit waits for the
     disk; what need not may be lost when the server crashes within the next second. ``acting`` says that the
     statement begins its transaction itself (:func:`acting`): none need precede it. ``binary`` asks for the
-    answer as Postgres holds it, not as text: for many bytes.
+    answer as Postgres holds it, not as text: for many bytes. ``reads``: it changes nothing, so that a replica
+    may answer it.
     """
 
     sql: str
@@ -36,6 +37,7 @@ class Operation(Generic[T]):
     durable: bool = True
     acting: bool = False
     binary: bool = False
+    reads: bool = False
 
 
 def acting(argument: str, *, durable: bool = True) -> str:

@@ -21,6 +21,7 @@ def questions_without_names(queries: Sequence[str]) -> Operation[tuple[tuple[str
         lambda rows: tuple((row["question"], tuple(row["names"])) for row in rows),
         repeatable=True,
         acting=True,
+        reads=True,
     )
 
 
@@ -42,6 +43,7 @@ def find(
         _found,
         repeatable=True,
         acting=True,
+        reads=True,
     )
 
 
@@ -103,6 +105,7 @@ def _found(rows: Sequence[Row]) -> Found:
         summary["confidence"],
         summary["min_confidence"],
         ConfidenceTerms(**terms) if terms else None,
+        summary["profile"],
     )
 
 

@@ -37,6 +37,7 @@ def status(now: datetime | None) -> Operation[Status]:
         {"now": now},
         lambda rows: _status(rows[0]["status"]),
         repeatable=True,
+        reads=True,
     )
 
 
@@ -47,6 +48,7 @@ def server_version() -> Operation[str]:
         {},
         lambda rows: str(rows[0]["version"]),
         repeatable=True,
+        reads=True,
     )
 
 

@@ -2283,6 +2283,19 @@ export interface components {
             readonly entered: readonly number[];
             readonly left: readonly number[];
         };
+        /**
+         * @description A standby that answers searches unless it lags more than `limit` seconds.
+         *
+         *     `behind` is how many bytes of the primary's log it has yet to replay. `staleness` is how many seconds
+         *     of changes it lacks at most, None if that is not known. `problem` says why it does not answer; empty if
+         *     it does.
+         */
+        readonly ReplicaStatus: {
+            readonly limit: number;
+            readonly behind: number | null;
+            readonly staleness: number | null;
+            readonly problem: string;
+        };
         /** @description A reranked hit's rank before reranking (from 1) and the reranker's logit. */
         readonly Reranked: {
             readonly original_rank: number;
@@ -2405,6 +2418,8 @@ export interface components {
             readonly confidence: number | null;
             /** @description Whether there are hits, and the confidence reaches the setting `search.min_confidence`. */
             readonly answered: boolean;
+            /** @description Seconds of changes that a replica's answer lacks at most; None if the primary answered. */
+            readonly staleness: number | null;
             readonly no_match: boolean;
         };
         /** @description A number that can be tuned: its value, where that is set, its default and inclusive bounds. */
@@ -2455,7 +2470,7 @@ export interface components {
          *     `accents_off`: accents in words and names are ignored, which needs the extension unaccent.
          *     `cell` is the number of the cell, None where there are none. The vitality of nine tenths of the
          *     live memories lies between `vitality_low` and `vitality_high`. `alarms` has a sentence for
-         *     each problem that needs attention.
+         *     each problem that needs attention. `replica` is None without one.
          */
         readonly Status: {
             readonly tenant: string;
@@ -2484,6 +2499,7 @@ export interface components {
             readonly waiting_since: string | null;
             readonly jobs: readonly components["schemas"]["JobStatus"][];
             readonly alarms: readonly string[];
+            readonly replica: components["schemas"]["ReplicaStatus"] | null;
         };
         /** @description One memory as Postgres holds it, without its embedding. */
         readonly StoredMemory: {

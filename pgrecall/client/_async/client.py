@@ -59,9 +59,16 @@ class AsyncClient:
         reranker: Reranker | None = None,
         timeout: float | None = None,
         cells: str | None = None,
+        replica: str | None = None,
     ) -> None:
         resources = Resources(
-            url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout, cells=cells
+            url,
+            settings=settings,
+            embedder=embedder,
+            reranker=reranker,
+            timeout=timeout,
+            cells=cells,
+            replica=replica,
         )
         self._connection = AsyncConnection(resources, resources.settings.tenant if tenant is None else tenant)
         # sync: self.__enter__()  # a Memory is open once it is made

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from pgrecall.client._async.replica import AsyncReplica
 from pgrecall.client.concurrency import AsyncLock, async_run
+from pgrecall.client.freshness import Freshness
 from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.errors import InvalidInput
@@ -19,12 +21,14 @@ class AsyncDatabases:
     """What a client has opened; its views see it too.
 
     ``single`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
-    ``holders`` the address where something was found that names no tenant, such as a key.
+    ``holders`` the address where something was found that names no tenant, such as a key. ``replicas`` has
+    each standby that was used, by its URL.
     """
 
     single: AsyncDatabase | None = None
     cells: dict[str, AsyncDatabase] = field(default_factory=dict)
     holders: dict[object, str] = field(default_factory=dict)
+    replicas: dict[str, AsyncReplica] = field(default_factory=dict)
     closed: bool = False
     lock: AsyncLock = field(default_factory=AsyncLock)
 
@@ -39,6 +43,13 @@ class AsyncDatabases:
                     await async_run(partial(resources.check_cell, url))
                     self.cells[address] = AsyncDatabase(url, **resources.limits())
         return self.cells[address]
+
+    async def replica_at(self, url: str, resources: Resources) -> AsyncReplica:
+        """The replica at a URL; it is asked nothing before its first search."""
+        async with self.lock:
+            if url not in self.replicas:
+                self.replicas[url] = AsyncReplica(url, resources, Freshness(resources.settings.replica_lag))
+            return self.replicas[url]
 
     def pool_figures(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
@@ -58,6 +69,8 @@ class AsyncDatabases:
 
     async def close(self) -> None:
         """Closes all of them."""
+        for replica in self.replicas.values():
+            await replica.close()
         if self.single is not None:
             await self.single.close()
         self.closed = True

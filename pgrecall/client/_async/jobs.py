@@ -66,7 +66,10 @@ class AsyncJobsGroup(AsyncGroup):
             runner.stop.set()
             runner.cancel()
 
-        return await self._connection.run(work, give_up)
+        try:
+            return await self._connection.run(work, give_up)
+        finally:
+            self._connection.note_write()
 
     async def list(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
         """Lists every job with its interval, its newest run, and its state."""
@@ -176,4 +179,9 @@ class AsyncExportGroup(AsyncGroup):
         path = Path(source) if isinstance(source, str) else source
         transfer = Transfer(self._connection.tenant, embeddings, progress)
         database = (await self._connection.tenant_database()).blocking
-        return await self._connection.run(partial(read_export, database, path, transfer), transfer.stop.set)
+        try:
+            return await self._connection.run(
+                partial(read_export, database, path, transfer), transfer.stop.set
+            )
+        finally:
+            self._connection.note_write()

@@ -54,6 +54,8 @@ class AsyncMemory(AsyncStore):
             ``settings``, and without them no limit.
         cells: libpq connection string of the directory of cells, instead of ``url``: each tenant is found in
             its cell, and a new one is placed where most room is.
+        replica: libpq connection string of a standby of ``url``, which answers searches while it lags at most
+            ``PGRECALL_REPLICA_LAG`` seconds and has what this client wrote.
 
     Raises:
         InvalidInput: the tenant or the timeout is invalid.
@@ -76,7 +78,8 @@ class AsyncMemory(AsyncStore):
 
         Returns:
             Hits with their scores. ``skipped`` names what did not run: meaning, when the embedder failed;
-            reranking, when it failed or ran out of time; the log, when the database can only be read.
+            reranking, when it failed or ran out of time; the log, when the database can only be read; the
+            replica, when it lags too much or is down. ``staleness`` says how old a replica's answer may be.
 
         Raises:
             InvalidInput: the query is empty or too long, or holds only stop words and there is no embedder; a
@@ -252,4 +255,8 @@ class AsyncMemory(AsyncStore):
         version = await self._connection.execute(server_version())
         jobs = job_statuses(await self._connection.execute(states_of_jobs(now)))
         revision = self._connection.resources.revision
+        replica = await self._connection.replica()
+        if replica is not None:
+            behind = await replica.status(self.tenant, await self._connection.tenant_database())
+            held = replace(held, replica=behind)
         return replace(held, revision=revision, server_version=version, jobs=jobs)

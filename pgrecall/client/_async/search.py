@@ -10,8 +10,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.replica import AsyncReading
 from pgrecall.encoding import require_searchable
-from pgrecall.errors import DatabaseError, EmbedderError
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
 from pgrecall.operations.context import log_shown, similarities, successors
@@ -29,11 +30,15 @@ UNLOGGED = {
 }
 """Reasons for answering without a log entry, by the SQLSTATE of the failed write."""
 
+NO_PRIMARY = "log: the primary does not answer, so it is not counted what was shown"
+"""The reason where a replica answers for it."""
+
 
 @dataclass(slots=True)
 class Progress:
-    """Names, skipped steps and timings, collected during a search."""
+    """Names, skipped steps and timings, collected during a search, and who answers it."""
 
+    reading: AsyncReading
     names: tuple[str, ...] = ()
     skipped: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
@@ -49,16 +54,18 @@ class Progress:
     def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
         """Returns the result of the search and ends its timing."""
         self.timings["total"] = 1000 * (perf_counter() - self.started)
+        notice = (self.reading.notice,) if self.reading.notice else ()
         return SearchResult(
             hits,
             self.names,
-            (*self.skipped, *found.skipped),
+            (*self.skipped, *found.skipped, *notice),
             found.search_id,
             found.arms,
             reranked,
             self.timings,
             found.confidence,
             bool(hits) and found.confident,
+            self.reading.staleness,
         )
 
 
@@ -74,7 +81,7 @@ async def search(connection: AsyncConnection, request: SearchRequest) -> SearchR
 
 
 async def _searched(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
-    progress = Progress()
+    progress = Progress(AsyncReading(connection))
     vectors = await question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return await _reranked(connection, request, vectors, progress)
@@ -95,7 +102,7 @@ async def question_vectors(
         progress.skipped.append("meaning: no embedder is configured")
         return None
     with progress.timed("names"):
-        questions = await connection.execute(questions_without_names(request.asked))
+        questions = await progress.reading.execute(questions_without_names(request.asked))
     progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
     try:
         with progress.timed("embedding"):
@@ -112,6 +119,10 @@ async def _found(
     progress: Progress,
 ) -> Found:
     """What was found, logged as shown where the request asks for it and the database can be written to."""
+    reading = progress.reading
+    if reading.may_lag:
+        found = await reading.execute(find(request, vectors))
+        return await _logged(connection, request, found, found.hits, progress)
     if not request.logged:
         return await connection.execute(find(request, vectors))
     try:
@@ -134,7 +145,7 @@ async def _reranked(
     reranker, pairs = connection.reranker.name, connection.resources.settings.reranker_pairs
     with progress.timed("database"):
         gathered = replace(request, min_relevance=0.0, require_answer=False)
-        found = await connection.execute(find(gathered, vectors, pool=pairs, reranker=reranker))
+        found = await progress.reading.execute(find(gathered, vectors, pool=pairs, reranker=reranker))
     with progress.timed("reranking"):
         outcome = await _reread_candidates(connection, request, found, pairs)
     if outcome.reason:
@@ -146,9 +157,25 @@ async def _reranked(
     hits = best(rescored, k=request.k, min_relevance=request.min_relevance)
     if request.require_answer and not found.confident:
         hits = ()
-    if request.logged:
-        found = replace(found, search_id=await _log(connection, request, hits, progress.skipped))
+    found = await _logged(connection, request, found, hits, progress)
     return progress.result(found, hits, reranked=bool(outcome.scores))
+
+
+async def _logged(
+    connection: AsyncConnection,
+    request: SearchRequest,
+    found: Found,
+    hits: Sequence[Hit],
+    progress: Progress,
+) -> Found:
+    """What was found, with the id of the search once it is logged, if it is to be."""
+    if not request.logged:
+        return found
+    asked = replace(request, profile=found.profile)
+    by_replica = progress.reading.staleness is not None
+    return replace(
+        found, search_id=await _log(connection, asked, hits, progress.skipped, by_replica=by_replica)
+    )
 
 
 async def _reread_candidates(
@@ -167,9 +194,21 @@ async def _reread_candidates(
 
 
 async def _log(
-    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], skipped: list[str]
+    connection: AsyncConnection,
+    request: SearchRequest,
+    hits: Sequence[Hit],
+    skipped: list[str],
+    *,
+    by_replica: bool = False,
 ) -> int | None:
-    """The id of the search, logged with what it showed; None where nothing can be written."""
+    """The id of the search, logged with what it showed; None where nothing can be written.
+
+    Args:
+        by_replica: whether it was answered by one, which is then enough while the primary is down.
+    """
+    if by_replica and (replica := await connection.replica()) is not None and not replica.logs():
+        skipped.append(NO_PRIMARY)
+        return None
     shown = log_shown(
         [hit.id for hit in hits],
         request.session_id,
@@ -179,6 +218,11 @@ async def _log(
     )
     try:
         return await connection.execute(shown)
+    except DatabaseUnavailable:
+        if not by_replica:
+            raise
+        skipped.append(NO_PRIMARY)
+        return None
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
@@ -202,7 +246,8 @@ async def build_context(
     if not question.logged:
         return block
     skipped = list(block.skipped)
-    search_id = await _log(connection, question, block.hits, skipped)
+    by_replica = result.staleness is not None
+    search_id = await _log(connection, question, block.hits, skipped, by_replica=by_replica)
     return replace(block, skipped=tuple(skipped), search_id=search_id)
 
 
@@ -214,8 +259,9 @@ async def _chosen(
     from pgrecall.search.context.similarity import fill_missing_similarities
 
     ids = [hit.id for hit in result.hits]
-    pairs = await connection.execute(similarities(ids)) if len(ids) > 1 else {}
-    chains = await connection.execute(successors(ids)) if ids and question.include_superseded else {}
+    reading = AsyncReading(connection, by_replica=result.staleness is not None)
+    pairs = await reading.execute(similarities(ids)) if len(ids) > 1 else {}
+    chains = await reading.execute(successors(ids)) if ids and question.include_superseded else {}
     # Of some memories the likeness has to be judged by their letters.
     known, lettered = await connection.run(partial(fill_missing_similarities, pairs, result.hits))
     block = await connection.run(

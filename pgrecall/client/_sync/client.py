@@ -60,9 +60,16 @@ class Client:
         reranker: Reranker | None = None,
         timeout: float | None = None,
         cells: str | None = None,
+        replica: str | None = None,
     ) -> None:
         resources = Resources(
-            url, settings=settings, embedder=embedder, reranker=reranker, timeout=timeout, cells=cells
+            url,
+            settings=settings,
+            embedder=embedder,
+            reranker=reranker,
+            timeout=timeout,
+            cells=cells,
+            replica=replica,
         )
         self._connection = Connection(resources, resources.settings.tenant if tenant is None else tenant)
         self.__enter__()  # a Memory is open once it is made

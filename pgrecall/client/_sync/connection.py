@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 
 from pgrecall.cells.directory import Place
 from pgrecall.client._sync.databases import Databases
+from pgrecall.client._sync.replica import Replica
 from pgrecall.client.concurrency import sync_run, sync_sleep
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.error_translation import READ_ONLY
@@ -100,6 +101,21 @@ class Connection:
             place = sync_run(partial(routes.find, self.tenant))
         return self._opened.at(place.address, self.resources)
 
+    @property
+    def has_replicas(self) -> bool:
+        """Whether there may be a replica of the tenant's database."""
+        return self.resources.replica_url is not None
+
+    def replica(self) -> Replica | None:
+        """The replica of the tenant's database, if there is one."""
+        url = self.resources.replica_url
+        return None if url is None else self._opened.replica_at(url, self.resources)
+
+    def note_write(self) -> None:
+        """Notes that something may have been written for the tenant until now: its searches will know it."""
+        for replica in self._opened.replicas.values():
+            replica.freshness.wrote(self.tenant)
+
     def pool_figures(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
         return self._opened.pool_figures()
@@ -133,6 +149,13 @@ class Connection:
         An operation that a lost connection, a deadlock or an upgrade interrupted is repeated if that does no
         harm; with cells also one that the cell refused because the tenant lives elsewhere or is about to.
         """
+        try:
+            return self._executed(operation)
+        finally:
+            if operation.durable and not operation.reads:
+                self.note_write()
+
+    def _executed(self, operation: Operation[T]) -> T:
         pauses, refused_at = iter(PAUSES), 0.0
         while True:
             place = self._known_place()
@@ -203,7 +226,7 @@ class Connection:
         """
         routes = self.resources.routes
         if routes is None:
-            return self.execute(operation)
+            return self._executed(operation)
         addresses = list((sync_run(routes.known_cells)).values())
         held = self._opened.holders.get(name)
         addresses.sort(key=lambda address: address != held)

@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from pgrecall.client._sync.replica import Replica
 from pgrecall.client.concurrency import Lock, sync_run
+from pgrecall.client.freshness import Freshness
 from pgrecall.client.resources import Resources
 from pgrecall.database.pool import Database
 from pgrecall.errors import InvalidInput
@@ -20,12 +22,14 @@ class Databases:
     """What a client has opened; its views see it too.
 
     ``single`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
-    ``holders`` the address where something was found that names no tenant, such as a key.
+    ``holders`` the address where something was found that names no tenant, such as a key. ``replicas`` has
+    each standby that was used, by its URL.
     """
 
     single: Database | None = None
     cells: dict[str, Database] = field(default_factory=dict)
     holders: dict[object, str] = field(default_factory=dict)
+    replicas: dict[str, Replica] = field(default_factory=dict)
     closed: bool = False
     lock: Lock = field(default_factory=Lock)
 
@@ -40,6 +44,13 @@ class Databases:
                     sync_run(partial(resources.check_cell, url))
                     self.cells[address] = Database(url, **resources.limits())
         return self.cells[address]
+
+    def replica_at(self, url: str, resources: Resources) -> Replica:
+        """The replica at a URL; it is asked nothing before its first search."""
+        with self.lock:
+            if url not in self.replicas:
+                self.replicas[url] = Replica(url, resources, Freshness(resources.settings.replica_lag))
+            return self.replicas[url]
 
     def pool_figures(self) -> dict[str, int]:
         """Statistics of the connection pools together; empty before the first use."""
@@ -59,6 +70,8 @@ class Databases:
 
     def close(self) -> None:
         """Closes all of them."""
+        for replica in self.replicas.values():
+            replica.close()
         if self.single is not None:
             self.single.close()
         self.closed = True

@@ -67,7 +67,10 @@ class JobsGroup(Group):
             runner.stop.set()
             runner.cancel()
 
-        return self._connection.run(work, give_up)
+        try:
+            return self._connection.run(work, give_up)
+        finally:
+            self._connection.note_write()
 
     def list(self, *, now: datetime | None = None) -> tuple[JobStatus, ...]:
         """Lists every job with its interval, its newest run, and its state."""
@@ -177,4 +180,7 @@ class ExportGroup(Group):
         path = Path(source) if isinstance(source, str) else source
         transfer = Transfer(self._connection.tenant, embeddings, progress)
         database = (self._connection.tenant_database()).blocking
-        return self._connection.run(partial(read_export, database, path, transfer), transfer.stop.set)
+        try:
+            return self._connection.run(partial(read_export, database, path, transfer), transfer.stop.set)
+        finally:
+            self._connection.note_write()

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pgrecall.client._sync.group import Group
+from pgrecall.client._sync.replica import Reading
 from pgrecall.client._sync.search import Progress, question_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
@@ -61,7 +62,7 @@ class QualityGroup(Group):
         """
         request = SearchRequest(question, **options)
         require_searchable(request)
-        progress = Progress()
+        progress = Progress(Reading(self._connection, by_replica=False))
         vectors = question_vectors(self._connection, request, progress)
         if request.rerank:
             progress.skipped.append("reranking: the ranks are those before it")
@@ -99,7 +100,7 @@ class QualityGroup(Group):
         require_change(given, k, moved)
         searches = self._connection.execute(quality.logged_searches(since, until, limit))
         self._check(replace(SearchRequest("a question"), **given))
-        progress = Progress()
+        progress = Progress(Reading(self._connection, by_replica=False))
         replayed: list[Replayed] = []
         refused = 0
         for search in searches:

@@ -100,6 +100,7 @@ def _maintenance(
         check_cell,
         check_jobs,
         check_memories,
+        check_replica,
         check_rights,
         failed,
     )
@@ -115,7 +116,13 @@ def _maintenance(
             state = memory.status(now=now)
     except RecallError as error:
         return None, iter((*roles, failed("memories", error)))
-    found = (*check_cell(state), *roles, *check_jobs(state, now), *check_memories(state, now))
+    found = (
+        *check_cell(state),
+        *check_replica(state),
+        *roles,
+        *check_jobs(state, now),
+        *check_memories(state, now),
+    )
     return state.embedder, iter(found)
 
 

@@ -129,6 +129,7 @@ def search_document(query: str, result: SearchResult) -> dict[str, Any]:
         "names": list(result.names),
         "skipped": list(result.skipped),
         "timings": plain(result.timings),
+        "staleness": result.staleness,
     }
 
 
@@ -138,6 +139,8 @@ def _show(result: SearchResult, explain: bool) -> None:
     if result.hits:
         if not result.answered:
             notes().print("Nothing answers this well; nearest:")
+        if explain and result.staleness is not None:
+            notes().print(f"A replica answered; it lacks at most {result.staleness:.1f} s of changes.")
         show_hits(output(), result, explain=explain)
         if explain:
             timings = ", ".join(f"{phase} {spent:.1f}" for phase, spent in result.timings.items())

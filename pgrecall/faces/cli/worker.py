@@ -17,6 +17,7 @@ import click
 from click.exceptions import Exit
 
 from pgrecall.errors import InvalidInput, MissingExtra, RecallError
+from pgrecall.faces.cli.cells import fleet_of
 from pgrecall.faces.cli.console import notes, plain
 from pgrecall.faces.cli.invocation import (
     DONE,
@@ -32,6 +33,7 @@ from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
     from pgrecall import Memory
+    from pgrecall.cells.fleet import Fleet
     from pgrecall.jobs.worker import Worker
     from pgrecall.search.embed.embedder import Embedder
 
@@ -46,14 +48,24 @@ if TYPE_CHECKING:
     metavar="PORT",
     help="Also answer /metrics, /healthz and /readyz at this port; 0 takes a free one.",
 )
+@click.option(
+    "--cell", "number", type=int, metavar="CELL", help="With PGRECALL_CELLS: serve this cell; by default all."
+)
 @allow_superuser_option
 @pass_globals
 def worker(
-    given: GlobalOptions, once: bool, as_json: bool, host: str, port: int | None, allow_superuser: bool
+    given: GlobalOptions,
+    once: bool,
+    as_json: bool,
+    host: str,
+    port: int | None,
+    number: int | None,
+    allow_superuser: bool,
 ) -> None:
     """Run every job at its interval until SIGTERM or Ctrl-C. Several workers share the work.
 
-    Logs a line for each run to standard error.
+    Logs a line for each run to standard error. With PGRECALL_CELLS it serves every cell; one that does not
+    answer is tried again each minute.
     """
     from pgrecall.jobs.worker import Worker
 
@@ -63,6 +75,18 @@ def worker(
         require_http_packages()
     settings = given.settings()
     allowed = allow_superuser or settings.allow_superuser
+    fleet = fleet_of(given)
+    if fleet is not None:
+        if port is not None:
+            raise InvalidInput(
+                "--port shows the metrics of one database.",
+                hint="Run a worker for each cell, with --database-url and --port.",
+            )
+        with stop_on_signals() as stop, run_log(as_json), runs_traced():
+            _serve_cells(fleet, settings, stop, once=once, only=number, allowed=allowed)
+        return
+    if number is not None:
+        raise InvalidInput("--cell needs a directory of cells.", hint="Set PGRECALL_CELLS, or leave it out.")
     with stop_on_signals() as stop, given.opened() as memory, run_log(as_json), runs_traced():
         require_unprivileged(memory.service.caller(), allowed=allowed)
         runner = memory.jobs.runner(embedder=_embedder(settings), stop=stop)
@@ -75,6 +99,24 @@ def worker(
         with _endpoint(host, port, working, memory):
             working.serve()
         notes().print("stopped")
+
+
+def _serve_cells(
+    fleet: Fleet, settings: Settings, stop: Event, *, once: bool, only: int | None, allowed: bool
+) -> None:
+    """Serves the jobs of all cells, or of one."""
+    from pgrecall.faces.cli.cell_workers import CellWorkers, WorkerOptions
+
+    def check(memory: Memory) -> None:
+        require_unprivileged(memory.service.caller(), allowed=allowed)
+
+    workers = CellWorkers(fleet, WorkerOptions(settings, _embedder(settings), stop, check), only)
+    if once:
+        raise Exit(DONE if workers.once() else FAILED)
+    numbers = ", ".join(str(entry.number) for entry in workers.cells())
+    notes().print(f"Working in cells {numbers}. SIGTERM or Ctrl-C stops the worker.")
+    workers.serve()
+    notes().print("stopped")
 
 
 @contextmanager

@@ -1,0 +1,184 @@
+"""A replica: a standby that answers searches as long as it is recent enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from pgrecall.client.freshness import Freshness, Mark
+from pgrecall.client.resources import Resources
+from pgrecall.database.async_pool import AsyncDatabase
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
+from pgrecall.models.maintenance import ReplicaStatus
+from pgrecall.operations.operation import Operation
+from pgrecall.operations.replica import Server, primary_position, replica_position
+
+if TYPE_CHECKING:
+    from pgrecall.client._async.connection import AsyncConnection
+
+T = TypeVar("T")
+
+PATIENCE = 2.0
+"""Seconds at most to wait for a connection to a replica: the primary can answer instead."""
+
+
+class NoReplica(Exception):
+    """A replica does not answer this; ``reason`` says why, and is empty where that is as it should be."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class AsyncReplica:
+    """The standby of one database.
+
+    What a client wrote it also finds: it asks the primary how far its log is, and then the standby whether
+    it has replayed that. The standby says so again with each answer, since its address may lead to several.
+    """
+
+    def __init__(self, url: str, resources: Resources, freshness: Freshness) -> None:
+        limits = resources.limits()
+        limits["connect_timeout"] = min(limits["connect_timeout"], PATIENCE)
+        self.freshness = freshness
+        self._database = AsyncDatabase(url, **limits)
+        self._wait = resources.settings.connect_timeout
+        self._primary: Server | None = None
+        self._seen = -1
+        self._is_ours = False
+        self._failure = ""
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        await self._database.close()
+
+    async def answer(
+        self, operation: Operation[T], tenant: str, primary: AsyncDatabase
+    ) -> tuple[T, float | None]:
+        """Answers an operation that changes nothing, and says how many seconds the answer may lack at most.
+
+        Raises:
+            NoReplica: it lags too much, lacks what this client wrote, or fails.
+        """
+        if self.freshness.rests("replica"):
+            raise NoReplica(self._failure)
+        await self._mark(tenant, primary)
+        wanted = self.freshness.wanted(tenant)
+        if wanted is None:
+            raise NoReplica(_NOBODY_KNOWS)
+        try:
+            if self._seen < wanted:
+                self._require(await self._position(tenant), wanted)
+            replayed, rows = await self._database.fetch_replayed(operation, tenant=tenant)
+            self._require(replayed, wanted)
+        except (InvalidInput, TenantElsewhere):
+            raise NoReplica from None  # what it names may be newer than the replica is; the primary knows
+        except DatabaseError as error:
+            raise self._failed(error.message) from error
+        assert replayed is not None  # _require
+        return operation.read(rows), self.freshness.staleness(replayed)
+
+    async def status(self, tenant: str, primary: AsyncDatabase) -> ReplicaStatus:
+        """How far it lags now, as a client of this tenant sees it."""
+        try:
+            await self._mark(tenant, primary, always=True)
+            replayed = await self._position(tenant)
+        except NoReplica as none:
+            return ReplicaStatus(self.freshness.limit, problem=none.reason)
+        except DatabaseError as error:
+            return ReplicaStatus(self.freshness.limit, problem=f"replica: {error.message}")
+        if replayed is None or self._primary is None or self._primary.position is None:
+            return ReplicaStatus(self.freshness.limit, problem=_NO_STANDBY)
+        late = f"replica: it lags more than {self.freshness.limit:g} s"
+        behind = max(self._primary.position - replayed, 0)
+        problem = late if self.freshness.is_late(replayed) else ""
+        return ReplicaStatus(self.freshness.limit, behind, self.freshness.staleness(replayed), problem)
+
+    def logs(self) -> bool:
+        """Whether the primary is to be asked to log what this replica found."""
+        return not self.freshness.rests("primary")
+
+    def primary_failed(self) -> None:
+        """Leaves the primary alone for a while: each attempt could wait as long as it takes to connect."""
+        self.freshness.rest("primary", 3 * self._wait)
+
+    async def _mark(self, tenant: str, primary: AsyncDatabase, *, always: bool = False) -> None:
+        """Notes how far the primary is, if that was not asked lately. While it is down older marks count."""
+        if not always and (not self.freshness.needs_mark(tenant) or self.freshness.rests("primary")):
+            return
+        asked = self.freshness.now()
+        operation = primary_position()
+        try:
+            found = operation.read(await primary.fetch(operation, tenant=tenant))
+        except DatabaseUnavailable:
+            self.primary_failed()
+            return
+        except DatabaseError as error:
+            raise self._failed(error.message) from error
+        self._primary = found
+        if found.position is not None:
+            self.freshness.add(Mark(asked, found.position))
+
+    async def _position(self, tenant: str) -> int | None:
+        """How far the standby has replayed; once it is known to be that of this primary."""
+        operation = replica_position()
+        found = operation.read(await self._database.fetch(operation, tenant=tenant))
+        if not self._is_ours and self._primary is not None:
+            if not found.is_same_database(self._primary):
+                raise self._failed("it is not a standby of this database")
+            self._is_ours = True
+        return found.position
+
+    def _require(self, replayed: int | None, wanted: int) -> None:
+        """Raises NoReplica unless it has replayed what is wanted."""
+        if replayed is None:
+            raise self._failed(_NO_STANDBY)
+        self._seen = replayed
+        if replayed < wanted:
+            late = f"replica: it lags more than {self.freshness.limit:g} s, so the primary answered"
+            raise NoReplica(late if self.freshness.is_late(replayed) else "")
+
+    def _failed(self, message: str) -> NoReplica:
+        self.freshness.rest("replica")
+        self._failure = (
+            f"replica: the primary answered: {message.removeprefix('replica: ').removesuffix('.')}"
+        )
+        return NoReplica(self._failure)
+
+
+_NOBODY_KNOWS = "replica: the primary does not say how far it is, so nobody knows whether it lags"
+_NO_STANDBY = "replica: its server is no standby"
+
+
+class AsyncReading:
+    """The reads of one search: by a replica until it cannot answer one, from then on by the primary.
+
+    Args:
+        by_replica: False has the primary answer all.
+
+    ``staleness`` is that of the last answer, None by the primary; ``notice`` says why a replica did not
+    answer.
+    """
+
+    def __init__(self, connection: AsyncConnection, *, by_replica: bool = True) -> None:
+        self._connection = connection
+        self._from_primary = not (by_replica and connection.has_replicas)
+        self.staleness: float | None = None
+        self.notice = ""
+
+    @property
+    def may_lag(self) -> bool:
+        """Whether a replica would be asked next."""
+        return not self._from_primary
+
+    async def execute(self, operation: Operation[T]) -> T:
+        """Executes an operation that changes nothing."""
+        if not self._from_primary:
+            try:
+                if (replica := await self._connection.replica()) is not None:
+                    primary = await self._connection.tenant_database()
+                    answer, self.staleness = await replica.answer(operation, self._connection.tenant, primary)
+                    return answer
+            except NoReplica as none:
+                self.notice = none.reason
+            self._from_primary, self.staleness = True, None
+        return await self._connection.execute(operation)
