@@ -103,6 +103,7 @@ def _found(rows: Sequence[Row]) -> Found:
         summary["confidence"],
         summary["min_confidence"],
         ConfidenceTerms(**terms) if terms else None,
+        summary.get("experiment"),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.encoding import require_searchable
@@ -32,12 +32,13 @@ UNLOGGED = {
 
 @dataclass(slots=True)
 class Progress:
-    """Names, skipped steps and timings, collected during a search."""
+    """Names, skipped steps, timings and the arm of an experiment, collected during a search."""
 
     names: tuple[str, ...] = ()
     skipped: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=perf_counter)
+    experiment: Mapping[str, Any] | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -48,6 +49,7 @@ class Progress:
 
     def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
         """Returns the result of the search and ends its timing."""
+        self.experiment = found.experiment
         self.timings["total"] = 1000 * (perf_counter() - self.started)
         return SearchResult(
             hits,
@@ -62,19 +64,20 @@ class Progress:
         )
 
 
-async def search(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
+async def search(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
+) -> SearchResult:
     """Embeds the questions without the names in them, finds and scores candidates, and reranks on request.
 
     Words answer when meaning cannot, and the fused order stands when the reranker fails.
     """
     require_searchable(request)
-    result = await _searched(connection, request)
+    result = await _searched(connection, request, progress or Progress())
     search_ended(result, rerank=request.rerank)
     return result
 
 
-async def _searched(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
-    progress = Progress()
+async def _searched(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchResult:
     vectors = await question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return await _reranked(connection, request, vectors, progress)
@@ -147,7 +150,8 @@ async def _reranked(
     if request.require_answer and not found.confident:
         hits = ()
     if request.logged:
-        found = replace(found, search_id=await _log(connection, request, hits, progress.skipped))
+        progress.experiment = found.experiment
+        found = replace(found, search_id=await _log(connection, request, hits, progress))
     return progress.result(found, hits, reranked=bool(outcome.scores))
 
 
@@ -167,7 +171,7 @@ async def _reread_candidates(
 
 
 async def _log(
-    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], skipped: list[str]
+    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], progress: Progress
 ) -> int | None:
     """The id of the search, logged with what it showed; None where nothing can be written."""
     shown = log_shown(
@@ -176,13 +180,14 @@ async def _log(
         request.query,
         queries=request.queries,
         profile=request.profile,
+        experiment=progress.experiment,
     )
     try:
         return await connection.execute(shown)
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
-        skipped.append(UNLOGGED[error.sqlstate])
+        progress.skipped.append(UNLOGGED[error.sqlstate])
         return None
 
 
@@ -197,13 +202,14 @@ async def build_context(
     if request.per_layer:
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    result = await search(connection, replace(question, log=False))
+    progress = Progress()
+    result = await search(connection, replace(question, log=False), progress)
     block = await _chosen(connection, result, question, request)
     if not question.logged:
         return block
-    skipped = list(block.skipped)
-    search_id = await _log(connection, question, block.hits, skipped)
-    return replace(block, skipped=tuple(skipped), search_id=search_id)
+    progress.skipped = list(block.skipped)
+    search_id = await _log(connection, question, block.hits, progress)
+    return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
 
 
 async def _chosen(
