@@ -84,8 +84,8 @@ def test_quality_says_what_the_log_says(page: Page, served: Served) -> None:
     assert "who owns the lighthouse?" in said
     assert "Experiment 1" in said
     assert "each arm needs 476 sessions" in said
-    page.get_by_label("Question").fill("a wall of stone")
-    page.get_by_label("Id or key of the memory").fill("wall")
+    page.locator("#q").fill("a wall of stone")
+    page.locator("#memory").fill("wall")
     page.get_by_role("button", name="Explain").click()
     assert "It is found: rank 1" in page.inner_text("section[aria-labelledby=miss]")
     page.get_by_label("Weight of vitality").fill("5")
