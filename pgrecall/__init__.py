@@ -74,6 +74,9 @@ if TYPE_CHECKING:
     from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneUndone
     from pgrecall.models.quality import (
         ArmUse,
+        Experiment,
+        ExperimentArm,
+        ExperimentDifference,
         Miss,
         Quality,
         RankUse,
@@ -123,6 +126,9 @@ __all__ = [
     "Erasure",
     "ErasureReport",
     "ErasureSummary",
+    "Experiment",
+    "ExperimentArm",
+    "ExperimentDifference",
     "Export",
     "Feedback",
     "FieldDifference",
@@ -244,6 +250,9 @@ _MODULES = {
     "models.prune": ("PlanSummary", "PruneOutcome", "PrunePlan", "PruneUndone"),
     "models.quality": (
         "ArmUse",
+        "Experiment",
+        "ExperimentArm",
+        "ExperimentDifference",
         "Miss",
         "Quality",
         "RankUse",

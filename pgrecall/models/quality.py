@@ -159,6 +159,80 @@ class ReplayedSearch:
         return tuple(one for one in self.before if one not in self.after)
 
 
+ExperimentArmName = Literal["off", "default", "other"]
+ExperimentRefusal = Literal["no_experiment", "too_few", "no_use", "unequal", "weights_changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentArm:
+    """What became of the sessions that an experiment gave to one arm.
+
+    Attributes:
+        arm: ``off`` weighs no vitality, ``default`` as is set, ``other`` by ``search.experiment_weight``.
+        weights: the weights of vitality that its searches had.
+        sessions: how many sessions.
+        searches: how many searches they made.
+        used: in how many of the sessions anything that was shown was used.
+        share: mean over its sessions of the share of searches that showed something used, 0 to 1.
+        low, high: the 95 % interval of that mean (Wilson, with sessions as trials).
+        reciprocal_rank: mean over its sessions of the reciprocal rank of the first one used, 0 to 1.
+    """
+
+    arm: ExperimentArmName
+    weights: tuple[float, ...]
+    sessions: int
+    searches: int
+    used: int
+    share: float | None
+    low: float | None
+    high: float | None
+    reciprocal_rank: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentDifference:
+    """The share of an arm less that of ``default``, with its interval (Newcombe, 97.5 %: both hold at once
+    with 95 %). ``verdict`` is None where the experiment draws no conclusion."""
+
+    arm: ExperimentArmName
+    difference: float
+    low: float
+    high: float
+    verdict: Literal["better", "worse", "no_difference"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """The report of a randomised experiment.
+
+    Attributes:
+        number: its number; None if there is none.
+        running: whether it divides sessions now.
+        arms: what became of each arm.
+        differences: each arm compared with ``default``.
+        without_session: searches in its time that no arm has because they have no session.
+        not_assigned: others in its time that no arm has: their callers decided how to weigh, or it was off.
+        needed: sessions that each arm needs.
+        missing: how many sessions are still to come, over all arms.
+        since, until: its first and its last search; None without any.
+        refused: why nothing is concluded; None if something is.
+        conclusion: the same in words.
+    """
+
+    number: int | None
+    running: bool
+    arms: tuple[ExperimentArm, ...]
+    differences: tuple[ExperimentDifference, ...]
+    without_session: int
+    not_assigned: int
+    needed: int
+    missing: int
+    since: datetime | None
+    until: datetime | None
+    refused: ExperimentRefusal | None
+    conclusion: str
+
+
 @dataclass(frozen=True, slots=True)
 class ArmUse:
     """How often what an arm found was used, in replayed searches of which that is known.

@@ -196,7 +196,8 @@ class ConfidenceTerms:
 class Found:
     """What the database found: hits in their order, what each arm found, and what did not run.
 
-    ``search_id`` names the logged search; ``candidates`` and ``weighing`` are for a reranker.
+    ``search_id`` names the logged search; ``candidates`` and ``weighing`` are for a reranker;
+    ``experiment`` tells of a running one its number, the arm and its weight.
     """
 
     hits: tuple[Hit, ...]
@@ -209,6 +210,7 @@ class Found:
     min_confidence: float = 0.0
     confidence_terms: ConfidenceTerms | None = None
     profile: str | None = None
+    experiment: Mapping[str, Any] | None = None
 
     @property
     def confident(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
+from pgrecall.encoding import to_json
 from pgrecall.operations.operation import NOW, Operation, Row
 
 
@@ -33,21 +35,23 @@ def log_shown(
     *,
     queries: Sequence[str] | None = None,
     profile: str | None = None,
+    experiment: Mapping[str, Any] | None = None,
     now: datetime | None = None,
 ) -> Operation[int | None]:
-    """Logs a search and its hits; returns its id, or None if searches are not kept.
+    """Logs a search, its hits and its experiment; returns its id, or None if searches are not kept.
 
     A repetition after a lost connection may log them twice.
     """
     return Operation(
         "SELECT recall.log_shown(%(ids)s, %(session_id)s, "
-        f"{NOW}, %(query)s, %(profile)s, %(queries)s) AS search_id",
+        f"{NOW}, %(query)s, %(profile)s, %(queries)s, %(experiment)s::jsonb) AS search_id",
         {
             "ids": list(ids),
             "session_id": session_id,
             "query": query,
             "queries": None if queries is None else list(queries),
             "profile": profile,
+            "experiment": None if experiment is None else to_json(experiment),
             "now": now,
         },
         lambda rows: rows[0]["search_id"],

@@ -106,6 +106,7 @@ def _found(rows: Sequence[Row]) -> Found:
         summary["min_confidence"],
         ConfidenceTerms(**terms) if terms else None,
         summary["profile"],
+        summary.get("experiment"),
     )
 
 

@@ -71,6 +71,7 @@ NAMELESS = {
     "/v1/dedupe/plans",
     "/v1/quality",
     "/v1/quality/replay",
+    "/v1/quality/experiment",
     "/v1/erasures",
     "/v1/imports",
     "/v1/imports/{number}",

@@ -11,7 +11,7 @@ from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
 
-REVISIONS = tuple(f"{number:04}" for number in range(1, 21))
+REVISIONS = tuple(f"{number:04}" for number in range(1, 22))
 FILLS = Path(__file__).with_name("fills")
 
 

@@ -378,6 +378,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/quality/experiment": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Experiment
+         * @description Report by arm of a randomised experiment how often what was shown was used, and what that says.
+         */
+        readonly get: operations["experiment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/quality/miss": {
         readonly parameters: {
             readonly query?: never;
@@ -1585,6 +1605,69 @@ export interface components {
             readonly planned: number;
             readonly remaining: number;
             readonly digest: string | null;
+        };
+        /** @description The report of a randomised experiment. */
+        readonly Experiment: {
+            /** @description Its number; None if there is none. */
+            readonly number: number | null;
+            /** @description Whether it divides sessions now. */
+            readonly running: boolean;
+            /** @description What became of each arm. */
+            readonly arms: readonly components["schemas"]["ExperimentArm"][];
+            /** @description Each arm compared with `default`. */
+            readonly differences: readonly components["schemas"]["ExperimentDifference"][];
+            /** @description Searches in its time that no arm has because they have no session. */
+            readonly without_session: number;
+            /** @description Others in its time that no arm has: their callers decided how to weigh, or it was off. */
+            readonly not_assigned: number;
+            /** @description Sessions that each arm needs. */
+            readonly needed: number;
+            /** @description How many sessions are still to come, over all arms. */
+            readonly missing: number;
+            /** @description Its first and its last search; None without any. */
+            readonly since: string | null;
+            /** @description Its first and its last search; None without any. */
+            readonly until: string | null;
+            /** @description Why nothing is concluded; None if something is. */
+            readonly refused: ("no_experiment" | "too_few" | "no_use" | "unequal" | "weights_changed") | null;
+            /** @description The same in words. */
+            readonly conclusion: string;
+        };
+        /** @description What became of the sessions that an experiment gave to one arm. */
+        readonly ExperimentArm: {
+            /**
+             * @description `off` weighs no vitality, `default` as is set, `other` by `search.experiment_weight`.
+             * @enum {string}
+             */
+            readonly arm: "off" | "default" | "other";
+            /** @description The weights of vitality that its searches had. */
+            readonly weights: readonly number[];
+            /** @description How many sessions. */
+            readonly sessions: number;
+            /** @description How many searches they made. */
+            readonly searches: number;
+            /** @description In how many of the sessions anything that was shown was used. */
+            readonly used: number;
+            /** @description Mean over its sessions of the share of searches that showed something used, 0 to 1. */
+            readonly share: number | null;
+            /** @description The 95 % interval of that mean (Wilson, with sessions as trials). */
+            readonly low: number | null;
+            /** @description The 95 % interval of that mean (Wilson, with sessions as trials). */
+            readonly high: number | null;
+            /** @description Mean over its sessions of the reciprocal rank of the first one used, 0 to 1. */
+            readonly reciprocal_rank: number | null;
+        };
+        /**
+         * @description The share of an arm less that of `default`, with its interval (Newcombe, 97.5 %: both hold at once
+         *     with 95 %). `verdict` is None where the experiment draws no conclusion.
+         */
+        readonly ExperimentDifference: {
+            /** @enum {string} */
+            readonly arm: "off" | "default" | "other";
+            readonly difference: number;
+            readonly low: number;
+            readonly high: number;
+            readonly verdict: ("better" | "worse" | "no_difference") | null;
         };
         /** @description A field in which two versions of a memory differ. */
         readonly FieldDifference: {
@@ -3539,6 +3622,40 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Quality"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly experiment: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Number of the experiment; else the newest. */
+                readonly number?: number | null;
+                /** @description Smallest difference of shares worth knowing. */
+                readonly difference?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Experiment"];
                 };
             };
             /** @description A problem. */

@@ -9,6 +9,7 @@ import type {
   LayerStatus,
   Miss,
   MissOptions,
+  Experiment,
   Quality,
   Reference,
   Remembered,
@@ -126,6 +127,14 @@ export class QualityGroup {
   ): Promise<Quality> {
     const { call, rest } = split(options);
     return this.#transport.send("get", "/v1/quality", { query: rest, call });
+  }
+
+  /** Reports by arm of a randomised experiment how often what was shown was used, and what that says. */
+  async experiment(
+    options: { readonly number?: number; readonly difference?: number } & CallOptions = {},
+  ): Promise<Experiment> {
+    const { call, rest } = split(options);
+    return this.#transport.send("get", "/v1/quality/experiment", { query: rest, call });
   }
 
   /** Tells why a search does not show a memory. */

@@ -56,6 +56,7 @@ export type ListedMemory = Schemas["ListedMemory"];
 export type Miss = Schemas["Miss"];
 export type MissOptions = Omit<Schemas["MissBody"], "query" | "memory">;
 export type NewLink = Schemas["NewLink"];
+export type Experiment = Schemas["Experiment"];
 export type Problem = Schemas["ProblemDetails"];
 export type PlanSummary = Schemas["PlanSummary"];
 export type PruneOutcome = Schemas["PruneOutcome"];

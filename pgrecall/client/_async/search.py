@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.replica import AsyncReading
@@ -36,13 +36,14 @@ NO_PRIMARY = "log: the primary does not answer, so it is not counted what was sh
 
 @dataclass(slots=True)
 class Progress:
-    """Names, skipped steps and timings, collected during a search, and who answers it."""
+    """What a search collects: names, skipped steps, timings, the arm of an experiment, and who answers it."""
 
     reading: AsyncReading
     names: tuple[str, ...] = ()
     skipped: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=perf_counter)
+    experiment: Mapping[str, Any] | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -53,6 +54,7 @@ class Progress:
 
     def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
         """Returns the result of the search and ends its timing."""
+        self.experiment = found.experiment
         self.timings["total"] = 1000 * (perf_counter() - self.started)
         notice = (self.reading.notice,) if self.reading.notice else ()
         return SearchResult(
@@ -69,19 +71,20 @@ class Progress:
         )
 
 
-async def search(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
+async def search(
+    connection: AsyncConnection, request: SearchRequest, progress: Progress | None = None
+) -> SearchResult:
     """Embeds the questions without the names in them, finds and scores candidates, and reranks on request.
 
     Words answer when meaning cannot, and the fused order stands when the reranker fails.
     """
     require_searchable(request)
-    result = await _searched(connection, request)
+    result = await _searched(connection, request, progress or Progress(AsyncReading(connection)))
     search_ended(result, rerank=request.rerank)
     return result
 
 
-async def _searched(connection: AsyncConnection, request: SearchRequest) -> SearchResult:
-    progress = Progress(AsyncReading(connection))
+async def _searched(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchResult:
     vectors = await question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return await _reranked(connection, request, vectors, progress)
@@ -172,10 +175,8 @@ async def _logged(
     if not request.logged:
         return found
     asked = replace(request, profile=found.profile)
-    by_replica = progress.reading.staleness is not None
-    return replace(
-        found, search_id=await _log(connection, asked, hits, progress.skipped, by_replica=by_replica)
-    )
+    progress.experiment = found.experiment
+    return replace(found, search_id=await _log(connection, asked, hits, progress))
 
 
 async def _reread_candidates(
@@ -194,20 +195,15 @@ async def _reread_candidates(
 
 
 async def _log(
-    connection: AsyncConnection,
-    request: SearchRequest,
-    hits: Sequence[Hit],
-    skipped: list[str],
-    *,
-    by_replica: bool = False,
+    connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], progress: Progress
 ) -> int | None:
     """The id of the search, logged with what it showed; None where nothing can be written.
 
-    Args:
-        by_replica: whether it was answered by one, which is then enough while the primary is down.
+    While the primary is down, the answer of a replica is enough.
     """
+    by_replica = progress.reading.staleness is not None
     if by_replica and (replica := await connection.replica()) is not None and not replica.logs():
-        skipped.append(NO_PRIMARY)
+        progress.skipped.append(NO_PRIMARY)
         return None
     shown = log_shown(
         [hit.id for hit in hits],
@@ -215,18 +211,19 @@ async def _log(
         request.query,
         queries=request.queries,
         profile=request.profile,
+        experiment=progress.experiment,
     )
     try:
         return await connection.execute(shown)
     except DatabaseUnavailable:
         if not by_replica:
             raise
-        skipped.append(NO_PRIMARY)
+        progress.skipped.append(NO_PRIMARY)
         return None
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
-        skipped.append(UNLOGGED[error.sqlstate])
+        progress.skipped.append(UNLOGGED[error.sqlstate])
         return None
 
 
@@ -241,14 +238,14 @@ async def build_context(
     if request.per_layer:
         known = await connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    result = await search(connection, replace(question, log=False))
+    progress = Progress(AsyncReading(connection))
+    result = await search(connection, replace(question, log=False), progress)
     block = await _chosen(connection, result, question, request)
     if not question.logged:
         return block
-    skipped = list(block.skipped)
-    by_replica = result.staleness is not None
-    search_id = await _log(connection, question, block.hits, skipped, by_replica=by_replica)
-    return replace(block, skipped=tuple(skipped), search_id=search_id)
+    progress.skipped = list(block.skipped)
+    search_id = await _log(connection, question, block.hits, progress)
+    return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
 
 
 async def _chosen(

@@ -13,9 +13,10 @@ from pgrecall.client._sync.replica import Reading
 from pgrecall.client._sync.search import Progress, question_vectors
 from pgrecall.encoding import require_searchable
 from pgrecall.errors import InvalidInput
-from pgrecall.models.quality import LoggedSearch, Miss, Quality, Replay
+from pgrecall.models.quality import Experiment, LoggedSearch, Miss, Quality, Replay
 from pgrecall.models.search import Found, SearchRequest
 from pgrecall.operations import quality
+from pgrecall.operations.experiment import experiment
 from pgrecall.operations.search import find
 from pgrecall.search.replays import Replayed, replay_report, require_change
 
@@ -45,6 +46,24 @@ class QualityGroup(Group):
         """
         unanswered = self._connection.execute(quality.unanswered_questions(questions, since))
         return self._connection.execute(quality.quality(since, limit, unanswered))
+
+    def experiment(self, number: int | None = None, *, difference: float = 0.1) -> Experiment:
+        """Reports a randomised experiment: by arm, how often what was shown was used, and what that says.
+
+        The settings ``search.experiment`` (its number) and ``search.experiment_weight`` run it: sessions are
+        divided by chance into arms without vitality, with the default weight, and with the other one. The
+        outcome is that of sessions, by intention to treat: one in which nothing is known to be used counts
+        as none. Intervals are those of Wilson (1927) and, for differences, of Newcombe (1998, method 10).
+
+        Args:
+            number: its number; None: the one that runs, else the newest.
+            difference: the smallest difference of shares worth knowing, 0.01 to 0.5; the smaller, the more
+                sessions are needed before anything is concluded.
+
+        Raises:
+            InvalidInput: a number is out of its bounds.
+        """
+        return self._connection.execute(experiment(number, difference))
 
     def miss(self, question: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
         """Tells why a search does not show a memory: by its filters, its rank, and what each arm saw.

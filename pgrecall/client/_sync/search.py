@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgrecall.client._sync.connection import Connection
 from pgrecall.client._sync.replica import Reading
@@ -37,13 +37,14 @@ NO_PRIMARY = "log: the primary does not answer, so it is not counted what was sh
 
 @dataclass(slots=True)
 class Progress:
-    """Names, skipped steps and timings, collected during a search, and who answers it."""
+    """What a search collects: names, skipped steps, timings, the arm of an experiment, and who answers it."""
 
     reading: Reading
     names: tuple[str, ...] = ()
     skipped: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=perf_counter)
+    experiment: Mapping[str, Any] | None = None
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -54,6 +55,7 @@ class Progress:
 
     def result(self, found: Found, hits: tuple[Hit, ...], *, reranked: bool = False) -> SearchResult:
         """Returns the result of the search and ends its timing."""
+        self.experiment = found.experiment
         self.timings["total"] = 1000 * (perf_counter() - self.started)
         notice = (self.reading.notice,) if self.reading.notice else ()
         return SearchResult(
@@ -70,19 +72,18 @@ class Progress:
         )
 
 
-def search(connection: Connection, request: SearchRequest) -> SearchResult:
+def search(connection: Connection, request: SearchRequest, progress: Progress | None = None) -> SearchResult:
     """Embeds the questions without the names in them, finds and scores candidates, and reranks on request.
 
     Words answer when meaning cannot, and the fused order stands when the reranker fails.
     """
     require_searchable(request)
-    result = _searched(connection, request)
+    result = _searched(connection, request, progress or Progress(Reading(connection)))
     search_ended(result, rerank=request.rerank)
     return result
 
 
-def _searched(connection: Connection, request: SearchRequest) -> SearchResult:
-    progress = Progress(Reading(connection))
+def _searched(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
     vectors = question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
         return _reranked(connection, request, vectors, progress)
@@ -173,8 +174,8 @@ def _logged(
     if not request.logged:
         return found
     asked = replace(request, profile=found.profile)
-    by_replica = progress.reading.staleness is not None
-    return replace(found, search_id=_log(connection, asked, hits, progress.skipped, by_replica=by_replica))
+    progress.experiment = found.experiment
+    return replace(found, search_id=_log(connection, asked, hits, progress))
 
 
 def _reread_candidates(
@@ -191,20 +192,15 @@ def _reread_candidates(
 
 
 def _log(
-    connection: Connection,
-    request: SearchRequest,
-    hits: Sequence[Hit],
-    skipped: list[str],
-    *,
-    by_replica: bool = False,
+    connection: Connection, request: SearchRequest, hits: Sequence[Hit], progress: Progress
 ) -> int | None:
     """The id of the search, logged with what it showed; None where nothing can be written.
 
-    Args:
-        by_replica: whether it was answered by one, which is then enough while the primary is down.
+    While the primary is down, the answer of a replica is enough.
     """
+    by_replica = progress.reading.staleness is not None
     if by_replica and (replica := connection.replica()) is not None and not replica.logs():
-        skipped.append(NO_PRIMARY)
+        progress.skipped.append(NO_PRIMARY)
         return None
     shown = log_shown(
         [hit.id for hit in hits],
@@ -212,18 +208,19 @@ def _log(
         request.query,
         queries=request.queries,
         profile=request.profile,
+        experiment=progress.experiment,
     )
     try:
         return connection.execute(shown)
     except DatabaseUnavailable:
         if not by_replica:
             raise
-        skipped.append(NO_PRIMARY)
+        progress.skipped.append(NO_PRIMARY)
         return None
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
-        skipped.append(UNLOGGED[error.sqlstate])
+        progress.skipped.append(UNLOGGED[error.sqlstate])
         return None
 
 
@@ -236,14 +233,14 @@ def build_context(connection: Connection, question: SearchRequest, request: Cont
     if request.per_layer:
         known = connection.execute(layers())
         require_layers(request, frozenset(layer.name for layer in known))
-    result = search(connection, replace(question, log=False))
+    progress = Progress(Reading(connection))
+    result = search(connection, replace(question, log=False), progress)
     block = _chosen(connection, result, question, request)
     if not question.logged:
         return block
-    skipped = list(block.skipped)
-    by_replica = result.staleness is not None
-    search_id = _log(connection, question, block.hits, skipped, by_replica=by_replica)
-    return replace(block, skipped=tuple(skipped), search_id=search_id)
+    progress.skipped = list(block.skipped)
+    search_id = _log(connection, question, block.hits, progress)
+    return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
 
 
 def _chosen(

@@ -1,4 +1,4 @@
-"""Commands about the quality of searches: report, miss, replay."""
+"""Commands about the quality of searches: report, experiment, miss, replay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,17 @@ from pgrecall.faces.cli.options import (
     since_option,
 )
 from pgrecall.faces.wording import counted
-from pgrecall.models.quality import ArmUse, Miss, Quality, Replay, ReplayedSearch, Share
+from pgrecall.models.quality import (
+    ArmUse,
+    Experiment,
+    ExperimentArm,
+    ExperimentDifference,
+    Miss,
+    Quality,
+    Replay,
+    ReplayedSearch,
+    Share,
+)
 from pgrecall.models.search import VitalityMode
 
 SHOWN_RANKS = 10
@@ -78,6 +88,36 @@ def report(given: GlobalOptions, since: str | None, limit: int, questions: int, 
     else:
         notes().print("No search is logged.")
     raise Exit(DONE if found.searches else NOTHING_FOUND)
+
+
+@quality.command("experiment")
+@click.option(
+    "--number",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="Number of the experiment; else the newest.",
+)
+@click.option(
+    "--difference",
+    type=click.FloatRange(0.01, 0.5),
+    default=0.1,
+    metavar="SHARE",
+    help="Smallest difference of shares worth knowing.",
+)
+@json_option
+@pass_globals
+def experiment(given: GlobalOptions, number: int | None, difference: float, as_json: bool) -> None:
+    """Show by arm of a randomised experiment how often what was shown was used, and what can be concluded.
+
+    Set search.experiment to 1 to begin the first. Exit code 1 when nothing can be concluded.
+    """
+    with given.opened() as memory:
+        found = memory.quality.experiment(number, difference=difference)
+    if as_json:
+        print_json(found)
+    else:
+        show_experiment(output(), found)
+    raise Exit(DONE if found.refused is None else NOTHING_FOUND)
 
 
 @quality.command("miss")
@@ -183,6 +223,54 @@ def show_quality(console: SafeConsole, found: Quality) -> None:
             times = (one.times, one.empty, one.rejected)
             asked.add_row(*(f"{count:,}" for count in times), f"{one.last_at:%Y-%m-%d}", one.question[:200])
         console.print(asked)
+
+
+def show_experiment(console: SafeConsole, found: Experiment) -> None:
+    """The conclusion, a table of the arms, and the differences."""
+    if found.number is None:
+        console.print(found.conclusion)
+        return
+    console.print(f"Experiment {found.number} {'runs' if found.running else 'does not run'}.")
+    console.print(found.conclusion)
+    console.print(
+        f"Not in it: {counted(found.without_session, 'search', 'searches')} without a session, "
+        f"{found.not_assigned:,} that chance did not decide."
+    )
+    rows = table(
+        "arm",
+        "weight",
+        "sessions",
+        "searches",
+        "sessions with use",
+        "share used, 95 % interval",
+        "less default",
+    )
+    differences = {one.arm: one for one in found.differences}
+    for arm in found.arms:
+        counts = (arm.sessions, arm.searches, arm.used)
+        rows.add_row(
+            arm.arm,
+            ", ".join(f"{weight:g}" for weight in arm.weights),
+            *(f"{count:,}" for count in counts),
+            arm_words(arm),
+            difference_words(differences.get(arm.arm)),
+        )
+    console.print()
+    console.print(rows)
+
+
+def arm_words(arm: ExperimentArm) -> str:
+    """The share of an arm with its interval; of nothing there is none."""
+    if arm.share is None or arm.low is None or arm.high is None:
+        return ""
+    return f"{arm.share:.0%} [{arm.low:.0%}, {arm.high:.0%}]"
+
+
+def difference_words(one: ExperimentDifference | None) -> str:
+    """A difference in points of per cent with its interval."""
+    if one is None:
+        return ""
+    return f"{100 * one.difference:+.1f} [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
 
 
 def show_miss(console: SafeConsole, found: Miss) -> None:

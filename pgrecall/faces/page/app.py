@@ -20,7 +20,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.errors import RecallError
 from pgrecall.faces.http.problems import RETRY_AFTER, problem_type
-from pgrecall.faces.page import actions, edit, front, memory, overview, prune, search, sign_in, zones
+from pgrecall.faces.page import (
+    actions,
+    dedupe,
+    edit,
+    front,
+    memory,
+    overview,
+    prune,
+    quality,
+    search,
+    sign_in,
+    zones,
+)
 from pgrecall.faces.page.imports import Imports, import_views
 from pgrecall.faces.page.request_handling import base_values, get_route, post_route
 from pgrecall.faces.page.sessions import SessionStore, SignInRequired
@@ -90,6 +102,13 @@ def create_page(service: Service) -> ASGIApp:
         get("/prune/{plan}", prune.show_plan),
         post("/prune/{plan}/apply", prune.apply_plan, large=True),
         post("/prune/{plan}/undo", prune.undo_plan),
+        get("/dedupe", dedupe.list_plans),
+        post("/dedupe", dedupe.create_plan),
+        get("/dedupe/{plan}", dedupe.show_plan),
+        post("/dedupe/{plan}/apply", dedupe.apply_plan, large=True),
+        post("/dedupe/{plan}/undo", dedupe.undo_plan),
+        get("/quality", quality.quality),
+        post("/quality/replay", quality.replay, writes=False),
         get("/maintenance", overview.maintenance),
         post("/maintenance/verify", overview.verify, writes=False),
         *sign_in.routes(service, sessions),

@@ -15,6 +15,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -60,8 +61,24 @@ def _search_log(metadata: MetaData) -> Table:
         Column("queries", ARRAY(Text)),
         Column("profile", Text, nullable=False),
         Column("shown", ARRAY(BigInteger), nullable=False),
+        Column("experiment", BigInteger),
+        Column("arm", Text),
+        Column("arm_weight", Double),
         PrimaryKeyConstraint("tenant", "id", name="search_log_pkey"),
+        CheckConstraint(
+            "num_nulls(experiment, arm, arm_weight) IN (0, 3) AND coalesce(experiment >= 1, true) "
+            "AND coalesce(arm IN ('off', 'default', 'other'), true) "
+            "AND coalesce(arm_weight BETWEEN 0 AND 10, true)",
+            name="search_log_arm_check",
+        ),
         Index("search_log_at_idx", "tenant", "at"),
+        Index(
+            "search_log_experiment_idx",
+            "tenant",
+            "experiment",
+            "at",
+            postgresql_where=text("experiment IS NOT NULL"),
+        ),
         schema=SCHEMA,
     )
 

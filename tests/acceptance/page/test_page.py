@@ -72,7 +72,8 @@ VIEWS = (
     "/", "/?q=ferry", "/memories", "/memories?tags=x", "/memories?order=vitality", "/add", "/edit/1",
     "/link/1", "/supersede/1",
     "/forget/1", "/zones", "/overview", "/overview?layer=activity", "/overview/alive", "/overview/leaving",
-    "/overview/unused", "/memories/ferry", "/memories/1", "/links/pier", "/prune", "/maintenance", "/nowhere",
+    "/overview/unused", "/memories/ferry", "/memories/1", "/links/pier", "/prune", "/dedupe", "/quality",
+    "/quality?q=harbour&memory=ferry", "/maintenance", "/nowhere",
 )  # fmt: skip
 
 
@@ -237,6 +238,10 @@ def test_articulation_points_are_marked_by_shape_and_in_words(served: Served) ->
         ("/memories/nobody", 404, "There is no memory with key 'nobody'"),
         ("/prune/999999", 404, "There is no prune plan 999999"),
         ("/prune/x", 404, "There is no such prune plan."),
+        ("/dedupe/999999", 404, "There is no dedupe plan 999999"),
+        ("/dedupe/x", 404, "There is no such dedupe plan."),
+        ("/quality?q=x&memory=nothing", 404, "There is no memory with key 'nothing'"),
+        ("/quality?memory=1", 422, "The query is empty"),
         ("/overview/loudest", 404, "There is nothing at this address."),
         ("/overview?layer=attic", 404, "There is no layer 'attic'"),
         ("/?q=x&k=1000", 422, "K is 1000; it must be between"),

@@ -44,6 +44,7 @@ SCRIPTS = (
 POSTS = (
     "/add", "/import", "/edit/{0}", "/pin/{0}", "/unpin/{0}", "/archive/{0}", "/unarchive/{0}", "/link/{0}",
     "/unlink/{0}", "/supersede/{0}", "/forget/{0}", "/prune", "/prune/1/apply", "/prune/1/undo", "/feedback",
+    "/dedupe", "/dedupe/1/apply", "/dedupe/1/undo",
 )  # fmt: skip
 FORMS = ("/edit/{0}", "/link/{0}", "/supersede/{0}", "/forget/{0}", "/memories/{0}", "/links/{0}")
 
@@ -140,7 +141,8 @@ def test_a_key_that_may_only_read_gets_403(holder: httpx.Client, url: str, path:
 @pytest.mark.parametrize("holder", ["reader"], indirect=True)
 def test_a_key_that_may_only_read_sees_no_button_that_writes(holder: httpx.Client, url: str) -> None:
     number = ids(url)["acme"]
-    for path in ("/", "/?q=harbour", "/prune", "/prune/1", "/add", "/maintenance", *FORMS):
+    views = ("/", "/?q=harbour", "/prune", "/prune/1", "/dedupe", "/quality", "/add", "/maintenance")
+    for path in (*views, *FORMS):
         page = Page(holder.get(path.format(number)))
         posts = {form.action.partition("#")[0] for form in page.forms if form.method == "POST"}
         assert posts <= {"/sign-out", "/maintenance/verify"}, path

@@ -53,7 +53,18 @@ def signed_in(browser: httpx.Client, key: str, path: str = "/") -> httpx.Respons
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/?q=harbour", "/overview", "/memories/1", "/links/1", "/prune", "/maintenance"]
+    "path",
+    [
+        "/",
+        "/?q=harbour",
+        "/overview",
+        "/memories/1",
+        "/links/1",
+        "/prune",
+        "/dedupe",
+        "/quality",
+        "/maintenance",
+    ],
 )
 def test_without_a_key_there_is_only_the_form(browser: httpx.Client, path: str) -> None:
     answer = browser.get(path)

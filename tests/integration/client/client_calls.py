@@ -93,6 +93,7 @@ CALLS = (
     Call("feedback.report"),
     Call("feedback.qrels"),
     Call("quality.report", by_the_clock=True),
+    Call("quality.experiment", (), {"difference": 0.2}),
     Call("quality.replay", (), {"vitality_mode": "off"}, by_the_clock=True),
     Call("calibration.relevance_models"),
     Call("calibration.rerank_models"),

@@ -1,3 +1,3 @@
--- An index is built anew from the memories that are there.
+-- A search that an experiment has ranked.
 
-SELECT;
+UPDATE recall.search_log SET experiment = 1, arm = 'other', arm_weight = 1.5 WHERE tenant = 'other';

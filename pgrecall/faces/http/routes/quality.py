@@ -1,4 +1,4 @@
-"""Routes for the quality of searches: use by rank, why a memory was not found, replays of questions."""
+"""Routes for the quality of searches: use by rank, experiments, why a memory was missed, replays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgrecall.arguments import RankingChange
 from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_model
-from pgrecall.models.quality import Miss, Quality, Replay
+from pgrecall.models.quality import Experiment, Miss, Quality, Replay
 from pgrecall.models.search import SearchRequest
 
 router = APIRouter(prefix="/v1", route_class=ApiRoute, tags=["quality"])
@@ -56,6 +56,20 @@ async def quality(
 ) -> Quality:
     """Report how often what searches showed was used, and which questions nothing answered."""
     return await memory.quality.report(since=since, limit=limit, questions=questions)
+
+
+@router.get("/quality/experiment", response_model=response_model(Experiment))
+async def experiment(
+    memory: TenantMemory,
+    number: Annotated[
+        int | None, Query(description="Number of the experiment; else the newest.", ge=1, le=1_000_000)
+    ] = None,
+    difference: Annotated[
+        float, Query(description="Smallest difference of shares worth knowing.", ge=0.01, le=0.5)
+    ] = 0.1,
+) -> Experiment:
+    """Report by arm of a randomised experiment how often what was shown was used, and what that says."""
+    return await memory.quality.experiment(number, difference=difference)
 
 
 @router.post("/quality/miss", response_model=response_model(Miss))

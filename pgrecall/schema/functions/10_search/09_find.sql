@@ -48,6 +48,7 @@ DECLARE
     v_strengths double precision[];
     v_cued_by bigint[];
     v_memories bigint;
+    v_arm text;  -- of a running experiment
     v_min_confidence double precision := (v_settings ->> 'search.min_confidence')::double precision;
 BEGIN
     v_read := recall.read_search_request(p_request);
@@ -65,6 +66,15 @@ BEGIN
     v_weight := coalesce(
         v_request.vitality_weight, v_model.vitality_weight,
         (v_settings ->> 'vitality.weight')::double precision);
+    -- Where the caller decides how to weigh, chance does not.
+    IF v_queries <> '{}' AND num_nonnulls(v_request.vitality_mode, v_request.vitality_weight, v_filter.as_of) = 0 THEN
+        v_arm := recall.experiment_arm(
+            v_tenant, floor((v_settings ->> 'search.experiment')::double precision)::bigint,
+            recall.require_session_id(v_request.session_id));
+        v_mode := CASE v_arm WHEN 'off' THEN 'off' ELSE v_mode END;
+        v_weight := CASE v_arm WHEN 'other' THEN (v_settings ->> 'search.experiment_weight')::double precision
+            ELSE v_weight END;
+    END IF;
     v_arms := coalesce(recall.arm_weights(v_request.weights), ARRAY[1, 1, 1, 1, 1, 1, 1]);
     v_author := v_model.author * v_arms[4] * (v_settings ->> 'search.author_weight')::double precision;
     v_pool := CASE WHEN greatest(v_request.k, p_pool) <= 50 THEN 50 ELSE 1000 END;
@@ -181,6 +191,9 @@ BEGIN
            t.expires_at, t.archived_at, t.explanation, t.logit, t.use_term, t.named,
            CASE WHEN coalesce(t.rank, 1) = 1 THEN jsonb_build_object(
         'profile', v_model.profile, 'mode', v_mode, 'weight', v_weight,
+        'experiment', CASE WHEN v_arm IS NOT NULL THEN jsonb_build_object(
+            'number', floor((v_settings ->> 'search.experiment')::double precision), 'arm', v_arm,
+            'weight', CASE WHEN v_mode = 'off' THEN 0 ELSE v_weight END) END,
         'confidence', (SELECT c.value FROM confidence c), 'min_confidence', v_min_confidence,
         'arms', CASE WHEN v_request.explain OR t.id IS NULL THEN (
             SELECT jsonb_build_object(

@@ -7,7 +7,7 @@
 -- One call for each search: it takes no lock and reads two settings.
 CREATE OR REPLACE FUNCTION recall.log_search(
     p_tenant text, p_shown bigint[], p_session_id text, p_now timestamptz, p_query text DEFAULT NULL,
-    p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL
+    p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL, p_experiment jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -27,20 +27,23 @@ BEGIN
             v_search_id := nextval('recall.search_log_id_seq');
             EXIT WHEN NOT EXISTS (SELECT FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = v_search_id);
         END LOOP;
-        INSERT INTO recall.search_log (tenant, id, at, session_id, query, queries, profile, shown)
+        INSERT INTO recall.search_log (tenant, id, at, session_id, query, queries, profile, shown,
+                                       experiment, arm, arm_weight)
         OVERRIDING SYSTEM VALUE
         VALUES (p_tenant, v_search_id, p_now, v_session_id, coalesce(p_query, ''), p_queries,
-                coalesce(p_profile, 'balanced'), coalesce(p_shown, '{}'));
+                coalesce(p_profile, 'balanced'), coalesce(p_shown, '{}'), (p_experiment ->> 'number')::bigint,
+                p_experiment ->> 'arm', (p_experiment ->> 'weight')::double precision);
     END IF;
     RETURN v_search_id;
 END $$;
 
 -- log_shown: logs a retrieval of each of these memories, as search_and_log does, and changes no other row. With a
--- query it also logs the search and the existing memories among them, in the order given. Returns the id of the
--- search, for used() and rejected(); NULL without a query, or if searches are not kept.
+-- query it also logs the search and the existing memories among them, in the order given, and the experiment by which
+-- they were ranked (as in the summary of find). Returns the id of the search, for used() and rejected(); NULL without a
+-- query, or if searches are not kept.
 CREATE OR REPLACE FUNCTION recall.log_shown(
     p_ids bigint[], p_session_id text DEFAULT NULL, p_now timestamptz DEFAULT now(), p_query text DEFAULT NULL,
-    p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL
+    p_profile text DEFAULT NULL, p_queries text[] DEFAULT NULL, p_experiment jsonb DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -55,7 +58,8 @@ BEGIN
         v_tenant, ARRAY(
             SELECT m.id FROM recall.memory m
             WHERE m.tenant = v_tenant AND m.id = ANY (v_ids) ORDER BY array_position(recall.require_one_dimension(p_ids), m.id)),
-        p_session_id, recall.require_moment(p_now), p_query, p_profile, p_queries);
+        p_session_id, recall.require_moment(p_now), p_query, p_profile, p_queries,
+        recall.require_experiment(p_experiment));
 END $$;
 
 -- delete_from_logs: takes memories that are forgotten for good out of the access log, and out of the searches that

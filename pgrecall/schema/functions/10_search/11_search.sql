@@ -72,9 +72,10 @@ BEGIN
         SELECT * FROM recall.find(p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens)
     ), logged AS MATERIALIZED (
         SELECT recall.log_search(v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile,
-                                 v_queries) AS search_id
+                                 v_queries, s.experiment) AS search_id
         FROM (SELECT coalesce(array_agg(h.id ORDER BY h.rank) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
-                     max(h.summary ->> 'profile') AS profile FROM hit h) s
+                     max(h.summary ->> 'profile') AS profile,
+                     (max((h.summary -> 'experiment')::text))::jsonb AS experiment FROM hit h) s
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,

@@ -1,6 +1,21 @@
 -- Quality: how often what searches showed was used, which questions nothing answered, and why a memory was not found.
 -- All of it reads the log of searches, and changes nothing.
 
+-- share_interval: the interval of Wilson (1927) of a share in p_total trials, p_z2 the square of the normal quantile;
+-- NULL for none. Of a mean of values between 0 and 1 it is wide enough too: none varies more than a share does.
+CREATE OR REPLACE FUNCTION recall.share_interval(
+    p_share double precision, p_total bigint, p_z2 double precision, OUT low double precision, OUT high double precision
+)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    -- Rounding must not put the share itself outside.
+    SELECT least(greatest(c.middle - c.reach, 0), p_share), greatest(least(c.middle + c.reach, 1), p_share)
+    FROM (SELECT p_z2 / nullif(p_total, 0) AS z2 WHERE p_total > 0) s
+    CROSS JOIN LATERAL (
+        SELECT (p_share + s.z2 / 2) / (1 + s.z2) AS middle,
+               sqrt(s.z2 * (p_share * (1 - p_share) + s.z2 / 4)) / (1 + s.z2) AS reach) c
+$$;
+
 -- wilson_interval: the 95 % interval of a share of p_hits in p_total (Wilson, 1927), which is honest for few and for
 -- shares near 0 and 1; NULL for none.
 CREATE OR REPLACE FUNCTION recall.wilson_interval(
@@ -8,12 +23,8 @@ CREATE OR REPLACE FUNCTION recall.wilson_interval(
 )
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
-    -- Rounding must not put the share itself outside.
-    SELECT least(greatest(c.middle - c.reach, 0), c.p), greatest(least(c.middle + c.reach, 1), c.p)
-    FROM (SELECT p_hits / nullif(p_total, 0)::double precision AS p,
-                 3.841458820694124::double precision / nullif(p_total, 0) AS z2 WHERE p_total > 0) s
-    CROSS JOIN LATERAL (
-        SELECT s.p, (s.p + s.z2 / 2) / (1 + s.z2) AS middle, sqrt(s.z2 * (s.p * (1 - s.p) + s.z2 / 4)) / (1 + s.z2) AS reach) c
+    SELECT i.low, i.high
+    FROM recall.share_interval(p_hits / nullif(p_total, 0)::double precision, p_total, 3.841458820694124) i
 $$;
 
 -- used_hits: what the newest p_limit searches since p_since showed, with rank, verdict, and whether it was used: by its

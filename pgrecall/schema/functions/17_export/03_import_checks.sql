@@ -75,7 +75,8 @@ SET search_path FROM CURRENT AS $$
     ('search_log', 'octet_length(t.session_id) <= 1000', 'its session id has more than 1,000 bytes'),
     ('search_log', 'length(t.query) <= 10000 AND (t.queries IS NULL OR NOT EXISTS (SELECT FROM unnest(t.queries) q '
      'WHERE (length(q) <= 10000) IS NOT TRUE))', 'a query of it is null or has more than 10,000 characters'),
-    ('search_log', 'length(t.profile) <= 100', 'its profile has more than 100 characters')
+    ('search_log', 'length(t.profile) <= 100', 'its profile has more than 100 characters'),
+    ('search_log', 'coalesce(t.experiment BETWEEN 1 AND 1000000, true)', 'its experiment is out of bounds')
     ) c(kind, condition, problem) WHERE c.kind = p_kind
 $$;
 

@@ -1,0 +1,100 @@
+"""The views of dedupe plans: list, create, review cluster by cluster, apply and undo."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from pgrecall.errors import InvalidInput
+from pgrecall.faces.http.problems import problem_type
+from pgrecall.faces.page.form_fields import checkbox, float_field, int_field, path_id, text_field
+from pgrecall.faces.page.request_handling import PageRequest, redirect
+from pgrecall.models.dedupe import DedupeKeeper, DedupeMember
+
+MAX_PLANS = 20
+MAX_CLUSTERS = 500
+"""Clusters of a plan that are shown; its counts are those of all."""
+
+_MAX_SHOWN = 50
+_FIELDS = ("max_count", "min_similarity")
+
+
+async def list_plans(request: PageRequest) -> Response:
+    """The newest plans, and the form that creates one."""
+    return await _plans(request)
+
+
+async def create_plan(request: PageRequest) -> Response:
+    try:
+        similarity = float_field(request.form, "min_similarity")
+        plan = await request.memory.dedupe.plan(
+            max_count=int_field(request.form, "max_count", 0, low=1, high=1_000_000) or None,
+            min_similarity=None if similarity is None else similarity / 100,
+            layers=request.form.getlist("layer") or None,
+        )
+    except InvalidInput as error:
+        return await _plans(request, problem=error)
+    return redirect(f"/dedupe/{plan.id}")
+
+
+async def show_plan(request: PageRequest) -> Response:
+    """A plan with its clusters, their keepers and the words that differ, or its outcome."""
+    try:
+        plan = await request.memory.dedupe.get(_plan_id(request), limit=MAX_CLUSTERS)
+    except InvalidInput as error:  # only an unknown plan can cause this
+        raise HTTPException(404, error.message) from error
+    items: list[DedupeKeeper | DedupeMember] = []
+    for cluster in plan.clusters:
+        items += (cluster.keeper, *cluster.members)
+    return await request.render(
+        "dedupe_plan.html.j2",
+        plan=plan,
+        report=plan.report,
+        merged=sum(item.outcome == "merged" for item in items),
+        skipped_count=sum(item.outcome == "skipped" for item in items),
+        choosable=plan.state == "planned" and request.may_write and plan.report.clusters <= MAX_CLUSTERS,
+        skipped=[item for item in items if item.outcome == "skipped"][:_MAX_SHOWN],
+        contradictions=plan.report.contradictions[:_MAX_SHOWN],
+    )
+
+
+async def apply_plan(request: PageRequest) -> Response:
+    plan = _confirmed_plan(request, "applied")
+    only = None
+    if checkbox(request.form, "chosen"):  # the form had a box for each cluster
+        only = [path_id(number, "cluster") for number in request.form.getlist("only")]
+        if not only:
+            raise InvalidInput("No cluster is ticked, so nothing was merged.", hint="Tick some of them.")
+    await request.memory.dedupe.apply(plan, clusters=only)
+    return redirect(f"/dedupe/{plan}#outcome")
+
+
+async def undo_plan(request: PageRequest) -> Response:
+    plan = _confirmed_plan(request, "undone")
+    await request.memory.dedupe.undo(plan)
+    return redirect(f"/dedupe/{plan}#outcome")
+
+
+def _confirmed_plan(request: PageRequest, action: str) -> int:
+    """The plan's id; InvalidInput when the form's checkbox was not ticked."""
+    plan = _plan_id(request)
+    if not checkbox(request.form, "sure"):
+        raise InvalidInput(f"The plan was not {action}.", hint="Tick the box to confirm, and send it again.")
+    return plan
+
+
+async def _plans(request: PageRequest, problem: InvalidInput | None = None) -> Response:
+    return await request.render(
+        "dedupe.html.j2",
+        status=200 if problem is None else problem_type(problem).status,
+        plans=await request.memory.dedupe.list(limit=MAX_PLANS),
+        layers=await request.memory.layers.list(),
+        defaults={setting.name: setting.value for setting in await request.memory.settings.list()},
+        fields={name: text_field(request.form, name) or "" for name in _FIELDS},
+        chosen=request.form.getlist("layer"),
+        problem=problem,
+    )
+
+
+def _plan_id(request: PageRequest) -> int:
+    return path_id(request.request.path_params["plan"], "dedupe plan")

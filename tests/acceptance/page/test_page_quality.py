@@ -1,0 +1,139 @@
+"""Quality and dedupe in Chromium: every action with its undo, who may, and what axe finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pgrecall import Memory
+from pgrecall.embedded.shared_server import EmbeddedServer
+from tests.acceptance.http.http_tools import Served, member, serving
+from tests.acceptance.page.browser_tools import CONTRASTS, Watched, browsing
+from tests.acceptance.page.test_page_work import axe
+from tests.conftest import _database
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+VIEWS = ("/quality", "/quality?q=stone&memory=wall", "/dedupe", "/dedupe/1")
+WINDOWS: tuple[dict[str, Any], ...] = tuple(
+    {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+    for scheme in ("light", "dark")
+    for width in (1280, 390)
+)
+SAME = "The ferry to the island leaves at the old pier every morning."
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browsing() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def database(browser: Browser, server: EmbeddedServer, template: str) -> Iterator[str]:
+    yield from _database(server, template)
+
+
+@pytest.fixture(scope="module")
+def served(database: str) -> Iterator[Served]:
+    with member(database) as memory:
+        memory.remember("A wall of stone by the sea.", key="wall")
+        for key in ("ferry/a", "ferry/b"):
+            memory.remember(SAME, key=key)
+        memory.settings.set("search.experiment", 1)
+        for session in range(6):
+            found = memory.search("a wall of stone", session_id=f"s{session}")
+            assert found.search_id is not None
+            if session % 2:
+                memory.used(found.search_id, "wall")
+        empty = memory.search("who owns the lighthouse?", layers=("activity",))
+        assert empty.hits == ()
+        memory.dedupe.plan()
+    with serving(database) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def memory(database: str, served: Served) -> Iterator[Memory]:
+    with member(database) as client:
+        yield client
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served) -> Iterator[Page]:
+    context = browser.new_context(base_url=served.url)
+    context.set_default_timeout(PATIENCE * 1000)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
+
+
+def test_quality_says_what_the_log_says(page: Page, served: Served) -> None:
+    watched = Watched(page, served.url)
+    page.goto("/quality")
+    said = page.inner_text("main")
+    assert "Too little to conclude from" in said
+    assert "who owns the lighthouse?" in said
+    assert "Experiment 1" in said
+    assert "each arm needs 476 sessions" in said
+    page.locator("#q").fill("a wall of stone")
+    page.locator("#memory").fill("wall")
+    page.get_by_role("button", name="Explain").click()
+    assert "It is found: rank 1" in page.inner_text("section[aria-labelledby=miss]")
+    page.get_by_label("Weight of vitality").fill("5")
+    page.get_by_role("button", name="Replay").click()
+    assert "7 searches asked again" in page.inner_text("section[aria-labelledby=replay]")
+    assert watched.wrong == []
+
+
+def test_a_replay_without_a_change_says_so(page: Page) -> None:
+    page.goto("/quality")
+    page.get_by_role("button", name="Replay").click()
+    assert "Nothing is changed, so nothing would move." in page.inner_text("[role=alert]")
+
+
+def test_a_plan_is_made_applied_and_undone(page: Page, memory: Memory) -> None:
+    page.goto("/dedupe")
+    page.get_by_role("button", name="Create plan").click()
+    assert "Word for word the same." in page.inner_text("main")
+    number = int(page.url.rpartition("/")[2])
+    page.get_by_label("Cluster 1").uncheck()
+    page.get_by_label("Merge the ticked").check()
+    page.get_by_role("button", name="Apply plan").click()
+    assert "No cluster is ticked, so nothing was merged." in page.inner_text("main")
+    assert memory.dedupe.get(number).state == "planned"
+    page.goto(f"/dedupe/{number}")
+    page.get_by_label("Merge the ticked").check()
+    page.get_by_role("button", name="Apply plan").click()
+    assert "1 memory was merged, 0 skipped." in page.inner_text("main")
+    assert [memory.get(key).archived_at is None for key in ("ferry/a", "ferry/b")].count(True) == 1
+    page.get_by_label("Restore the memories").check()
+    page.get_by_role("button", name="Undo plan").click()
+    assert "The merges were taken back." in page.inner_text("main")
+    assert [memory.get(key).archived_at for key in ("ferry/a", "ferry/b")] == [None, None]
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=["light", "light narrow", "dark", "dark narrow"])
+def test_every_view_is_readable(
+    browser: Browser, served: Served, window: dict[str, Any], tmp_path: Path
+) -> None:
+    context = browser.new_context(base_url=served.url, **window)
+    context.set_default_timeout(PATIENCE * 1000)
+    page = context.new_page()
+    try:
+        for number, view in enumerate(VIEWS):
+            page.goto(view)
+            page.screenshot(path=tmp_path / f"{number}.png", full_page=True)
+            assert axe(page) + page.evaluate(CONTRASTS) == [], view
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= window["viewport"]["width"], view
+    finally:
+        context.close()

@@ -1,0 +1,3 @@
+-- An index is built anew from the memories that are there.
+
+SELECT;
