@@ -82,7 +82,7 @@ class Coordinator:
         if not facts.loaded:
             raise DatabaseUnsuitable(
                 "The server of the directory has not loaded Citus.",
-                hint="Install it there and in every cell: shared_preload_libraries = 'citus', then a restart.",
+                hint="Install it there and in every cell: shared_preload_libraries = 'citus' and a restart.",
             )
         if not facts.superuser:
             raise DatabaseUnsuitable(

@@ -22,7 +22,7 @@ BEGIN
             HINT = 'Give values as parameters.';
     ELSIF (v_code ~ '^\s*select\M.*\mrecall_router\.[a-z_]+\s*\(') IS NOT TRUE
           OR v_code ~ '\mselect\M.*\mselect\M' OR v_code ~ '\mfrom\M(?!\s+recall_router\.[a-z_]+\s*\()'
-          OR v_code ~ '\m(values|table|with|union|intersect|except|into|rows)\M' THEN
+          OR v_code ~ '\m(values|table|ordinality|union|intersect|except|into)\M' THEN
         RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
             MESSAGE = 'This statement cannot be sent to the cell of a tenant.',
             HINT = 'Write SELECT ... FROM recall_router.search(''tenant'', ...) or SELECT recall_router.pin(''tenant'', ...), alone.';

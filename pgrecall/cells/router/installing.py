@@ -58,6 +58,8 @@ def install(fleet: Fleet) -> Installed:
         made, dropped = _replace(connection, wanted)
     with coordinator.transaction() as connection:
         nodes.set_routes(connection, cells)
+    with coordinator.transaction() as connection:
+        nodes.remove_nodes(connection, cells)
     return Installed(len(cells), made, dropped, len(wanted) - len(made))
 
 

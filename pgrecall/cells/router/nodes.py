@@ -110,7 +110,8 @@ def set_routes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
     """
     if len(cells) > MOST_CELLS:
         raise InvalidInput(f"A router leads to at most {MOST_CELLS} cells.", hint="Use several directories.")
-    connection.execute("DELETE FROM recall_router.route WHERE cell <> ALL (%s)", ([c.number for c in cells],))
+    numbers = [entry.number for entry in cells]
+    connection.execute("DELETE FROM recall_router.route WHERE cell <> ALL (%s)", (numbers,))
     known = nodes(connection)
     for entry in misled(connection, cells):
         node = known[host_and_port(entry.address)]
@@ -123,6 +124,21 @@ def set_routes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
             connection.execute(_MOVE, (chosen["shard"], source.host, source.port, node.host, node.port))
         values = {"cell": entry.number, "number": chosen["number"]}
         connection.execute(STATEMENTS["set_route"].encode(), values)
+
+
+def remove_nodes(connection: Connection, cells: tuple[CellEntry, ...]) -> None:
+    """Makes databases that are cells no more no nodes either; their shards go to the first cell."""
+    kept = {host_and_port(entry.address) for entry in cells}
+    known = nodes(connection)
+    target = known[host_and_port(cells[0].address)]
+    for place, node in known.items():
+        if node.group == 0 or place in kept:
+            continue
+        for row in _keys(connection):
+            if row["group"] == node.group:
+                values = (row["shard"], node.host, node.port, target.host, target.port)
+                connection.execute(_MOVE, values)
+        connection.execute("SELECT citus_remove_node(%s, %s)", place)
 
 
 def _keys(connection: Connection) -> list[Any]:

@@ -19,10 +19,11 @@ from tests.integration.router.citus_servers import CITUS, Node, citus_nodes
 
 @dataclass
 class Router:
-    """The coordinator, and the nodes that are cells 0 and 1."""
+    """The coordinator, the nodes that are cells 0 and 1, and one that is none yet."""
 
     coordinator: Node
     cells: list[Node]
+    spare: Node
 
     @property
     def fleet(self) -> Fleet:
@@ -53,8 +54,8 @@ def router() -> Iterator[Router]:
     """A router to two cells."""
     if CITUS is None:
         pytest.skip("PGRECALL_TEST_CITUS names no folder with the programs of a Postgres with Citus.")
-    with citus_nodes(3) as nodes:
-        made = Router(nodes[0], nodes[1:])
+    with citus_nodes(4) as nodes:
+        made = Router(nodes[0], nodes[1:3], nodes[3])
         for node in made.cells:
             migrate.upgrade(node.url, dimensions=DIMENSIONS)
             made.fleet.add(node.url)
