@@ -35,9 +35,11 @@ def failures(router: Router) -> list[str]:
     ],
 )
 def test_a_rebalance_is_refused(router: Router, statement: str) -> None:
-    with router.admin() as connection:
-        with pytest.raises(psycopg.Error, match="Cells are not rebalanced by Citus"):
-            connection.execute(statement.format(router.cells[0].port).encode())
+    with (
+        router.admin() as connection,
+        pytest.raises(psycopg.Error, match="Cells are not rebalanced by Citus"),
+    ):
+        connection.execute(statement.format(router.cells[0].port).encode())
     undo = f"SELECT citus_set_node_property('127.0.0.1', {router.cells[0].port}, 'shouldhaveshards', true)"
     with router.admin() as connection:
         connection.execute(undo.encode())
