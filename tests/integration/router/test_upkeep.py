@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import psycopg
 import pytest
@@ -49,8 +48,9 @@ def test_a_rebalance_is_refused(router: Router, statement: str) -> None:
 def test_a_way_that_was_moved_all_the_same_is_refused_and_mended(router: Router) -> None:
     tenant = router.place("upkeep-lost", 0)
     one, two = (node.port for node in router.cells)
+    with router.fleet.directory.connected() as directory:
+        shard = nodes.routes(directory)[0].shard
     with router.admin() as connection:
-        shard = nodes.routes(_dicts(connection))[0].shard
         connection.execute(
             "SELECT citus_move_shard_placement(%s::bigint, '127.0.0.1', %s, '127.0.0.1', %s, 'block_writes')",
             (shard, one, two),
@@ -154,8 +154,3 @@ def test_a_cell_comes_and_goes(router: Router) -> None:
         assert connection.execute("SELECT recall_router.id_of('upkeep-third', 'w')").fetchone() == row
         assert connection.execute("SELECT count(*) FROM pg_dist_node").fetchone() == (3,)
     assert failures(router) == []
-
-
-def _dicts(connection: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
-    connection.row_factory = psycopg.rows.dict_row
-    return connection
