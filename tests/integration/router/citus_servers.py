@@ -12,17 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
-import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall.embedded.paths import resolve_paths, run_as
 
 CITUS = os.environ.get("PGRECALL_TEST_CITUS") or None
 """A folder with the programs of a Postgres that has Citus and pgvector; None where there is none."""
-
-needs_citus = pytest.mark.skipif(
-    CITUS is None, reason="PGRECALL_TEST_CITUS names no folder with the programs of a Postgres with Citus."
-)
 
 DATABASE = "recall"
 """Citus wants the same name of the database on every node."""
