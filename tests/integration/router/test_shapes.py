@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
@@ -16,9 +17,48 @@ SENT = (
     "SELECT count(*) FROM recall_router.search(%s, 'winch')",
     "SELECT id FROM recall_router.get(%s, 1, p_now => '2026-06-01'::timestamp with time zone)",
     "SELECT recall_router.status(%s)",
+    "SELECT recall_router.status(%s::varchar)",
     "select recall_router.id_of(%s, 'winch');",
     "SELECT id FROM recall_router.search(%s, 'it''s \"winch\" -- select $$ from /* values')",
 )
+
+ODD = (
+    "SELECT DISTINCT id FROM {f}",
+    "SELECT DISTINCT ON (layer) id FROM {f} ORDER BY layer, id",
+    "SELECT id, count(*) OVER () FROM {f}",
+    "SELECT layer, count(*) FROM {f} GROUP BY 1 HAVING count(*) > 0",
+    "SELECT array_agg(id ORDER BY id) FILTER (WHERE id > 0) FROM {f}",
+    "SELECT * FROM {f} FOR UPDATE",
+    "SELECT a, b FROM {f} AS s(a, b)",
+    "SELECT s FROM {f} s",
+    "SELECT FROM {f}",
+    "SELECT 1 FROM {f} LIMIT (1 + 1) OFFSET 0",
+    "SELECT * FROM LATERAL {f}",
+    "SELECT * FROM {f} TABLESAMPLE system (10)",
+    "SELECT * FROM {f}, {f}",
+    "SELECT * FROM {f} CROSS JOIN generate_series(1, 2)",
+    "SELECT * FROM {f} NATURAL JOIN {f}",
+    "SELECT recall_router.status('{0}') LIMIT 0",
+    "SELECT recall_router.status('{0}') FROM {f}",
+    "SELECT recall_router.status('{0}') FROM generate_series(1, 2)",
+    "SELECT recall_router.status('{0}') WHERE true",
+    "SELECT recall_router.status('{0}') GROUP BY 1",
+    "SELECT CASE WHEN true THEN recall_router.status('{0}') END",
+    "SELECT coalesce(recall_router.id_of('{0}', 'winch'), 1)",
+    "SELECT unnest(ARRAY[recall_router.id_of('{0}', 'winch')])",
+    "SELECT recall_router.id_of('{0}', recall_router.id_of('{0}', 'winch')::text)",
+    "SELECT * FROM recall_router.search(recall_router.current_tenant('{0}'), 'winch')",
+    "SELECT id FROM recall_router.search('{0}', (SELECT 'winch'))",
+    "SELECT recall_router.status(('{0}'::text COLLATE \"C\"))",
+    "SELECT recall_router.status('{0}'::name::text)",
+    "SELECT recall_router.status(CASE WHEN random() < 2 THEN '{0}' END)",
+    "SELECT recall_router.status(nullif('{0}', '{0}'))",
+    "SELECT recall_router.status((ARRAY['{0}', NULL])[2])",
+    "EXPLAIN SELECT * FROM {f}",
+    "DECLARE c CURSOR FOR SELECT * FROM {f}",
+    "COPY (SELECT * FROM {f}) TO STDOUT",
+)
+"""With a search as f. Some are sent, some are refused."""
 
 REFUSED = (
     "SELECT * FROM recall_router.search('{0}', 'winch') WHERE id > 0",
@@ -89,6 +129,33 @@ def test_what_cannot_be_sent_is_refused(router: Router, acme: str, statement: st
         # The same session answers: nothing crashed.
         assert connection.execute("SELECT pg_postmaster_start_time()").fetchone() == begun
         assert ids(connection, acme)
+
+
+@pytest.mark.parametrize("block", [False, True])
+@pytest.mark.parametrize("statement", ODD)
+def test_no_odd_statement_ends_the_server(router: Router, acme: str, statement: str, block: bool) -> None:
+    text = statement.replace("{f}", "recall_router.search('{0}', 'winch')").format(acme)
+    with router.admin() as connection:
+        begun = connection.execute("SELECT pg_postmaster_start_time(), pg_backend_pid()").fetchone()
+        try:
+            with connection.transaction() if block else nullcontext():
+                connection.execute(text.encode())
+        except psycopg.Error as error:
+            assert error.sqlstate is not None  # noqa: PT017 (without one the connection is lost)
+        assert connection.execute("SELECT pg_postmaster_start_time(), pg_backend_pid()").fetchone() == begun
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_no_tenant_is_refused_as_a_parameter_too(router: Router, prepared: bool) -> None:
+    with router.admin() as connection:
+        for _ in range(7):
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match="No tenant is named"):
+                connection.execute("SELECT recall_router.status(%s)", (None,), prepare=prepared)
+            with (
+                pytest.raises(psycopg.errors.InvalidParameterValue, match="No tenant is named"),
+                connection.transaction(),
+            ):
+                connection.execute("SELECT recall_router.status(%s)", (None,), prepare=prepared)
 
 
 def test_a_view_or_function_cannot_hide_a_call(router: Router, acme: str) -> None:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from pgrecall.cells.move import Mover
-from pgrecall.cells.router import nodes
+from pgrecall.cells.router import access, nodes
 from pgrecall.cells.router.checking import check
 from pgrecall.cells.router.installing import upgrade
 from pgrecall.schema import migrate
@@ -146,6 +146,10 @@ def test_a_cell_comes_and_goes(router: Router) -> None:
         ).fetchone()
         assert row is not None
         assert row[0] >= 2 * 2**40  # of the range of cell 2
+        router.fleet.create_role("upkeep_app", may="app", tenant="*", password=None)
+        access.allow(router.fleet, "upkeep_app")
+        with router.log_in("upkeep_app") as service:
+            assert service.execute(ASK, ("upkeep-third",)).fetchone() == ("upkeep-third",)
         mover = Mover(router.fleet)
         mover.move("upkeep-third", 0)
         mover.finish("upkeep-third")
