@@ -15,7 +15,7 @@ SENT = (
     "SELECT * FROM recall_router.search(p_query => 'winch', p_tenant => %s)",
     "SELECT s.body FROM recall_router.search(%s, 'winch', p_k => 3) AS s ORDER BY s.id LIMIT 1",
     "SELECT count(*) FROM recall_router.search(%s, 'winch')",
-    "SELECT id FROM recall_router.get(%s, 1, p_now => '2026-06-01'::timestamp with time zone)",
+    "SELECT id FROM recall_router.list_memories(%s, p_now => '2026-06-01'::timestamp with time zone)",
     "SELECT recall_router.status(%s)",
     "SELECT recall_router.status(%s::varchar)",
     "select recall_router.id_of(%s, 'winch');",
