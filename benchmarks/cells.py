@@ -10,6 +10,7 @@ move      how long the move of a tenant took, for how long its writers waited, a
 pinned    searches a second of one cell on one core, and of two cells on a core each, with every client on
           the core of its cell; where others use the cores too, compare searches by second of CPU
 
+The router on Citus is measured by benchmarks/router.py.
 All servers are on one machine, so a move competes with itself for its cores.
 """
 

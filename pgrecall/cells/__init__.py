@@ -17,4 +17,5 @@ comparing   the copy compared with what was copied
 rights      what moving needs of a role and a server
 move        moving a tenant
 balance     which moves would even out cells
+router      one connection string for all cells, by Citus
 """

@@ -109,6 +109,8 @@ class Directory:
         """Makes the tables and functions of the directory; harmless when repeated."""
         with self.connected() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('recall_cells'))")
+            # With Citus the database may have workers, which have no directory. Without it this says nothing.
+            connection.execute("SELECT set_config('citus.enable_ddl_propagation', 'off', true)")
             connection.execute((files(__package__) / "directory.sql").read_bytes())
 
     def is_installed(self) -> bool:

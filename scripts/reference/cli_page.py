@@ -31,7 +31,7 @@ GROUPS = {
     "Charts": "charts",
     "Jobs": "worker jobs metrics",
     "Serve": "serve keys connect capture mcp tools roles",
-    "Several databases": "cell tenant",
+    "Several databases": "cell tenant router",
 }
 _TYPES = {"integer": "number", "float": "number", "id_or_key": "id or key"}
 

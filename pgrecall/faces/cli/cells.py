@@ -17,6 +17,7 @@ from pgrecall.faces.cli.options import TEXT, json_option, name_of
 
 if TYPE_CHECKING:
     from pgrecall.cells.balance import BalancePlan
+    from pgrecall.cells.checking import CellFinding
     from pgrecall.cells.fleet import CellState, Fleet
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -110,17 +111,22 @@ def check(given: GlobalOptions, as_json: bool) -> None:
 
     Changes nothing. Exit code 1 when a check fails.
     """
-    found = tuple(require_fleet(given).check())
+    failed = show_findings(tuple(require_fleet(given).check()), "directory", as_json)
+    raise Exit(FAILED if failed else DONE)
+
+
+def show_findings(found: tuple[CellFinding, ...], others: str, as_json: bool) -> bool:
+    """Prints findings, those of no cell under the name ``others``; returns whether a check failed."""
     failed = any(finding.level == "fail" for finding in found)
     if as_json:
         print_json({"healthy": not failed, "findings": found})
     for finding in () if as_json else found:
-        name = "directory" if finding.cell is None else f"cell {finding.cell}"
+        name = others if finding.cell is None else f"cell {finding.cell}"
         level = (f"{finding.level:<4}", _STYLES[finding.level])
         output().print(styled(f"{name:<9} ", level, f"  {finding.message}"))
         if finding.fix:
             output().print(styled((f"{'':16}→ {finding.fix}", "dim")))
-    raise Exit(FAILED if failed else DONE)
+    return failed
 
 
 @cell.command("drain")

@@ -80,6 +80,7 @@ COMMANDS: Mapping[str, str] = {
     "roles": "roles:roles",
     "cell": "cells:cell",
     "tenant": "tenants:tenant",
+    "router": "router:router",
     "postgres": "database:postgres",
     "upgrade": "database:upgrade",
 }

@@ -52,8 +52,8 @@ BEGIN
             recall.check_setting('prune.max_share', p_max_share),
             recall.check_setting('prune.grace_days', p_grace_days);
     SELECT coalesce(u.name, 'NULL') INTO v_unknown
-    FROM unnest(p_layers) u(name) LEFT JOIN recall.effective_layers(p_tenant) l ON l.name = u.name
-    WHERE l.name IS NULL LIMIT 1;
+    FROM unnest(p_layers) WITH ORDINALITY u(name, place) LEFT JOIN recall.effective_layers(p_tenant) l ON l.name = u.name
+    WHERE l.name IS NULL ORDER BY u.place LIMIT 1;
     IF FOUND THEN
         PERFORM recall.raise_invalid(format('There is no layer %L.', left(v_unknown, 100)), format('Use %s.', (
             SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM recall.effective_layers(p_tenant) l)));

@@ -1,0 +1,79 @@
+"""The wrapper of a declared function: the same function with the tenant first, which runs in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from psycopg.sql import SQL, Composed, Identifier, Literal
+
+from pgrecall.cells.router.declared import DeclaredFunction
+
+SCHEMA = "recall_router"
+
+_NOT_ADMITTED_YET = "admit_tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A wrapper in the words of the catalogue, so that it can be compared with what is there."""
+
+    name: str
+    least_role: str
+    arguments: str
+    result: str
+    body: str
+
+    def signature(self) -> tuple[str, str, str]:
+        """All that the catalogue has of it, to compare."""
+        return self.arguments, self.result, self.body
+
+    def create(self) -> Composed:
+        """The statement that creates it."""
+        # What a declaration says of types and defaults was written by Postgres.
+        return SQL("CREATE FUNCTION {}.{}({}) RETURNS {} LANGUAGE plpgsql AS {}").format(
+            Identifier(SCHEMA),
+            Identifier(self.name),
+            SQL(self.arguments),
+            SQL(self.result),
+            Literal(self.body),
+        )
+
+
+def wrappers_of(functions: Iterable[DeclaredFunction]) -> dict[str, Wrapper]:
+    """The wrappers of these functions, by name."""
+    return {function.name: wrapper_of(function) for function in functions}
+
+
+def wrapper_of(function: DeclaredFunction) -> Wrapper:
+    """The wrapper of a function.
+
+    It calls by the names of arguments and asks for columns by theirs: a cell that was upgraded before the
+    router, and has more of either, is still served.
+    """
+    return Wrapper(
+        function.name,
+        function.least_role,
+        ", ".join(filter(None, ("p_tenant text", function.arguments))),
+        function.result,
+        f"BEGIN\n    PERFORM {SCHEMA}.enter($1{_admission(function)});\n    {_statement(function)};\nEND",
+    )
+
+
+def _admission(function: DeclaredFunction) -> str:
+    return ", false" if function.name == _NOT_ADMITTED_YET else ""
+
+
+def _statement(function: DeclaredFunction) -> str:
+    given = ", ".join(f"{_quoted(name)} => ${place}" for place, name in enumerate(function.names, 2))
+    call = f"recall.{_quoted(function.name)}({given})"
+    if function.result == "void":
+        return f"PERFORM {call}"
+    if not function.returns_rows:
+        return f"RETURN {call}"
+    columns = ", ".join(f"r.{_quoted(name)}" for name in function.columns)
+    return f"RETURN QUERY SELECT {columns or 'r'} FROM {call} r"
+
+
+def _quoted(name: str) -> str:
+    return Identifier(name).as_string(None)
