@@ -152,7 +152,8 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    WITH candidate AS MATERIALIZED (
+    -- Only what is read twice is MATERIALIZED: to keep wide rows costs as much as to compute them.
+    WITH candidate AS (
         SELECT c.id, max(c.similarity) AS similarity, max(c.semantic_rank) AS semantic_rank,
                max(c.strength) AS strength, max(c.lexical_rank) AS lexical_rank,
                coalesce(max(c.likeness), 0) AS likeness, coalesce(bool_or(c.alone), false) AS alone,
@@ -173,7 +174,7 @@ BEGIN
             UNION ALL SELECT l, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             FROM unnest(v_linked || v_more) l) c
         GROUP BY c.id
-    ), featured AS MATERIALIZED (
+    ), featured AS (
         -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
                m.period,
@@ -216,12 +217,13 @@ BEGIN
                 SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation,
                        CASE WHEN c.id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
             OFFSET 0) a
-    ), sessioned AS MATERIALIZED (
+        OFFSET 0
+    ), sessioned AS (
         -- A memory without a session is a session of its own.
         SELECT f.*, bit_or(f.held) OVER (
             PARTITION BY f.session_id, CASE WHEN f.session_id IS NULL THEN f.id END) AS held_by_session
         FROM featured f
-    ), judged AS MATERIALIZED (
+    ), judged AS (
         -- A window alone is answered by all that is in it.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
@@ -234,6 +236,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT coalesce(recall.weight_of_held(f.held_by_session, v_idfs) / v_idf_sum, 0) AS session_coverage
             OFFSET 0) s
+        OFFSET 0
     ), placed AS MATERIALIZED (
         SELECT j.*, row_number() OVER (ORDER BY j.logit DESC, j.id) <= v_compared AS compared FROM judged j
     ), alike AS MATERIALIZED (
