@@ -59,7 +59,7 @@ RETURN CASE w.form
 
 -- candidates: what the arms find for one question, which is made of q and has p_embedding (both NULL: there is none;
 -- p_window: all of a window of time), each with the log-odds that it answers, to which the best of those it is linked
--- with have lent, and with the evidence for it, where p_explain. `floored` is whether retention has a floor, `named`
+-- with have lent, and with the evidence for it, where p_explain. `held` are the words it holds (see words_held), `floored` is whether retention has a floor, `named`
 -- whether the question names it exactly. `activation` is S as vitality has it; in `use` every access is at least an hour
 -- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
 -- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
@@ -74,7 +74,7 @@ CREATE OR REPLACE FUNCTION recall.candidates(
     p_tokens bit varying[]
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
-    floored boolean, named boolean, logit double precision, evidence recall.evidence
+    floored boolean, named boolean, logit double precision, held int, evidence recall.evidence
 )
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -227,7 +227,7 @@ BEGIN
         -- A window alone is answered by all that is in it.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by, f.period, s.session_coverage,
+               f.authored, f.cue, f.cued_by, f.period, f.held, s.session_coverage,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
                    w, p_arms, p_author_weight, f.likeness_of_meaning - v_typical, f.coverage, f.weight, f.phrase, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
@@ -262,6 +262,7 @@ BEGIN
            -- Of memories that have little evidence of their own, those linked to an answer are right two to seven
            -- times as often as the evidence says, never a hundred times, as a large share could make them.
            CASE WHEN l.id IS NULL THEN j.log_odds ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END,
+           j.held,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
                j.authored, j.cue, j.cued_by, l.seed, l.share, j.log_odds, j.period,
