@@ -1,5 +1,19 @@
 -- Candidates: what every arm finds for one question, and how likely each of it is to answer.
 
+-- more_words_held: the bits of the words from the ninth on (see words_held), as few questions have so many: what is
+-- inlined is prepared by every search, needed or not.
+CREATE OR REPLACE FUNCTION recall.more_words_held(p_text tsvector, p_words tsquery[]) RETURNS int
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN
+    coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
+    + coalesce((p_text @@ p_words[11])::int * 1024, 0) + coalesce((p_text @@ p_words[12])::int * 2048, 0)
+    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
+    coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
+    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0) END;
+END $$;
+
 -- words_held: which of up to 16 words a text holds, as bits. Flat, to be inlined. Nested, because few questions have many
 -- words.
 CREATE OR REPLACE FUNCTION recall.words_held(p_text tsvector, p_words tsquery[]) RETURNS int
@@ -9,12 +23,20 @@ RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2]
     + CASE WHEN p_words[5] IS NULL THEN 0 ELSE
     coalesce((p_text @@ p_words[5])::int * 16, 0) + coalesce((p_text @@ p_words[6])::int * 32, 0)
     + coalesce((p_text @@ p_words[7])::int * 64, 0) + coalesce((p_text @@ p_words[8])::int * 128, 0)
-    + CASE WHEN p_words[9] IS NULL THEN 0 ELSE
-    coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
-    + coalesce((p_text @@ p_words[11])::int * 1024, 0) + coalesce((p_text @@ p_words[12])::int * 2048, 0)
-    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
-    coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
-    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0) END END END;
+    + CASE WHEN p_words[9] IS NULL THEN 0 ELSE recall.more_words_held(p_text, p_words) END END;
+
+-- weight_of_more_held: the weights of the words from the ninth on in weight_of_held.
+CREATE OR REPLACE FUNCTION recall.weight_of_more_held(p_held int, p_idfs double precision[]) RETURNS double precision
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN
+    coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
+    + coalesce(p_idfs[11] * (p_held >> 10 & 1), 0) + coalesce(p_idfs[12] * (p_held >> 11 & 1), 0)
+    + CASE WHEN p_held < 4096 THEN 0 ELSE
+    coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
+    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0) END;
+END $$;
 
 -- weight_of_held: the sum of the weights of the words that these bits stand for (see words_held). Flat, to be inlined.
 CREATE OR REPLACE FUNCTION recall.weight_of_held(p_held int, p_idfs double precision[]) RETURNS double precision
@@ -24,12 +46,7 @@ RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held
     + CASE WHEN p_held < 16 THEN 0 ELSE
     coalesce(p_idfs[5] * (p_held >> 4 & 1), 0) + coalesce(p_idfs[6] * (p_held >> 5 & 1), 0)
     + coalesce(p_idfs[7] * (p_held >> 6 & 1), 0) + coalesce(p_idfs[8] * (p_held >> 7 & 1), 0)
-    + CASE WHEN p_held < 256 THEN 0 ELSE
-    coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
-    + coalesce(p_idfs[11] * (p_held >> 10 & 1), 0) + coalesce(p_idfs[12] * (p_held >> 11 & 1), 0)
-    + CASE WHEN p_held < 4096 THEN 0 ELSE
-    coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
-    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0) END END END;
+    + CASE WHEN p_held < 256 THEN 0 ELSE recall.weight_of_more_held(p_held, p_idfs) END END;
 
 -- relevance_logit: the log-odds that a candidate answers, from its features: a logistic model, or one of the two fixed
 -- blends of other systems (reciprocal ranks; a weighted sum). p_arms weighs the arms: semantic, lexical, name, author,
