@@ -104,3 +104,29 @@ def test_words_held_are_bits_in_the_order_of_the_words(query: Query, held: tuple
     )
 
     assert row["bits"] == sum(1 << WORDS.index(word) for word in held)
+
+
+@law
+@given(held=st.lists(st.booleans(), min_size=16, max_size=16), asked=st.integers(1, 16))
+def test_every_word_of_a_long_question_counts(query: Query, held: list[bool], asked: int) -> None:
+    words = [f"word{place}" for place in range(asked)]
+    body = " ".join(word for word, here in zip(words, held, strict=False) if here)
+    mask = sum(1 << place for place in range(asked) if held[place])
+
+    (row,) = query(
+        """
+        SELECT recall.words_held(t.words, q.queries) AS bits,
+               recall.lexical_strength(t.words, '{.25, .25, .25, .25}', q.queries, q.idfs) AS strength,
+               (SELECT sum(recall.lexical_strength(
+                    t.words, '{.25, .25, .25, .25}', ARRAY[u.query], ARRAY[u.idf]))
+                FROM unnest(q.queries, q.idfs) u(query, idf)) AS alone
+        FROM (SELECT to_tsvector('simple', %s) AS words OFFSET 0) t,
+             (SELECT %s::tsquery[] AS queries,
+                     ARRAY(SELECT g::float8 FROM generate_series(1, %s) g) AS idfs OFFSET 0) q
+        """,
+        (body, words, asked),
+    )
+
+    assert row["bits"] == mask
+    assert row["strength"] == pytest.approx(row["alone"])
+    assert (row["strength"] > 0) == (mask > 0)

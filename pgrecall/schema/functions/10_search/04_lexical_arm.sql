@@ -11,6 +11,26 @@ RETURN ARRAY[
     0.15 * least(1, (600 + p_mean) / (600 + p_context)), least(1, 0.25 * (600 + p_mean) / (600 + p_body)),
     0.25, 0.25]::real[];
 
+-- strength_of_more_words: what the words from the ninth on add in lexical_strength, which calls it for the few questions
+-- with so many: what is inlined is prepared by every search, needed or not.
+CREATE OR REPLACE FUNCTION recall.strength_of_more_words(
+    p_text tsvector, p_weights real[], p_words tsquery[], p_idfs double precision[]
+) RETURNS double precision
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN
+    coalesce(p_idfs[9] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[9]))), 0)
+    + coalesce(p_idfs[10] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[10]))), 0)
+    + coalesce(p_idfs[11] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[11]))), 0)
+    + coalesce(p_idfs[12] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[12]))), 0)
+    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
+    coalesce(p_idfs[13] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[13]))), 0)
+    + coalesce(p_idfs[14] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[14]))), 0)
+    + coalesce(p_idfs[15] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[15]))), 0)
+    + coalesce(p_idfs[16] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[16]))), 0) END;
+END $$;
+
 -- lexical_strength: the weight of the query's words in one memory with these field_weights: the BM25 sum over up to 16
 -- words of idf (k + 1) x / (x + k), k = 1.2. x is 1 for one occurrence in a body of mean length, and at most 1.64 for
 -- many (ts_rank, times four pi squared / 6), so that a word counts 1 to 1.27 times its idf there, and at most 1.86
@@ -30,16 +50,8 @@ RETURN 2.2 * (
     + coalesce(p_idfs[6] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[6]))), 0)
     + coalesce(p_idfs[7] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[7]))), 0)
     + coalesce(p_idfs[8] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[8]))), 0)
-    + CASE WHEN p_words[9] IS NULL THEN 0 ELSE
-    coalesce(p_idfs[9] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[9]))), 0)
-    + coalesce(p_idfs[10] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[10]))), 0)
-    + coalesce(p_idfs[11] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[11]))), 0)
-    + coalesce(p_idfs[12] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[12]))), 0)
-    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
-    coalesce(p_idfs[13] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[13]))), 0)
-    + coalesce(p_idfs[14] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[14]))), 0)
-    + coalesce(p_idfs[15] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[15]))), 0)
-    + coalesce(p_idfs[16] * (1 - 1.2 / (1.2 + 6.5797362673929 * ts_rank(p_weights, p_text, p_words[16]))), 0) END END END);
+    + CASE WHEN p_words[9] IS NULL THEN 0
+      ELSE recall.strength_of_more_words(p_text, p_weights, p_words, p_idfs) END END);
 
 -- lexical_gate: by which of these words (rarest first, each a query) the lexical arm reads. `gate` holds for each of
 -- the rarest that together at most 100 memories hold, and for the next with one of the two after it, as far as all

@@ -1,5 +1,19 @@
 -- Candidates: what every arm finds for one question, and how likely each of it is to answer.
 
+-- more_words_held: the bits of the words from the ninth on (see words_held), as few questions have so many: what is
+-- inlined is prepared by every search, needed or not.
+CREATE OR REPLACE FUNCTION recall.more_words_held(p_text tsvector, p_words tsquery[]) RETURNS int
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN
+    coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
+    + coalesce((p_text @@ p_words[11])::int * 1024, 0) + coalesce((p_text @@ p_words[12])::int * 2048, 0)
+    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
+    coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
+    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0) END;
+END $$;
+
 -- words_held: which of up to 16 words a text holds, as bits. Flat, to be inlined. Nested, because few questions have many
 -- words.
 CREATE OR REPLACE FUNCTION recall.words_held(p_text tsvector, p_words tsquery[]) RETURNS int
@@ -9,12 +23,20 @@ RETURN coalesce((p_text @@ p_words[1])::int, 0) + coalesce((p_text @@ p_words[2]
     + CASE WHEN p_words[5] IS NULL THEN 0 ELSE
     coalesce((p_text @@ p_words[5])::int * 16, 0) + coalesce((p_text @@ p_words[6])::int * 32, 0)
     + coalesce((p_text @@ p_words[7])::int * 64, 0) + coalesce((p_text @@ p_words[8])::int * 128, 0)
-    + CASE WHEN p_words[9] IS NULL THEN 0 ELSE
-    coalesce((p_text @@ p_words[9])::int * 256, 0) + coalesce((p_text @@ p_words[10])::int * 512, 0)
-    + coalesce((p_text @@ p_words[11])::int * 1024, 0) + coalesce((p_text @@ p_words[12])::int * 2048, 0)
-    + CASE WHEN p_words[13] IS NULL THEN 0 ELSE
-    coalesce((p_text @@ p_words[13])::int * 4096, 0) + coalesce((p_text @@ p_words[14])::int * 8192, 0)
-    + coalesce((p_text @@ p_words[15])::int * 16384, 0) + coalesce((p_text @@ p_words[16])::int * 32768, 0) END END END;
+    + CASE WHEN p_words[9] IS NULL THEN 0 ELSE recall.more_words_held(p_text, p_words) END END;
+
+-- weight_of_more_held: the weights of the words from the ninth on in weight_of_held.
+CREATE OR REPLACE FUNCTION recall.weight_of_more_held(p_held int, p_idfs double precision[]) RETURNS double precision
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    RETURN
+    coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
+    + coalesce(p_idfs[11] * (p_held >> 10 & 1), 0) + coalesce(p_idfs[12] * (p_held >> 11 & 1), 0)
+    + CASE WHEN p_held < 4096 THEN 0 ELSE
+    coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
+    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0) END;
+END $$;
 
 -- weight_of_held: the sum of the weights of the words that these bits stand for (see words_held). Flat, to be inlined.
 CREATE OR REPLACE FUNCTION recall.weight_of_held(p_held int, p_idfs double precision[]) RETURNS double precision
@@ -24,12 +46,7 @@ RETURN coalesce(p_idfs[1] * (p_held >> 0 & 1), 0) + coalesce(p_idfs[2] * (p_held
     + CASE WHEN p_held < 16 THEN 0 ELSE
     coalesce(p_idfs[5] * (p_held >> 4 & 1), 0) + coalesce(p_idfs[6] * (p_held >> 5 & 1), 0)
     + coalesce(p_idfs[7] * (p_held >> 6 & 1), 0) + coalesce(p_idfs[8] * (p_held >> 7 & 1), 0)
-    + CASE WHEN p_held < 256 THEN 0 ELSE
-    coalesce(p_idfs[9] * (p_held >> 8 & 1), 0) + coalesce(p_idfs[10] * (p_held >> 9 & 1), 0)
-    + coalesce(p_idfs[11] * (p_held >> 10 & 1), 0) + coalesce(p_idfs[12] * (p_held >> 11 & 1), 0)
-    + CASE WHEN p_held < 4096 THEN 0 ELSE
-    coalesce(p_idfs[13] * (p_held >> 12 & 1), 0) + coalesce(p_idfs[14] * (p_held >> 13 & 1), 0)
-    + coalesce(p_idfs[15] * (p_held >> 14 & 1), 0) + coalesce(p_idfs[16] * (p_held >> 15 & 1), 0) END END END;
+    + CASE WHEN p_held < 256 THEN 0 ELSE recall.weight_of_more_held(p_held, p_idfs) END END;
 
 -- relevance_logit: the log-odds that a candidate answers, from its features: a logistic model, or one of the two fixed
 -- blends of other systems (reciprocal ranks; a weighted sum). p_arms weighs the arms: semantic, lexical, name, author,
@@ -59,7 +76,7 @@ RETURN CASE w.form
 
 -- candidates: what the arms find for one question, which is made of q and has p_embedding (both NULL: there is none;
 -- p_window: all of a window of time), each with the log-odds that it answers, to which the best of those it is linked
--- with have lent, and with the evidence for it, where p_explain. `floored` is whether retention has a floor, `named`
+-- with have lent, and with the evidence for it, where p_explain. `held` are the words it holds (see words_held), `floored` is whether retention has a floor, `named`
 -- whether the question names it exactly. `activation` is S as vitality has it; in `use` every access is at least an hour
 -- old, and those of p_recent, the cues, a day: what was used in this session is no news. p_author_weight is what an
 -- author named adds; p_cued are what cues bring to mind, p_strengths how much, p_cues by which; p_period is the period
@@ -74,7 +91,7 @@ CREATE OR REPLACE FUNCTION recall.candidates(
     p_tokens bit varying[]
 ) RETURNS TABLE (
     id bigint, layer text, superseded_by bigint, activation double precision, use double precision,
-    floored boolean, named boolean, logit double precision, evidence recall.evidence
+    floored boolean, named boolean, logit double precision, held int, evidence recall.evidence
 )
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
@@ -152,7 +169,8 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    WITH candidate AS MATERIALIZED (
+    -- Only what is read twice is MATERIALIZED: to keep wide rows costs as much as to compute them.
+    WITH candidate AS (
         SELECT c.id, max(c.similarity) AS similarity, max(c.semantic_rank) AS semantic_rank,
                max(c.strength) AS strength, max(c.lexical_rank) AS lexical_rank,
                coalesce(max(c.likeness), 0) AS likeness, coalesce(bool_or(c.alone), false) AS alone,
@@ -173,7 +191,7 @@ BEGIN
             UNION ALL SELECT l, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             FROM unnest(v_linked || v_more) l) c
         GROUP BY c.id
-    ), featured AS MATERIALIZED (
+    ), featured AS (
         -- OFFSET 0 keeps both lookups one index probe a candidate, whatever the planner believes.
         SELECT c.*, m.layer, m.superseded_by, a.activation, a.use, a.protected OR m.pinned AS floored, m.authored,
                m.period,
@@ -216,16 +234,17 @@ BEGIN
                 SELECT recall.activation_sum(r, p_weights, v_seconds) AS activation,
                        CASE WHEN c.id = ANY (p_recent) THEN 86400 ELSE 3600 END AS min_age OFFSET 0) s
             OFFSET 0) a
-    ), sessioned AS MATERIALIZED (
+        OFFSET 0
+    ), sessioned AS (
         -- A memory without a session is a session of its own.
         SELECT f.*, bit_or(f.held) OVER (
             PARTITION BY f.session_id, CASE WHEN f.session_id IS NULL THEN f.id END) AS held_by_session
         FROM featured f
-    ), judged AS MATERIALIZED (
+    ), judged AS (
         -- A window alone is answered by all that is in it.
         SELECT f.id, f.layer, f.superseded_by, f.activation, f.use, f.floored, f.semantic_rank, f.lexical_rank,
                f.likeness_of_meaning AS similarity, f.coverage, f.weight AS strength, f.phrase, f.likeness, f.alone,
-               f.authored, f.cue, f.cued_by, f.period, s.session_coverage,
+               f.authored, f.cue, f.cued_by, f.period, f.held, s.session_coverage,
                CASE WHEN p_window THEN recall.logit(1) ELSE recall.relevance_logit(
                    w, p_arms, p_author_weight, f.likeness_of_meaning - v_typical, f.coverage, f.weight, f.phrase, f.likeness,
                    f.alone, f.authored, f.cue, f.semantic_rank, f.lexical_rank, f.name_rank, f.period,
@@ -234,6 +253,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT coalesce(recall.weight_of_held(f.held_by_session, v_idfs) / v_idf_sum, 0) AS session_coverage
             OFFSET 0) s
+        OFFSET 0
     ), placed AS MATERIALIZED (
         SELECT j.*, row_number() OVER (ORDER BY j.logit DESC, j.id) <= v_compared AS compared FROM judged j
     ), alike AS MATERIALIZED (
@@ -259,6 +279,7 @@ BEGIN
            -- Of memories that have little evidence of their own, those linked to an answer are right two to seven
            -- times as often as the evidence says, never a hundred times, as a large share could make them.
            CASE WHEN l.id IS NULL THEN j.log_odds ELSE least(recall.logit(l.probability), j.log_odds + ln(6)) END,
+           j.held,
            CASE WHEN p_explain THEN ROW(
                j.semantic_rank, j.lexical_rank, j.similarity, j.coverage, j.strength, j.phrase, j.likeness, j.alone,
                j.authored, j.cue, j.cued_by, l.seed, l.share, j.log_odds, j.period,

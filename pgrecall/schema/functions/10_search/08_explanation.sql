@@ -8,17 +8,12 @@ CREATE OR REPLACE FUNCTION recall.explained_vitality_terms(
 LANGUAGE plpgsql STABLE ROWS 10
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan AS $$
-DECLARE
-    v_rows recall.activation[];
 BEGIN
-    IF p_as_of IS NULL THEN
-        v_rows := ARRAY(SELECT a FROM recall.activation a WHERE a.tenant = p_tenant AND a.memory_id = ANY (p_ids));
-    ELSE
-        v_rows := ARRAY(SELECT a FROM recall.activations_as_of(p_tenant, p_ids, p_as_of) a);
-    END IF;
     RETURN QUERY
     SELECT a.memory_id, to_jsonb(t)
-    FROM unnest(v_rows) a
+    FROM (SELECT o.* FROM recall.activation o
+          WHERE p_as_of IS NULL AND o.tenant = p_tenant AND o.memory_id = ANY (p_ids)
+          UNION ALL SELECT o.* FROM recall.activations_as_of(p_tenant, p_ids, p_as_of) o WHERE p_as_of IS NOT NULL) a
     CROSS JOIN LATERAL (
         SELECT k.layer, k.pinned AND p_as_of IS NULL AS pinned FROM recall.memory k
         WHERE k.tenant = p_tenant AND k.id = a.memory_id OFFSET 0) m
@@ -36,11 +31,12 @@ RETURN CASE WHEN (p).words IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('per
 -- hit_explanation: why a hit has its rank, as JSON: the values of each arm, the terms of its relevance and their
 -- features, its vitality, and how relevance and vitality give its score. The step of the lexical arm is how far the
 -- words were relaxed to find the memory: phrase, all words, some words, prefix (words with the same beginning as a word
--- that no memory holds) or similar (words with a similar spelling).
+-- that no memory holds) or similar (words with a similar spelling). p_words are
+-- the question's words that the memory holds, with their weights, and p_step how far they are relaxed.
 CREATE OR REPLACE FUNCTION recall.hit_explanation(
     p_query text, e recall.evidence, p_logit double precision, p_log_odds double precision, p_final_log_odds double precision,
     p_mode text, p_weight double precision, p_window boolean, w recall.relevance_model, p_arms double precision[],
-    p_author_weight double precision, p_text tsvector, q recall.question, p_vitality jsonb,
+    p_author_weight double precision, p_words jsonb, p_step text, p_vitality jsonb,
     p_period recall.period
 ) RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -48,20 +44,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_name double precision := e.likeness * CASE WHEN e.named_alone THEN 2 ELSE 1 END;
     v_similarity double precision := e.similarity - e.typical_similarity;
-    v_words jsonb;
-    v_step text;
 BEGIN
-    IF e.strength > 0 THEN
-        SELECT coalesce(jsonb_object_agg(x.word, round(x.idf::numeric, 3)) FILTER (WHERE x.held), '{}'),
-               CASE WHEN e.phrase = 1 THEN 'phrase'
-                    WHEN bool_and(x.held AND x.step = 'word') THEN 'all words'
-                    WHEN bool_or(x.held AND x.step = 'word') THEN 'some words'
-                    WHEN bool_or(x.held AND x.step = 'prefix') THEN 'prefix'
-                    WHEN bool_or(x.held AND x.step = 'similar') THEN 'similar' ELSE 'some words' END
-        INTO v_words, v_step
-        FROM (SELECT u.word, u.step, u.idf, p_text @@ u.query AS held
-              FROM unnest(q.words, q.steps, q.queries, q.idfs) u(word, step, query, idf) OFFSET 0) x;
-    END IF;
     RETURN jsonb_build_object(
         'query', p_query, 'profile', w.profile,
         'arms', jsonb_strip_nulls(jsonb_build_object(
@@ -70,7 +53,7 @@ BEGIN
                                    'rank', e.semantic_rank) END,
             'lexical', CASE WHEN e.strength > 0 THEN jsonb_build_object(
                 'coverage', e.coverage, 'strength', e.strength, 'rank', e.lexical_rank,
-                'step', v_step, 'words', v_words) END,
+                'step', CASE WHEN e.phrase = 1 THEN 'phrase' ELSE p_step END, 'words', p_words) END,
             'name', CASE WHEN e.likeness > 0 THEN
                 jsonb_build_object('likeness', e.likeness, 'alone', e.named_alone) END,
             'cue', CASE WHEN e.cue > 0 THEN jsonb_build_object('strength', e.cue, 'cue', e.cued_by) END,

@@ -185,6 +185,20 @@ BEGIN
         SELECT e.* FROM (SELECT array_agg(h.id) AS ids FROM hit h) x
         CROSS JOIN LATERAL recall.explained_vitality_terms(v_tenant, x.ids, v_layers, v_weights, v_moment, v_filter.as_of) e
         WHERE v_request.explain
+    ), worded AS MATERIALIZED (
+        SELECT h.id, coalesce(jsonb_object_agg(x.word, round(x.idf::numeric, 3)) FILTER (WHERE x.held), '{}') AS words,
+               CASE WHEN bool_and(x.held AND x.step = 'word') THEN 'all words'
+                    WHEN bool_or(x.held AND x.step = 'word') THEN 'some words'
+                    WHEN bool_or(x.held AND x.step = 'prefix') THEN 'prefix'
+                    WHEN bool_or(x.held AND x.step = 'similar') THEN 'similar' ELSE 'some words' END AS step
+        FROM hit h
+        JOIN judged j ON j.id = h.id
+        CROSS JOIN LATERAL (
+            SELECT u.word, u.step, u.idf, j.held >> (u.place - 1)::int & 1 = 1 AS held
+            FROM unnest((v_analyzed[j.place]).words, (v_analyzed[j.place]).steps, (v_analyzed[j.place]).idfs)
+                 WITH ORDINALITY u(word, step, idf, place)) x
+        WHERE v_request.explain
+        GROUP BY h.id
     )
     SELECT t.id, t.key, t.layer, t.title, t.body, t.role, t.author, t.tags, t.happened_at, t.score, t.relevance,
            t.vital, t.zone, t.rank, t.superseded_by, t.supersedes, t.contradicts, t.valid_from, t.valid_until,
@@ -239,8 +253,8 @@ BEGIN
                s.valid_from, s.valid_until, m.expires_at, m.archived_at,
                CASE WHEN v_request.explain THEN recall.hit_explanation(
                    v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode,
-                   (SELECT c.weight FROM confidence c), v_window, v_model, v_arms, v_author,
-                   recall.read_once(m.search_text), v_analyzed[j.place], e.terms, v_periods[j.place]) END AS explanation,
+                   (SELECT c.weight FROM confidence c), v_window, v_model, v_arms, v_author, o.words, o.step, e.terms,
+                   v_periods[j.place]) END AS explanation,
                h.logit, h.use_term, j.named,
                -- Its place is one in the present text.
                CASE WHEN s.body = m.body THEN p.passage END AS passage
@@ -261,6 +275,7 @@ BEGIN
                    v.valid_until WHERE v.memory_id IS NOT NULL) s
         JOIN unnest(v_layers) l ON l.name = m.layer
         LEFT JOIN lively e ON e.id = h.id
+        LEFT JOIN worded o ON o.id = h.id
         LEFT JOIN quoted p ON p.id = h.id
     ) t ON true
     ORDER BY t.rank;
