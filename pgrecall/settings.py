@@ -40,9 +40,12 @@ def _default_data_dir() -> Path:
     return Path(platformdirs.user_data_dir("pgrecall"))
 
 
-def _setting(kind: SettingType, about: str) -> dict[str, Any]:
-    """Metadata of a setting: its type and what it is for."""
-    return {"type": kind, "about": about}
+def _setting(default: Any, kind: SettingType, about: str, *, shown: bool = True) -> Any:
+    """A field with its default, or the function that returns it, its type and what it is for."""
+    metadata = {"type": kind, "about": about}
+    if callable(default):
+        return field(default_factory=default, repr=shown, metadata=metadata)
+    return field(default=default, repr=shown, metadata=metadata)
 
 
 @dataclass(frozen=True, init=False)
@@ -56,218 +59,134 @@ class Settings:
         InvalidInput: a value is invalid; names every such variable.
     """
 
-    database_url: Secret | None = field(
-        default=None,
-        metadata=_setting(
-            SecretText(), "URL of the Postgres database; if unset, an embedded server is started."
-        ),
+    database_url: Secret | None = _setting(
+        None, SecretText(), "URL of the Postgres database; if unset, an embedded server is started."
     )
-    cells: Secret | None = field(
-        default=None,
-        metadata=_setting(
-            SecretText(),
-            "URL of the directory of cells, which knows the database of each tenant; "
-            "instead of DATABASE_URL.",
-        ),
+    cells: Secret | None = _setting(
+        None,
+        SecretText(),
+        "URL of the directory of cells, which knows the database of each tenant; instead of DATABASE_URL.",
     )
-    replica_url: Secret | None = field(
-        default=None,
-        metadata=_setting(
-            SecretText(), "URL of a standby of DATABASE_URL, which answers searches; see docs/howto/scale.md."
-        ),
+    replica_url: Secret | None = _setting(
+        None, SecretText(), "URL of a standby of DATABASE_URL, which answers searches; see docs/howto/scale.md."
     )
-    replica_lag: float = field(
-        default=10.0,
-        metadata=_setting(
-            PositiveNumber(86400), "Seconds that a replica may lag; beyond them the primary answers searches."
-        ),
+    replica_lag: float = _setting(
+        10.0, PositiveNumber(86400), "Seconds that a replica may lag; beyond them the primary answers searches."
     )
-    data_dir: Path = field(
-        default_factory=_default_data_dir,
-        metadata=_setting(FolderPath(), "Folder of the embedded server's data."),
+    data_dir: Path = _setting(_default_data_dir, FolderPath(), "Folder of the embedded server's data.")
+    tenant: str = _setting("default", Text(1, 200, without="\0*"), "Tenant whose memories to use.")
+    pool_size: int = _setting(8, Integer(1, 1000), "Most connections of one client.")
+    connect_timeout: float = _setting(10.0, PositiveNumber(600), "Seconds to wait for a connection.")
+    timeout: float | None = _setting(
+        None, PositiveNumber(86400), "Seconds one call may take in Postgres; unlimited if unset."
     )
-    tenant: str = field(
-        default="default", metadata=_setting(Text(1, 200, without="\0*"), "Tenant whose memories to use.")
+    prepared_statements: PreparedStatements = _setting(
+        "auto",
+        Choice(get_args(PreparedStatements)),
+        "Prepare statements on the server. auto: not through a connection pooler; on: also through one, "
+        "which then has to track them.",
     )
-    pool_size: int = field(default=8, metadata=_setting(Integer(1, 1000), "Most connections of one client."))
-    connect_timeout: float = field(
-        default=10.0, metadata=_setting(PositiveNumber(600), "Seconds to wait for a connection.")
+    embedder: EmbedderKind = _setting(
+        "local",
+        Choice(get_args(EmbedderKind)),
+        "local: a model on this machine; http: an OpenAI-compatible endpoint; "
+        "hash: deterministic, for tests; none: search by words and names only.",
     )
-    timeout: float | None = field(
-        default=None,
-        metadata=_setting(
-            PositiveNumber(86400), "Seconds one call may take in Postgres; unlimited if unset."
-        ),
-    )
-    prepared_statements: PreparedStatements = field(
-        default="auto",
-        metadata=_setting(
-            Choice(get_args(PreparedStatements)),
-            "Prepare statements on the server. auto: not through a connection pooler; on: also through one, "
-            "which then has to track them.",
-        ),
-    )
-    embedder: EmbedderKind = field(
-        default="local",
-        metadata=_setting(
-            Choice(get_args(EmbedderKind)),
-            "local: a model on this machine; http: an OpenAI-compatible endpoint; "
-            "hash: deterministic, for tests; none: search by words and names only.",
-        ),
-    )
-    embedder_model: str | None = field(
-        default=None,
-        metadata=_setting(
-            Text(),
-            "Folder or name of the model; if unset, all-MiniLM-L6-v2. Others need pgrecall[torch].",
-        ),
+    embedder_model: str | None = _setting(
+        None, Text(), "Folder or name of the model; if unset, all-MiniLM-L6-v2. Others need pgrecall[torch]."
     )
     # An address may hold a login, so it is not shown either.
-    embedder_url: str | None = field(
-        default=None, repr=False, metadata=_setting(Text(), "Base URL of the HTTP embedder.")
+    embedder_url: str | None = _setting(None, Text(), "Base URL of the HTTP embedder.", shown=False)
+    embedder_key: Secret | None = _setting(None, SecretText(), "Bearer key of the HTTP embedder.")
+    embedder_dimensions: int | None = _setting(
+        None, Integer(1, 4000), "Dimensions of the vectors; if unset, the embedder reports them."
     )
-    embedder_key: Secret | None = field(
-        default=None, metadata=_setting(SecretText(), "Bearer key of the HTTP embedder.")
+    embedder_shorten: bool = _setting(
+        False,
+        Boolean(),
+        "Ask the HTTP embedder for vectors of PGRECALL_EMBEDDER_DIMENSIONS, as OpenAI's can.",
     )
-    embedder_dimensions: int | None = field(
-        default=None,
-        metadata=_setting(
-            Integer(1, 4000), "Dimensions of the vectors; if unset, the embedder reports them."
-        ),
+    embedder_query_prefix: str | None = _setting(
+        None, Text(), "Text put before each query, such as `query: ` for E5."
     )
-    embedder_shorten: bool = field(
-        default=False,
-        metadata=_setting(
-            Boolean(), "Ask the HTTP embedder for vectors of PGRECALL_EMBEDDER_DIMENSIONS, as OpenAI's can."
-        ),
+    embedder_memory_prefix: str | None = _setting(
+        None, Text(), "Text put before each memory, such as `passage: ` for E5."
     )
-    embedder_query_prefix: str | None = field(
-        default=None, metadata=_setting(Text(), "Text put before each query, such as `query: ` for E5.")
+    embedder_query_type: str | None = _setting(
+        None, Text(), "input_type sent to the HTTP embedder with queries: `search_query` for Cohere."
     )
-    embedder_memory_prefix: str | None = field(
-        default=None, metadata=_setting(Text(), "Text put before each memory, such as `passage: ` for E5.")
+    embedder_memory_type: str | None = _setting(
+        None, Text(), "input_type sent to the HTTP embedder with memories: `search_document` for Cohere."
     )
-    embedder_query_type: str | None = field(
-        default=None,
-        metadata=_setting(
-            Text(), "input_type sent to the HTTP embedder with queries: `search_query` for Cohere."
-        ),
+    embedder_precision: EmbedderPrecision = _setting(
+        "float32",
+        Choice(get_args(EmbedderPrecision)),
+        "Number format of the default model; int8 is faster and less exact, and its vectors differ.",
     )
-    embedder_memory_type: str | None = field(
-        default=None,
-        metadata=_setting(
-            Text(), "input_type sent to the HTTP embedder with memories: `search_document` for Cohere."
-        ),
+    embedder_timeout: float = _setting(30.0, PositiveNumber(600), "Seconds one embedding request may take.")
+    embedder_batch: int = _setting(64, Integer(1, 2048), "Texts in one embedding call.")
+    reranker: RerankerKind = _setting(
+        "none",
+        Choice(get_args(RerankerKind)),
+        "local: a cross-encoder of sentence-transformers; onnx: one under ONNX Runtime; "
+        "http: an endpoint; none: no reranking.",
     )
-    embedder_precision: EmbedderPrecision = field(
-        default="float32",
-        metadata=_setting(
-            Choice(get_args(EmbedderPrecision)),
-            "Number format of the default model; int8 is faster and less exact, and its vectors differ.",
-        ),
+    reranker_model: str | None = _setting(
+        None, Text(), "Folder or name of the model; onnx needs a folder, cohere a name."
     )
-    embedder_timeout: float = field(
-        default=30.0, metadata=_setting(PositiveNumber(600), "Seconds one embedding request may take.")
+    reranker_url: str | None = _setting(None, Text(), "Base URL of the HTTP reranker.", shown=False)
+    reranker_key: Secret | None = _setting(None, SecretText(), "Bearer key of the HTTP reranker.")
+    reranker_form: RerankerForm = _setting(
+        "cohere", Choice(get_args(RerankerForm)), "API of the HTTP reranker."
     )
-    embedder_batch: int = field(
-        default=64, metadata=_setting(Integer(1, 2048), "Texts in one embedding call.")
+    reranker_pairs: int = _setting(50, Integer(1, 1000), "Most candidates to rerank.")
+    reranker_tokens: int = _setting(
+        512,
+        Integer(16, 32768),
+        "Tokens of a query and a memory together that a local reranker reads; the rest is truncated.",
     )
-    reranker: RerankerKind = field(
-        default="none",
-        metadata=_setting(
-            Choice(get_args(RerankerKind)),
-            "local: a cross-encoder of sentence-transformers; onnx: one under ONNX Runtime; "
-            "http: an endpoint; none: no reranking.",
-        ),
+    reranker_precision: Precision = _setting(
+        "auto",
+        Choice(get_args(Precision)),
+        "Number format of a local reranker; auto: the faster one on this machine.",
     )
-    reranker_model: str | None = field(
-        default=None,
-        metadata=_setting(Text(), "Folder or name of the model; onnx needs a folder, cohere a name."),
+    reranker_deadline: float = _setting(
+        2.0, PositiveNumber(600), "Seconds for reranking; other candidates keep their fused relevance."
     )
-    reranker_url: str | None = field(
-        default=None, repr=False, metadata=_setting(Text(), "Base URL of the HTTP reranker.")
+    reranker_scale: Scale | None = _setting(
+        None,
+        Choice(get_args(Scale)),
+        "Scale of the model's scores; if unset, probability for cohere, else logit.",
     )
-    reranker_key: Secret | None = field(
-        default=None, metadata=_setting(SecretText(), "Bearer key of the HTTP reranker.")
+    role_password: Secret | None = _setting(
+        None, SecretText(), "Password for the role that `roles create` creates."
     )
-    reranker_form: RerankerForm = field(
-        default="cohere", metadata=_setting(Choice(get_args(RerankerForm)), "API of the HTTP reranker.")
+    allow_superuser: bool = _setting(
+        False,
+        Boolean(),
+        "Allow serve, worker and mcp to run as a superuser or with a role that bypasses row security.",
     )
-    reranker_pairs: int = field(default=50, metadata=_setting(Integer(1, 1000), "Most candidates to rerank."))
-    reranker_tokens: int = field(
-        default=512,
-        metadata=_setting(
-            Integer(16, 32768),
-            "Tokens of a query and a memory together that a local reranker reads; the rest is truncated.",
-        ),
+    alert_command: str | None = _setting(
+        None,
+        Text(1),
+        "Command that the worker runs when an alarm begins or ends; the alert is on its input.",
+        shown=False,
     )
-    reranker_precision: Precision = field(
-        default="auto",
-        metadata=_setting(
-            Choice(get_args(Precision)),
-            "Number format of a local reranker; auto: the faster one on this machine.",
-        ),
+    alert_url: Secret | None = _setting(
+        None, SecretText(), "URL that the worker posts to, as JSON, when an alarm begins or ends."
     )
-    reranker_deadline: float = field(
-        default=2.0,
-        metadata=_setting(
-            PositiveNumber(600), "Seconds for reranking; other candidates keep their fused relevance."
-        ),
+    alert_timeout: float = _setting(10.0, PositiveNumber(60), "Seconds an alert may take.")
+    http_host: str = _setting("127.0.0.1", Text(1), "Address that `serve` listens on.")
+    http_port: int = _setting(8766, Integer(0, 65535), "Port that `serve` listens on; 0: any free port.")
+    http_concurrency: int | None = _setting(
+        None, Integer(1, 10_000), "Requests handled at a time; if unset, as many as pool_size."
     )
-    reranker_scale: Scale | None = field(
-        default=None,
-        metadata=_setting(
-            Choice(get_args(Scale)),
-            "Scale of the model's scores; if unset, probability for cohere, else logit.",
-        ),
-    )
-    role_password: Secret | None = field(
-        default=None, metadata=_setting(SecretText(), "Password for the role that `roles create` creates.")
-    )
-    allow_superuser: bool = field(
-        default=False,
-        metadata=_setting(
-            Boolean(),
-            "Allow serve, worker and mcp to run as a superuser or with a role that bypasses row security.",
-        ),
-    )
-    alert_command: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_setting(
-            Text(1), "Command that the worker runs when an alarm begins or ends; the alert is on its input."
-        ),
-    )
-    alert_url: Secret | None = field(
-        default=None,
-        metadata=_setting(
-            SecretText(), "URL that the worker posts to, as JSON, when an alarm begins or ends."
-        ),
-    )
-    alert_timeout: float = field(
-        default=10.0, metadata=_setting(PositiveNumber(60), "Seconds an alert may take.")
-    )
-    http_host: str = field(
-        default="127.0.0.1", metadata=_setting(Text(1), "Address that `serve` listens on.")
-    )
-    http_port: int = field(
-        default=8766, metadata=_setting(Integer(0, 65535), "Port that `serve` listens on; 0: any free port.")
-    )
-    http_concurrency: int | None = field(
-        default=None,
-        metadata=_setting(Integer(1, 10_000), "Requests handled at a time; if unset, as many as pool_size."),
-    )
-    http_queue: int = field(
-        default=64, metadata=_setting(Integer(0, 100_000), "Requests that may wait; more are refused.")
-    )
-    http_body_bytes: int = field(
-        default=8_388_608, metadata=_setting(Integer(1024, 2**31), "Largest request body in bytes.")
-    )
-    http_timeout: float = field(
-        default=10.0,
-        metadata=_setting(
-            PositiveNumber(600), "Seconds a request may wait for its turn, and a client may take to send it."
-        ),
+    http_queue: int = _setting(64, Integer(0, 100_000), "Requests that may wait; more are refused.")
+    http_body_bytes: int = _setting(8_388_608, Integer(1024, 2**31), "Largest request body in bytes.")
+    http_timeout: float = _setting(
+        10.0,
+        PositiveNumber(600),
+        "Seconds a request may wait for its turn, and a client may take to send it.",
     )
 
     def __init__(self, **given: Any) -> None:

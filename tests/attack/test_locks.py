@@ -97,7 +97,7 @@ def test_a_run_that_ended_is_not_kept_alive_by_others(
         worker.execute(
             "UPDATE recall.job_run SET state = 'running', finished_at = NULL WHERE id = %s", (run,)
         )
-        assert worker.execute("SELECT recall.is_job_running('graph', 'globex')").fetchone() == (False,)
+        assert worker.execute("SELECT state FROM recall.job_runs('graph')").fetchone() == ("abandoned",)
         assert globex.execute("SELECT recall.begin_job('graph')").fetchone() != (None,)
 
 

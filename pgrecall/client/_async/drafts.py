@@ -23,6 +23,7 @@ from pgrecall.models.embedding import Embedded
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories, versions
+from pgrecall.operations.links import count_pending_links
 from pgrecall.operations.memories import KnownContent
 
 
@@ -110,7 +111,7 @@ async def import_drafts(
     there = await connection.execute(
         memories.keys_of_source(source, sorted(sessions) if by_session else None)
     )
-    pending = await connection.execute(memories.count_pending_links())
+    pending = await connection.execute(count_pending_links())
     removed = tuple(key for key in there if key not in seen)
     return replace(report, removed=removed, links_pending=pending)
 

@@ -1,4 +1,4 @@
-"""The methods of a client that store, read, list, link and forget memories."""
+"""The methods of a client that store, read, list and forget memories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall.client._async.client import AsyncClient
+from pgrecall.client._async.links import AsyncLinks
 
 if TYPE_CHECKING:
     from pgrecall.arguments import DraftFields, EditFields, FilterOptions
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pgrecall.models.memories import Draft, ListedMemory, ListOrder, Remembered, StoredMemory
 
 
-class AsyncStore(AsyncClient):
-    """The part of :class:`AsyncMemory` that stores, reads, lists, links and forgets memories."""
+class AsyncStore(AsyncLinks):
+    """The part of :class:`AsyncMemory` that stores, reads, lists and forgets memories."""
 
     async def remember(self, body: str, *, compare: bool = True, **fields: Unpack[DraftFields]) -> Remembered:
         """Stores one memory; a memory with the same key is updated.
@@ -180,81 +180,6 @@ class AsyncStore(AsyncClient):
         from pgrecall.operations.memories import keys_of_source
 
         return await self._connection.execute(keys_of_source(source))
-
-    async def link(
-        self,
-        source: int | str,
-        target: int | str,
-        relation: str = "links_to",
-        *,
-        weight: float = 1.0,
-        now: datetime | None = None,
-    ) -> bool:
-        """Links two memories.
-
-        >>> await memory.link("contract", "harbour", "mentions")                   # doctest: +SKIP
-
-        Args:
-            source: id or key of the memory the link starts from.
-            target: id or key of the memory it points to.
-            relation: one of :data:`pgrecall.models.memories.RELATIONS`.
-            weight: strength, in (0, 100].
-            now: time to use instead of the database's clock.
-
-        Returns:
-            Whether the link is new.
-
-        Raises:
-            MemoryNotFound, InvalidInput: unknown memory or relation, a self link, a weight out of its bounds.
-        """
-        from pgrecall.operations.memories import link
-
-        return await self._connection.execute(link(source, target, relation, weight, now))
-
-    async def unlink(
-        self,
-        source: int | str,
-        target: int | str,
-        relation: str | None = None,
-        *,
-        now: datetime | None = None,
-    ) -> int:
-        """Removes links from one memory to another. Searches of past moments still know them.
-
-        Args:
-            source: id or key of the memory the links start from.
-            target: id or key of the memory they point to.
-            relation: the relation to remove; None for all but ``co_access``. After ``supersedes`` the target
-                is no longer superseded.
-            now: time to use instead of the database's clock.
-
-        Returns:
-            How many links were removed.
-
-        Raises:
-            MemoryNotFound, InvalidInput: unknown memory or relation.
-        """
-        from pgrecall.operations.memories import unlink
-
-        return await self._connection.execute(unlink(source, target, relation, now))
-
-    async def supersede(self, old: int | str, new: int | str, *, now: datetime | None = None) -> bool:
-        """Records that a memory replaces another, which default search then leaves out.
-
-        Args:
-            old: id or key of the memory that is replaced.
-            new: id or key of the one that replaces it.
-            now: time to use instead of the database's clock.
-
-        Returns:
-            Whether that is new.
-
-        Raises:
-            MemoryNotFound, InvalidInput: no such memory, or the two would replace each other.
-        """
-        from pgrecall.operations.memories import supersede
-
-        return await self._connection.execute(supersede(old, new, now))
 
     async def pin(self, memory: int | str, pinned: bool = True, *, now: datetime | None = None) -> bool:
         """Pins a memory, so that no prune plan takes it, or unpins it.

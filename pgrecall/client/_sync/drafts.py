@@ -24,6 +24,7 @@ from pgrecall.models.embedding import Embedded
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft, Remembered
 from pgrecall.operations import maintenance, memories, versions
+from pgrecall.operations.links import count_pending_links
 from pgrecall.operations.memories import KnownContent
 
 
@@ -109,7 +110,7 @@ def import_drafts(
     connection.execute(maintenance.move_vectors_to_own_table())
     refresh_graph(connection)
     there = connection.execute(memories.keys_of_source(source, sorted(sessions) if by_session else None))
-    pending = connection.execute(memories.count_pending_links())
+    pending = connection.execute(count_pending_links())
     removed = tuple(key for key in there if key not in seen)
     return replace(report, removed=removed, links_pending=pending)
 

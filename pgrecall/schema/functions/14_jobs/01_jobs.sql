@@ -154,14 +154,6 @@ SET search_path FROM CURRENT
 RETURN CASE WHEN p_run.state = 'running' AND NOT recall.is_session_alive(p_run) THEN 'abandoned'
             ELSE p_run.state END;
 
--- is_job_running: whether a session of this database is running the job.
-CREATE OR REPLACE FUNCTION recall.is_job_running(p_job text, p_tenant text) RETURNS boolean
-LANGUAGE sql VOLATILE
-SET search_path FROM CURRENT
-RETURN coalesce((
-    SELECT recall.current_run_state(r) = 'running' FROM recall.job_run r
-    WHERE r.tenant = p_tenant AND r.job = p_job ORDER BY r.id DESC LIMIT 1), false);
-
 -- job_runs: the newest runs of one job, or of all, for this tenant and for the whole database, newest first.
 CREATE OR REPLACE FUNCTION recall.job_runs(p_job text DEFAULT NULL, p_limit int DEFAULT 20)
 RETURNS TABLE (
