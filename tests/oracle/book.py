@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.oracle.history import UNSAID, Change, Changes, Past, said
 from tests.oracle.spread import WEIGHT, Received, left, passed_on
 from tests.oracle.vitality import (
     BIRTHS,
@@ -24,8 +25,7 @@ from tests.oracle.vitality import (
 SPREADING = frozenset({"links_to", "mentions", "implies", "supports", "next", "part_of"})
 REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
 USES = frozenset({"read", "reference", "used"})
-FIELDS = ("body", "title", "layer", "role", "author", "source", "tags", "metadata", "occurred_at",
-          "valid_from", "valid_until", "expires_at")  # fmt: skip
+ZONE_ORDER = ("active", "stale", "fading", "dormant")
 
 
 @dataclass
@@ -36,6 +36,7 @@ class Noted:
     draft: dict[str, Any]
     created: datetime
     log: list[Event]
+    past: Past
     embedded: bool = False
     received: list[Received] = field(default_factory=list)
     pinned: bool = False
@@ -44,6 +45,8 @@ class Noted:
     superseded_at: datetime | None = None
     history: list[tuple[datetime, bool]] = field(default_factory=list)
     """When it was archived (True) and came back (False)."""
+    zone_seen: str | None = None
+    """Its zone when the job `vitality` last ran."""
 
     @property
     def key(self) -> str:
@@ -101,6 +104,7 @@ class Book:
     """Logged searches that are not folded yet, by their number in this book."""
     unfolded: list[tuple[int, Event]] = field(default_factory=list)
     medians: dict[str, float] = field(default_factory=dict)
+    changes: Changes = field(default_factory=Changes)
 
     # Reading
 
@@ -139,29 +143,58 @@ class Book:
         known = self.by_key(draft["key"])
         if known is None:
             return "created"
-        same = all(draft.get(name) == known.draft.get(name) for name in FIELDS)
+        same = not self.differs(known, draft)
         if known.archived is not None:
             return "revived"
         return "unchanged" if same and (known.embedded or not embedded) else "updated"
 
+    @staticmethod
+    def differs(known: Noted, draft: Mapping[str, Any]) -> bool:
+        return said(draft) != said(known.draft) or any(
+            draft.get(name) != known.draft.get(name) for name in UNSAID
+        )
+
     def stored(
-        self, memory_id: int, draft: dict[str, Any], outcome: str, embedded: bool, now: datetime
+        self, memory_id: int, draft: dict[str, Any], outcome: str, face: str, now: datetime, *, embedded: bool
     ) -> None:
         """Notes a draft that was stored with this outcome."""
         if outcome == "created":
             begin = draft.get("occurred_at") or now
             birth = Event(begin, "write", None, BIRTHS.get(draft["layer"], 1))
-            self.memories[memory_id] = Noted(memory_id, draft, now, [birth], embedded)
+            self.memories[memory_id] = Noted(memory_id, draft, now, [birth], Past(now), embedded)
+            self.changes.add("new", [memory_id], now)
             return
         memory = self.memories[memory_id]
-        text = ("title", "body")
-        rewritten = any(draft.get(name) != memory.draft.get(name) for name in text)
-        memory.draft = draft
+        rewritten = self.rewrite(memory, draft, face, now)
         memory.embedded = embedded or (memory.embedded and not rewritten)
         if outcome == "revived":
             memory.archive(now, gone=False)
+            self.changes.add("restored", [memory_id], now)
         if outcome == "revived" or rewritten:
             memory.log.append(Event(now, "write"))
+
+    def rewrite(self, memory: Noted, draft: dict[str, Any], face: str, now: datetime) -> bool:
+        """Keeps what it said and notes the change, if there is one. Returns whether it has another text."""
+        rewritten = any(draft.get(name) != memory.draft.get(name) for name in ("title", "body"))
+        if self.differs(memory, draft):
+            self.changes.add("rewritten", [memory.id], now)
+        if said(draft) != said(memory.draft):
+            memory.past.replace(memory.draft, now, face)
+        memory.draft = draft
+        return rewritten
+
+    def edit(
+        self, memory_id: int, fields: Mapping[str, Any], face: str, now: datetime, *, embeds: bool
+    ) -> str:
+        """Changes fields; a new text is a write, and plain SQL gives it no vector."""
+        memory = self.memories[memory_id]
+        draft = {**memory.draft, **fields}
+        if not self.differs(memory, draft):
+            return "unchanged"
+        if self.rewrite(memory, draft, face, now):
+            memory.embedded = embeds
+            memory.log.append(Event(now, "write"))
+        return "updated"
 
     def record(self, items: Iterable[Mapping[str, Any]]) -> int:
         """Records accesses; those with a known key are ignored. Returns how many are new."""
@@ -218,6 +251,7 @@ class Book:
             return False
         memory.superseded_by, memory.superseded_at = new, now
         self.link(new, old, "supersedes", now)
+        self.changes.add("superseded", [old], now, new)
         return True
 
     def forget(self, memory_id: int, hard: bool, now: datetime) -> bool:
@@ -226,7 +260,9 @@ class Book:
             changed = memory.archived is None
             if changed:
                 memory.archive(now, gone=True)
+                self.changes.add("archived", [memory_id], now)
             return changed
+        self.changes.delete(memory_id, now)
         del self.memories[memory_id]
         self.links = [link for link in self.links if memory_id not in (link.source, link.target)]
         self.unfolded = [(one, event) for one, event in self.unfolded if one != memory_id]
@@ -238,6 +274,8 @@ class Book:
             other.received = [part for part in other.received if part.source != memory_id]
             if other.superseded_by == memory_id:
                 other.superseded_by = other.superseded_at = None
+                if other.archived is None:
+                    self.changes.add("restored", [other.id], now)
         return True
 
     def shown(self, search: int | None, session: str | None, ids: list[int], at: datetime) -> None:
@@ -267,4 +305,14 @@ class Book:
         gone = [each for each in self.live if (end := each.draft.get("expires_at")) and end <= now]
         for each in gone:
             each.archive(now, gone=True)
+        self.changes.add("archived", [each.id for each in gone], now)
         return len(gone)
+
+    def see_zones(self, now: datetime) -> None:
+        """The job `vitality`: live memories in another zone than it saw last have risen or faded."""
+        for memory in self.memories.values():
+            zone, before = self.zone(memory, self.sum(memory, now), floored=False), memory.zone_seen
+            memory.zone_seen = zone
+            if before not in (None, zone) and memory.archived is None:
+                risen = ZONE_ORDER.index(zone) < ZONE_ORDER.index(str(before))
+                self.changes.note(Change(now, "risen" if risen else "faded", memory.id, zone=zone))

@@ -15,6 +15,7 @@ from psycopg.rows import dict_row
 from pgrecall import Access, Draft, Memory
 
 Values = dict[str, Any]
+Rows = list[Values]
 Found = tuple[int | None, list[Values]]
 """The id of the logged search, and its hits."""
 
@@ -32,9 +33,15 @@ class Face(Protocol):
     def pin(self, memory: int, pinned: bool, now: datetime) -> bool: ...
     def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int: ...
     def search(self, request: Values, now: datetime) -> Found: ...
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]: ...
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows: ...
     def get(self, memory: int, now: datetime) -> Values: ...
     def status(self, now: datetime) -> Values: ...
+    def edit(self, memory: int, fields: Values, now: datetime) -> str: ...
+    def versions(self, memory: int) -> Rows: ...
+    def diff(self, memory: int, earlier: int, later: int | None) -> Rows: ...
+    def restore(self, memory: int, version: int, now: datetime) -> str: ...
+    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows: ...
+    def change_cursor(self) -> str: ...
 
 
 class Sql:
@@ -56,7 +63,7 @@ class Sql:
         if self._connection is not None:
             self._connection.close()
 
-    def rows(self, call: str, *values: Any) -> list[Values]:
+    def rows(self, call: str, *values: Any) -> Rows:
         with self.connection.transaction():
             self.connection.execute("SELECT set_config('recall.tenant', %s, true)", (self.tenant,))
             return self.connection.execute(
@@ -96,7 +103,7 @@ class Sql:
         search = next((row["search_id"] for row in rows if "search_id" in row), None)
         return search, [row for row in rows if row["id"] is not None]
 
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows:
         return self.rows("list_memories(%s, %s, NULL, %s, %s)", told(wanted), order, limit, now)
 
     def get(self, memory: int, now: datetime) -> Values:
@@ -105,6 +112,26 @@ class Sql:
 
     def status(self, now: datetime) -> Values:
         return dict(self.value("status(%s)", now))
+
+    def edit(self, memory: int, fields: Values, now: datetime) -> str:
+        [row] = self.rows("edit(%s, %s, p_now => %s)", memory, told(fields), now)
+        return str(row["outcome"])
+
+    def versions(self, memory: int) -> Rows:
+        return self.rows("versions(%s, 1001)", memory)
+
+    def diff(self, memory: int, earlier: int, later: int | None) -> Rows:
+        return self.rows("diff_versions(%s, %s, %s)", memory, earlier, later)
+
+    def restore(self, memory: int, version: int, now: datetime) -> str:
+        [row] = self.rows("restore_version(%s, %s, p_now => %s)", memory, version, now)
+        return str(row["outcome"])
+
+    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows:
+        return self.rows("changes(%s, %s, %s::text[])", since, limit, kinds and list(kinds))
+
+    def change_cursor(self) -> str:
+        return str(self.value("change_cursor()"))
 
 
 class Client:
@@ -153,7 +180,7 @@ class Client:
         result = self.memory.search(**asked)
         return result.search_id, [asdict(hit) for hit in result.hits]
 
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows:
         chosen: Any = {**wanted, "order": order, "limit": limit, "now": now}
         return [asdict(one) for one in self.memory.list(**chosen)]
 
@@ -162,6 +189,24 @@ class Client:
 
     def status(self, now: datetime) -> Values:
         return asdict(self.memory.status(now=now))
+
+    def edit(self, memory: int, fields: Values, now: datetime) -> str:
+        return self.memory.edit(memory, now=now, **fields).outcome
+
+    def versions(self, memory: int) -> Rows:
+        return [asdict(one) for one in self.memory.versions.list(memory, limit=1001)]
+
+    def diff(self, memory: int, earlier: int, later: int | None) -> Rows:
+        return [asdict(one) for one in self.memory.versions.diff(memory, earlier, later)]
+
+    def restore(self, memory: int, version: int, now: datetime) -> str:
+        return self.memory.versions.restore(memory, version, now=now).outcome
+
+    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows:
+        return [asdict(one) for one in self.memory.changes.list(since, limit=limit, kinds=kinds)]
+
+    def change_cursor(self) -> str:
+        return self.memory.changes.cursor()
 
 
 class Http:
@@ -215,7 +260,7 @@ class Http:
         result = self.post("/v1/search", asked)
         return result["search_id"], result["hits"]
 
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows:
         asked: Values = {"order": order, "limit": limit, "now": now.isoformat()}
         for name, value in wanted.items():
             asked[name] = value.isoformat() if isinstance(value, datetime) else value
@@ -230,6 +275,31 @@ class Http:
 
     def status(self, now: datetime) -> Values:  # noqa: ARG002 (the service asks by its own clock)
         return dict(self._answer(self.service.get("/v1/status")))
+
+    def edit(self, memory: int, fields: Values, now: datetime) -> str:
+        url, asked = f"/v1/memories/{memory}", {"now": now.isoformat()}
+        answer = self.service.patch(url, params=asked, content=told(fields), headers=JSON)
+        return str(self._answer(answer)["outcome"])
+
+    def versions(self, memory: int) -> Rows:
+        return list(self._answer(self.service.get(f"/v1/versions/{memory}", params={"limit": 1001})))
+
+    def diff(self, memory: int, earlier: int, later: int | None) -> Rows:
+        asked = {"earlier": earlier} if later is None else {"earlier": earlier, "later": later}
+        return list(self._answer(self.service.get(f"/v1/differences/{memory}", params=asked)))
+
+    def restore(self, memory: int, version: int, now: datetime) -> str:
+        body = told({"version": version, "now": now})
+        answer = self.service.put(f"/v1/versions/{memory}", content=body, headers=JSON)
+        return str(self._answer(answer)["outcome"])
+
+    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows:
+        asked: Values = {"limit": limit}
+        asked |= {name: value for name, value in (("since", since), ("kinds", kinds)) if value is not None}
+        return list(self._answer(self.service.get("/v1/changes", params=asked)))
+
+    def change_cursor(self) -> str:
+        return str(self._answer(self.service.get("/v1/changes/cursor"))["cursor"])
 
 
 class Refused(Exception):

@@ -86,7 +86,7 @@ def lost_store(day: Day, tenant: Reached, _: Face) -> None:
     assert len(rows) in (0, len(keys)), rows
     if rows:
         stored = [(tenant.sql.value("id_of(%s)", key), "created") for key in keys]
-        day.stored(tenant, drafts, stored, embedded=True)
+        day.stored(tenant, drafts, stored, "client")
 
 
 def killed_meanwhile(day: Day, tenant: Reached, face: Face) -> None:
