@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from tests.oracle.history import UNSAID, Change, Changes, Past, said
+from tests.oracle.noted import Linked, Noted
 from tests.oracle.spread import WEIGHT, Received, left, passed_on
 from tests.oracle.vitality import (
     BIRTHS,
@@ -26,66 +27,6 @@ SPREADING = frozenset({"links_to", "mentions", "implies", "supports", "next", "p
 REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
 USES = frozenset({"read", "reference", "used"})
 ZONE_ORDER = ("active", "stale", "fading", "dormant")
-
-
-@dataclass
-class Noted:
-    """A memory: its newest draft, and what happened to it."""
-
-    id: int
-    draft: dict[str, Any]
-    created: datetime
-    log: list[Event]
-    past: Past
-    embedded: bool = False
-    received: list[Received] = field(default_factory=list)
-    pinned: bool = False
-    archived: datetime | None = None
-    superseded_by: int | None = None
-    superseded_at: datetime | None = None
-    history: list[tuple[datetime, bool]] = field(default_factory=list)
-    """When it was archived (True) and came back (False)."""
-    zone_seen: str | None = None
-    """Its zone when the job `vitality` last ran."""
-
-    @property
-    def key(self) -> str:
-        return str(self.draft["key"])
-
-    @property
-    def layer(self) -> str:
-        return str(self.draft["layer"])
-
-    @property
-    def happened(self) -> datetime:
-        return self.draft.get("occurred_at") or self.created
-
-    @property
-    def born(self) -> datetime:
-        return self.log[0].at
-
-    def valid(self, now: datetime) -> bool:
-        """Within its period, and not past the time at which it is to be archived."""
-        begin = self.draft.get("valid_from")
-        ends = (self.draft.get("valid_until"), self.draft.get("expires_at"))
-        return (begin is None or begin <= now) and all(end is None or now < end for end in ends)
-
-    def archive(self, now: datetime, gone: bool) -> None:
-        self.archived = now if gone else None
-        self.history.append((now, gone))
-
-    def was_archived(self, then: datetime) -> bool:
-        return next((gone for at, gone in reversed(self.history) if at <= then), False)
-
-
-@dataclass(frozen=True)
-class Linked:
-    """A link, and when it was made."""
-
-    source: int
-    target: int
-    relation: str
-    at: datetime
 
 
 @dataclass
@@ -229,13 +170,20 @@ class Book:
                         found.setdefault(one, set()).add(other)
         return {one: frozenset(others) for one, others in found.items()}
 
+    def link_between(self, source: int, target: int, relation: str) -> Linked | None:
+        wanted = (source, target, relation)
+        return next(
+            (each for each in self.links if (each.source, each.target, each.relation) == wanted), None
+        )
+
     def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
-        if any(
-            (each.source, each.target, each.relation) == (source, target, relation) for each in self.links
-        ):
-            return False
-        self.links.append(Linked(source, target, relation, now))
-        return True
+        """Whether it is new; what a merge had copied is somebody's own from now on."""
+        known = self.link_between(source, target, relation)
+        if known is None:
+            self.links.append(Linked(source, target, relation, now))
+            return True
+        self.links[self.links.index(known)] = replace(known, merged_from=None)
+        return False
 
     def successors(self, memory_id: int) -> list[int]:
         chain = []
@@ -248,6 +196,7 @@ class Book:
     def supersede(self, old: int, new: int, now: datetime) -> bool:
         memory = self.memories[old]
         if memory.superseded_by == new:
+            self.link(new, old, "supersedes", now)
             return False
         memory.superseded_by, memory.superseded_at = new, now
         self.link(new, old, "supersedes", now)
@@ -264,13 +213,18 @@ class Book:
             return changed
         self.changes.delete(memory_id, now)
         del self.memories[memory_id]
-        self.links = [link for link in self.links if memory_id not in (link.source, link.target)]
+        self.links = [
+            replace(link, merged_from=None) if link.merged_from == memory_id else link
+            for link in self.links
+            if memory_id not in (link.source, link.target)
+        ]
         self.unfolded = [(one, event) for one, event in self.unfolded if one != memory_id]
         self.verdicts = {pair: said for pair, said in self.verdicts.items() if pair[1] != memory_id}
         for _, shown in self.searches.values():
             if memory_id in shown:
                 shown.remove(memory_id)
         for other in self.memories.values():
+            other.log = [event for event in other.log if event.merged_from != memory_id]
             other.received = [part for part in other.received if part.source != memory_id]
             if other.superseded_by == memory_id:
                 other.superseded_by = other.superseded_at = None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.oracle import rules
+from tests.oracle import merging, rules
 from tests.oracle.faces import Face
 from tests.oracle.faults import FAULTS
 from tests.oracle.judging import Judge
@@ -88,6 +88,14 @@ class Day:
                 changed["tags"] = [dice.choice(self.words)]
             return changed
         number = dice.randrange(10**6)
+        if known and dice.random() < 0.15:
+            # What one of them says already, under a key of its own.
+            said = {
+                "key": f"{tenant.book.tenant}/{number}",
+                "tags": [dice.choice(self.words)],
+                "expires_at": None,
+            }
+            return {**dice.choice(known).draft, **said}
         occurred = self.now - dice.choice((timedelta(hours=1), DAY, 40 * DAY, 400 * DAY)) * dice.random()
         return {
             "body": self.text(), "key": f"{tenant.book.tenant}/{number}", "title": "",
@@ -197,6 +205,28 @@ class Day:
         self.world.settle()
         tenant.cursor = self.judge.followed(tenant, face, self.dice)
 
+    def dedupe(self, tenant: Reached, face: Face) -> None:
+        """Plans which duplicates to merge and merges them; or undoes what was merged."""
+        if tenant.merged is not None:
+            restored = face.undo_dedupe(tenant.merged.id, self.now)
+            assert restored == merging.undo(tenant.book, tenant.merged, self.now)
+            tenant.merged = None
+            return
+        self.upkeep(tenant, "fold")
+        found = face.plan_dedupe(self.now)
+        plan = merging.Plan(found["id"], [
+            merging.Cluster(each["keeper"]["id"], [member["id"] for member in each["members"]])
+            for each in found["clusters"]
+        ])  # fmt: skip
+        merging.check(tenant.book, plan, self.now)
+        outcomes = face.apply_dedupe(plan.id, self.now)
+        expected = {each.keeper: "kept" for each in plan.clusters}
+        expected |= {one: "merged" for each in plan.clusters for one in each.members}
+        assert dict(outcomes) == expected, (outcomes, plan)
+        merging.apply(tenant.book, plan, self.now)
+        tenant.merged = plan if plan.clusters else None
+        self.counts["merged"] += sum(len(each.members) for each in plan.clusters)
+
     # Asking
 
     def ask(self, tenant: Reached, face: Face) -> None:
@@ -267,6 +297,7 @@ class Day:
 Act = Callable[[Day, Reached, Face], None]
 CHANCES: dict[Act, int] = {
     Day.remember: 20, Day.record: 20, Day.link: 8, Day.supersede: 3, Day.forget: 4, Day.pin: 3,
-    Day.edit: 6, Day.restore: 3, Day.follow: 4, Day.ask: 10, Day.look: 14, Day.job: 8, **FAULTS,
+    Day.edit: 6, Day.restore: 3, Day.follow: 4, Day.dedupe: 5, Day.ask: 10, Day.look: 14, Day.job: 8,
+    **FAULTS,
 }  # fmt: skip
 ACTS, WEIGHTS = list(CHANCES), list(CHANCES.values())

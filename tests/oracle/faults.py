@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable, RecallError
-from tests.oracle.faces import Face, Refused, told
+from tests.oracle.faces import Face, told
+from tests.oracle.http_face import Refused
 from tests.oracle.world import Reached
 from tests.waiting import until
 

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.oracle import rules
-from tests.oracle.book import Book, Noted
+from tests.oracle.book import Book
 from tests.oracle.faces import Face, Values
 from tests.oracle.history import SAID, Change
+from tests.oracle.noted import Noted
 from tests.oracle.vitality import DAY, counted, exact, summed, vitality_of
 from tests.oracle.world import Reached
 

@@ -19,7 +19,9 @@ from tests.acceptance.http.http_tools import Served, serving
 from tests.conftest import DIMENSIONS
 from tests.faults.wire import Wire, wire
 from tests.oracle.book import Book
-from tests.oracle.faces import Client, Face, Http, Sql
+from tests.oracle.faces import Client, Face, Sql
+from tests.oracle.http_face import Http
+from tests.oracle.merging import Plan
 from tests.waiting import PATIENCE, until
 
 BLOCKED = "SELECT pid FROM pg_stat_activity WHERE usename = %s AND wait_event_type = 'Lock' LIMIT 1"
@@ -37,6 +39,8 @@ class Reached:
     http: Http
     cursor: str | None = None
     """How far the log of changes has been read."""
+    merged: Plan | None = None
+    """The plan of duplicates that is applied."""
 
     @property
     def faces(self) -> tuple[Face, ...]:
