@@ -26,6 +26,9 @@ from tests.oracle.vitality import (
 SPREADING = frozenset({"links_to", "mentions", "implies", "supports", "next", "part_of"})
 REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
 USES = frozenset({"read", "reference", "used"})
+APART = frozenset({"next", "contradicts", "supersedes"})
+"""Relations between memories that are not the same."""
+
 ZONE_ORDER = ("active", "stale", "fading", "dormant")
 
 
@@ -46,6 +49,8 @@ class Book:
     unfolded: list[tuple[int, Event]] = field(default_factory=list)
     medians: dict[str, float] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
+    told_apart: set[int] = field(default_factory=set)
+    """What once was merged or had a link that tells it apart: nobody promises that it is compared again."""
 
     # Reading
 
@@ -179,6 +184,8 @@ class Book:
     def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
         """Whether it is new; what a merge had copied is somebody's own from now on."""
         known = self.link_between(source, target, relation)
+        if relation in APART:
+            self.told_apart |= {source, target}
         if known is None:
             self.links.append(Linked(source, target, relation, now))
             return True
