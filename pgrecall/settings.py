@@ -68,10 +68,14 @@ class Settings:
         "URL of the directory of cells, which knows the database of each tenant; instead of DATABASE_URL.",
     )
     replica_url: Secret | None = _setting(
-        None, SecretText(), "URL of a standby of DATABASE_URL, which answers searches; see docs/howto/scale.md."
+        None,
+        SecretText(),
+        "URL of a standby of DATABASE_URL, which answers searches; see docs/howto/scale.md.",
     )
     replica_lag: float = _setting(
-        10.0, PositiveNumber(86400), "Seconds that a replica may lag; beyond them the primary answers searches."
+        10.0,
+        PositiveNumber(86400),
+        "Seconds that a replica may lag; beyond them the primary answers searches.",
     )
     data_dir: Path = _setting(_default_data_dir, FolderPath(), "Folder of the embedded server's data.")
     tenant: str = _setting("default", Text(1, 200, without="\0*"), "Tenant whose memories to use.")

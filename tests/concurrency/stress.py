@@ -102,8 +102,7 @@ class Client:
         ])  # fmt: skip
         embedded = None
         if body := changes.get("body"):
-            digest = md5(f"\x1f{body}".encode(), usedforsecurity=False).hexdigest()
-            embedded = json.dumps({"content_hash": digest, "embedding": str([1.0] + [0.0] * 63)})
+            embedded = json.dumps({"content_hash": digest_of(body), "embedding": str([1.0] + [0.0] * 63)})
         text = "edit(%s, %s::jsonb, %s::jsonb, %s, %s)"
         call(self._connection, text, self._one(), json.dumps(changes), embedded, embedded and "model", NOW)
 
@@ -175,6 +174,11 @@ class Client:
             "SELECT recall.remember_many(%s::jsonb, p_now => %s)",
             (json.dumps(drafts), self._chance.choice([BIRTH, NOW])),
         )
+
+
+def digest_of(body: str) -> str:
+    """The content hash of a memory without a title."""
+    return md5(f"\x1f{body}".encode(), usedforsecurity=False).hexdigest()
 
 
 def _place(error: psycopg.Error) -> str:

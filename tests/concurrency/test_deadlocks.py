@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.concurrency.crowd import call, connected, deadlocks, in_background
-from tests.concurrency.stress import stress
+from tests.concurrency.stress import digest_of, stress
 from tests.concurrency.test_races import sound
 from tests.conftest import NOW, Query
 from tests.integration.prune.prune_tools import note
@@ -115,4 +115,33 @@ def test_a_use_that_waited_for_a_plan_locks_what_the_returning_memory_refers_to(
         fourth.execute("COMMIT")
         assert (using(), forgetting(), deadlocks(fourth)) == (2, True, 0)
     assert query("SELECT archived_at FROM recall.get(%s)", (memory,)) == [{"archived_at": None}]
+    sound(query)
+
+
+def test_an_edit_with_a_vector_locks_what_superseded_the_memory(database_url: str, query: Query) -> None:
+    """Its row changes twice, by the text and by the vector; the second time its keys are checked."""
+    later, memory = note(query, "later"), note(query, "k")
+    query("SELECT recall.supersede(%s, %s, %s)", (memory, later, NOW))
+    query(
+        "INSERT INTO recall.token_signs (tenant, memory_id, model, signs) "
+        "VALUES ('acme', %s, 'model', ARRAY[B'1010']::bit varying[])",
+        (memory,),
+    )
+    embedded = json.dumps({"content_hash": digest_of("new"), "embedding": str([1.0] + [0.0] * 63)})
+    with (
+        connected(database_url) as first,
+        connected(database_url) as second,
+        connected(database_url) as third,
+    ):
+        # The edit will get its memory, and wait for its token signs.
+        third.execute("BEGIN")
+        third.execute("SELECT FROM recall.token_signs WHERE memory_id = %s FOR UPDATE", (memory,))
+        text = "edit(%s, %s::jsonb, %s::jsonb, 'model', %s)"
+        editing = in_background(first, text, memory, json.dumps({"body": "new", "title": ""}), embedded, NOW)
+        blocked(third)
+        forgetting = in_background(second, "forget(%s, true, %s)", later, NOW)
+        until(lambda: third.execute(WAITING).fetchall() == [{"waiting": 2}], "two waits for locks")
+        third.execute("COMMIT")
+        editing()
+        assert (forgetting(), deadlocks(third)) == (True, 0)
     sound(query)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.oracle.history import UNSAID, Change, Changes, Past, said
+from tests.oracle.noted import Linked, Noted
 from tests.oracle.spread import WEIGHT, Received, left, passed_on
 from tests.oracle.vitality import (
     BIRTHS,
@@ -24,65 +26,10 @@ from tests.oracle.vitality import (
 SPREADING = frozenset({"links_to", "mentions", "implies", "supports", "next", "part_of"})
 REFERENCES = frozenset({"links_to", "mentions", "implies", "supports"})
 USES = frozenset({"read", "reference", "used"})
-FIELDS = ("body", "title", "layer", "role", "author", "source", "tags", "metadata", "occurred_at",
-          "valid_from", "valid_until", "expires_at")  # fmt: skip
+APART = frozenset({"next", "contradicts", "supersedes"})
+"""Relations between memories that are not the same."""
 
-
-@dataclass
-class Noted:
-    """A memory: its newest draft, and what happened to it."""
-
-    id: int
-    draft: dict[str, Any]
-    created: datetime
-    log: list[Event]
-    embedded: bool = False
-    received: list[Received] = field(default_factory=list)
-    pinned: bool = False
-    archived: datetime | None = None
-    superseded_by: int | None = None
-    superseded_at: datetime | None = None
-    history: list[tuple[datetime, bool]] = field(default_factory=list)
-    """When it was archived (True) and came back (False)."""
-
-    @property
-    def key(self) -> str:
-        return str(self.draft["key"])
-
-    @property
-    def layer(self) -> str:
-        return str(self.draft["layer"])
-
-    @property
-    def happened(self) -> datetime:
-        return self.draft.get("occurred_at") or self.created
-
-    @property
-    def born(self) -> datetime:
-        return self.log[0].at
-
-    def valid(self, now: datetime) -> bool:
-        """Within its period, and not past the time at which it is to be archived."""
-        begin = self.draft.get("valid_from")
-        ends = (self.draft.get("valid_until"), self.draft.get("expires_at"))
-        return (begin is None or begin <= now) and all(end is None or now < end for end in ends)
-
-    def archive(self, now: datetime, gone: bool) -> None:
-        self.archived = now if gone else None
-        self.history.append((now, gone))
-
-    def was_archived(self, then: datetime) -> bool:
-        return next((gone for at, gone in reversed(self.history) if at <= then), False)
-
-
-@dataclass(frozen=True)
-class Linked:
-    """A link, and when it was made."""
-
-    source: int
-    target: int
-    relation: str
-    at: datetime
+ZONE_ORDER = ("active", "stale", "fading", "dormant")
 
 
 @dataclass
@@ -101,6 +48,9 @@ class Book:
     """Logged searches that are not folded yet, by their number in this book."""
     unfolded: list[tuple[int, Event]] = field(default_factory=list)
     medians: dict[str, float] = field(default_factory=dict)
+    changes: Changes = field(default_factory=Changes)
+    told_apart: set[int] = field(default_factory=set)
+    """What once was merged or had a link that tells it apart: nobody promises that it is compared again."""
 
     # Reading
 
@@ -139,29 +89,58 @@ class Book:
         known = self.by_key(draft["key"])
         if known is None:
             return "created"
-        same = all(draft.get(name) == known.draft.get(name) for name in FIELDS)
+        same = not self.differs(known, draft)
         if known.archived is not None:
             return "revived"
         return "unchanged" if same and (known.embedded or not embedded) else "updated"
 
+    @staticmethod
+    def differs(known: Noted, draft: Mapping[str, Any]) -> bool:
+        return said(draft) != said(known.draft) or any(
+            draft.get(name) != known.draft.get(name) for name in UNSAID
+        )
+
     def stored(
-        self, memory_id: int, draft: dict[str, Any], outcome: str, embedded: bool, now: datetime
+        self, memory_id: int, draft: dict[str, Any], outcome: str, face: str, now: datetime, *, embedded: bool
     ) -> None:
         """Notes a draft that was stored with this outcome."""
         if outcome == "created":
             begin = draft.get("occurred_at") or now
             birth = Event(begin, "write", None, BIRTHS.get(draft["layer"], 1))
-            self.memories[memory_id] = Noted(memory_id, draft, now, [birth], embedded)
+            self.memories[memory_id] = Noted(memory_id, draft, now, [birth], Past(now), embedded)
+            self.changes.add("new", [memory_id], now)
             return
         memory = self.memories[memory_id]
-        text = ("title", "body")
-        rewritten = any(draft.get(name) != memory.draft.get(name) for name in text)
-        memory.draft = draft
+        rewritten = self.rewrite(memory, draft, face, now)
         memory.embedded = embedded or (memory.embedded and not rewritten)
         if outcome == "revived":
             memory.archive(now, gone=False)
+            self.changes.add("restored", [memory_id], now)
         if outcome == "revived" or rewritten:
             memory.log.append(Event(now, "write"))
+
+    def rewrite(self, memory: Noted, draft: dict[str, Any], face: str, now: datetime) -> bool:
+        """Keeps what it said and notes the change, if there is one. Returns whether it has another text."""
+        rewritten = any(draft.get(name) != memory.draft.get(name) for name in ("title", "body"))
+        if self.differs(memory, draft):
+            self.changes.add("rewritten", [memory.id], now)
+        if said(draft) != said(memory.draft):
+            memory.past.replace(memory.draft, now, face)
+        memory.draft = draft
+        return rewritten
+
+    def edit(
+        self, memory_id: int, fields: Mapping[str, Any], face: str, now: datetime, *, embeds: bool
+    ) -> str:
+        """Changes fields; a new text is a write, and plain SQL gives it no vector."""
+        memory = self.memories[memory_id]
+        draft = {**memory.draft, **fields}
+        if not self.differs(memory, draft):
+            return "unchanged"
+        if self.rewrite(memory, draft, face, now):
+            memory.embedded = embeds
+            memory.log.append(Event(now, "write"))
+        return "updated"
 
     def record(self, items: Iterable[Mapping[str, Any]]) -> int:
         """Records accesses; those with a known key are ignored. Returns how many are new."""
@@ -196,13 +175,22 @@ class Book:
                         found.setdefault(one, set()).add(other)
         return {one: frozenset(others) for one, others in found.items()}
 
+    def link_between(self, source: int, target: int, relation: str) -> Linked | None:
+        wanted = (source, target, relation)
+        return next(
+            (each for each in self.links if (each.source, each.target, each.relation) == wanted), None
+        )
+
     def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
-        if any(
-            (each.source, each.target, each.relation) == (source, target, relation) for each in self.links
-        ):
-            return False
-        self.links.append(Linked(source, target, relation, now))
-        return True
+        """Whether it is new; what a merge had copied is somebody's own from now on."""
+        known = self.link_between(source, target, relation)
+        if relation in APART:
+            self.told_apart |= {source, target}
+        if known is None:
+            self.links.append(Linked(source, target, relation, now))
+            return True
+        self.links[self.links.index(known)] = replace(known, merged_from=None)
+        return False
 
     def successors(self, memory_id: int) -> list[int]:
         chain = []
@@ -215,9 +203,11 @@ class Book:
     def supersede(self, old: int, new: int, now: datetime) -> bool:
         memory = self.memories[old]
         if memory.superseded_by == new:
+            self.link(new, old, "supersedes", now)
             return False
         memory.superseded_by, memory.superseded_at = new, now
         self.link(new, old, "supersedes", now)
+        self.changes.add("superseded", [old], now, new)
         return True
 
     def forget(self, memory_id: int, hard: bool, now: datetime) -> bool:
@@ -226,18 +216,27 @@ class Book:
             changed = memory.archived is None
             if changed:
                 memory.archive(now, gone=True)
+                self.changes.add("archived", [memory_id], now)
             return changed
+        self.changes.delete(memory_id, now)
         del self.memories[memory_id]
-        self.links = [link for link in self.links if memory_id not in (link.source, link.target)]
+        self.links = [
+            replace(link, merged_from=None) if link.merged_from == memory_id else link
+            for link in self.links
+            if memory_id not in (link.source, link.target)
+        ]
         self.unfolded = [(one, event) for one, event in self.unfolded if one != memory_id]
         self.verdicts = {pair: said for pair, said in self.verdicts.items() if pair[1] != memory_id}
         for _, shown in self.searches.values():
             if memory_id in shown:
                 shown.remove(memory_id)
         for other in self.memories.values():
+            other.log = [event for event in other.log if event.merged_from != memory_id]
             other.received = [part for part in other.received if part.source != memory_id]
             if other.superseded_by == memory_id:
                 other.superseded_by = other.superseded_at = None
+                if other.archived is None:
+                    self.changes.add("restored", [other.id], now)
         return True
 
     def shown(self, search: int | None, session: str | None, ids: list[int], at: datetime) -> None:
@@ -267,4 +266,14 @@ class Book:
         gone = [each for each in self.live if (end := each.draft.get("expires_at")) and end <= now]
         for each in gone:
             each.archive(now, gone=True)
+        self.changes.add("archived", [each.id for each in gone], now)
         return len(gone)
+
+    def see_zones(self, now: datetime) -> None:
+        """The job `vitality`: live memories in another zone than it saw last have risen or faded."""
+        for memory in self.memories.values():
+            zone, before = self.zone(memory, self.sum(memory, now), floored=False), memory.zone_seen
+            memory.zone_seen = zone
+            if before not in (None, zone) and memory.archived is None:
+                risen = ZONE_ORDER.index(zone) < ZONE_ORDER.index(str(before))
+                self.changes.note(Change(now, "risen" if risen else "faded", memory.id, zone=zone))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.oracle import rules
+from tests.oracle import merging, rules
 from tests.oracle.faces import Face
 from tests.oracle.faults import FAULTS
 from tests.oracle.judging import Judge
@@ -67,7 +67,10 @@ class Day:
             for memory in tenant.book.memories.values():
                 for later in (0, 2, 60, 2000):
                     self.judge.terms(tenant, self.dice.choice(tenant.faces), memory, self.now + later * DAY)
+                self.judge.versions(self.dice.choice(tenant.faces), memory, self.dice)
+            self.follow(tenant, self.dice.choice(tenant.faces))
             for face in tenant.faces:
+                self.judge.log(tenant, face)
                 self.judge.status(tenant, face, self.now)
 
     # Writing
@@ -85,6 +88,14 @@ class Day:
                 changed["tags"] = [dice.choice(self.words)]
             return changed
         number = dice.randrange(10**6)
+        if known and dice.random() < 0.15:
+            # What one of them says already, under a key of its own.
+            said = {
+                "key": f"{tenant.book.tenant}/{number}",
+                "tags": [dice.choice(self.words)],
+                "expires_at": None,
+            }
+            return {**dice.choice(known).draft, **said}
         occurred = self.now - dice.choice((timedelta(hours=1), DAY, 40 * DAY, 400 * DAY)) * dice.random()
         return {
             "body": self.text(), "key": f"{tenant.book.tenant}/{number}", "title": "",
@@ -103,17 +114,18 @@ class Day:
     def remember(self, tenant: Reached, face: Face) -> None:
         drawn = [self.draft(tenant) for _ in range(self.dice.randint(1, 3))]
         drafts = list({draft["key"]: draft for draft in drawn}.values())
-        self.stored(tenant, drafts, face.remember(drafts, self.now), embedded=face.name != "sql")
+        self.stored(tenant, drafts, face.remember(drafts, self.now), face.name)
 
     def stored(
-        self, tenant: Reached, drafts: list[dict[str, Any]], stored: list[tuple[int, str]], *, embedded: bool
+        self, tenant: Reached, drafts: list[dict[str, Any]], stored: list[tuple[int, str]], face: str
     ) -> None:
+        embedded = face != "sql"
         assert len(stored) == len(drafts)
         for draft, (memory_id, outcome) in zip(drafts, stored, strict=True):
             known = tenant.book.by_key(draft["key"])
             assert outcome == tenant.book.remember(draft, embedded), (outcome, draft, known)
             assert known is None or known.id == memory_id
-            tenant.book.stored(memory_id, draft, outcome, embedded, self.now)
+            tenant.book.stored(memory_id, draft, outcome, face, self.now, embedded=embedded)
 
     def uses(self, tenant: Reached, *, send: bool = True) -> list[dict[str, Any]]:
         """Accesses since the memories exist; some repeat a key that was sent before."""
@@ -165,6 +177,55 @@ class Day:
         memory, pinned = self.dice.choice(list(tenant.book.memories.values())), self.dice.random() < 0.6
         assert face.pin(memory.id, pinned, self.now) == (memory.pinned != pinned)
         memory.pinned = pinned
+
+    def edit(self, tenant: Reached, face: Face) -> None:
+        """Other values for one or two fields, or what they are already."""
+        dice, memory = self.dice, self.dice.choice(list(tenant.book.memories.values()))
+        offered: dict[str, Any] = {
+            "body": self.text(), "tags": [dice.choice(self.words)], "title": "",
+            "author": dice.choice((None, "Ann", "Bob")), "layer": dice.choice(LAYERS),
+            "metadata": {"n": dice.randrange(3)},
+            "valid_until": dice.choice((None, self.begin + 90 * DAY)), "expires_at": None,
+        }  # fmt: skip
+        fields = {name: offered[name] for name in dice.sample(sorted(offered), dice.randint(1, 2))}
+        outcome = face.edit(memory.id, fields, self.now)
+        expected = tenant.book.edit(memory.id, fields, face.name, self.now, embeds=face.name != "sql")
+        assert outcome == expected, (outcome, fields, memory)
+
+    def restore(self, tenant: Reached, face: Face) -> None:
+        """A version that is kept, or the present."""
+        memory = self.dice.choice(list(tenant.book.memories.values()))
+        version = self.dice.choice([*memory.past.versions, memory.past.present(memory.draft)])
+        outcome = face.restore(memory.id, version.number, self.now)
+        embeds = face.name != "sql"
+        assert outcome == tenant.book.edit(memory.id, version.fields, face.name, self.now, embeds=embeds)
+
+    def follow(self, tenant: Reached, face: Face) -> None:
+        """Reads on in the log of changes from where this tenant's reader was."""
+        self.world.settle()
+        tenant.cursor = self.judge.followed(tenant, face, self.dice)
+
+    def dedupe(self, tenant: Reached, face: Face) -> None:
+        """Plans which duplicates to merge and merges them; or undoes what was merged."""
+        if tenant.merged is not None:
+            restored = face.undo_dedupe(tenant.merged.id, self.now)
+            assert restored == merging.undo(tenant.book, tenant.merged, self.now)
+            tenant.merged = None
+            return
+        self.upkeep(tenant, "fold")
+        found = face.plan_dedupe(self.now)
+        plan = merging.Plan(found["id"], [
+            merging.Cluster(each["keeper"]["id"], [member["id"] for member in each["members"]])
+            for each in found["clusters"]
+        ])  # fmt: skip
+        merging.check(tenant.book, plan, self.now)
+        outcomes = face.apply_dedupe(plan.id, self.now)
+        expected = {each.keeper: "kept" for each in plan.clusters}
+        expected |= {one: "merged" for each in plan.clusters for one in each.members}
+        assert dict(outcomes) == expected, (outcomes, plan)
+        merging.apply(tenant.book, plan, self.now)
+        tenant.merged = plan if plan.clusters else None
+        self.counts["merged"] += sum(len(each.members) for each in plan.clusters)
 
     # Asking
 
@@ -230,11 +291,13 @@ class Day:
         else:
             last = sql.value("refresh_vitality(0, 10000, %s)", self.now)
             assert last == max(book.memories, default=None), last
+            book.see_zones(self.now)
 
 
 Act = Callable[[Day, Reached, Face], None]
 CHANCES: dict[Act, int] = {
     Day.remember: 20, Day.record: 20, Day.link: 8, Day.supersede: 3, Day.forget: 4, Day.pin: 3,
-    Day.ask: 10, Day.look: 12, Day.job: 8, **FAULTS,
+    Day.edit: 6, Day.restore: 3, Day.follow: 4, Day.dedupe: 5, Day.ask: 10, Day.look: 14, Day.job: 8,
+    **FAULTS,
 }  # fmt: skip
 ACTS, WEIGHTS = list(CHANCES), list(CHANCES.values())

@@ -1,22 +1,25 @@
-"""The same calls through SQL, the Python client and HTTP; each answers in plain values."""
+"""The same calls through SQL and the Python client; each answers in plain values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Protocol
 
-import httpx
 import psycopg
 from psycopg.rows import dict_row
 
 from pgrecall import Access, Draft, Memory
 
 Values = dict[str, Any]
+Rows = list[Values]
 Found = tuple[int | None, list[Values]]
 """The id of the logged search, and its hits."""
+
+Outcomes = list[tuple[int, str]]
+"""What became of each memory of a dedupe plan."""
 
 
 class Face(Protocol):
@@ -32,9 +35,18 @@ class Face(Protocol):
     def pin(self, memory: int, pinned: bool, now: datetime) -> bool: ...
     def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int: ...
     def search(self, request: Values, now: datetime) -> Found: ...
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]: ...
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows: ...
     def get(self, memory: int, now: datetime) -> Values: ...
     def status(self, now: datetime) -> Values: ...
+    def edit(self, memory: int, fields: Values, now: datetime) -> str: ...
+    def versions(self, memory: int) -> Rows: ...
+    def diff(self, memory: int, earlier: int, later: int | None) -> Rows: ...
+    def restore(self, memory: int, version: int, now: datetime) -> str: ...
+    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows: ...
+    def change_cursor(self) -> str: ...
+    def plan_dedupe(self, now: datetime) -> Values: ...
+    def apply_dedupe(self, plan: int, now: datetime) -> Outcomes: ...
+    def undo_dedupe(self, plan: int, now: datetime) -> int: ...
 
 
 class Sql:
@@ -56,7 +68,7 @@ class Sql:
         if self._connection is not None:
             self._connection.close()
 
-    def rows(self, call: str, *values: Any) -> list[Values]:
+    def rows(self, call: str, *values: Any) -> Rows:
         with self.connection.transaction():
             self.connection.execute("SELECT set_config('recall.tenant', %s, true)", (self.tenant,))
             return self.connection.execute(
@@ -96,7 +108,7 @@ class Sql:
         search = next((row["search_id"] for row in rows if "search_id" in row), None)
         return search, [row for row in rows if row["id"] is not None]
 
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows:
         return self.rows("list_memories(%s, %s, NULL, %s, %s)", told(wanted), order, limit, now)
 
     def get(self, memory: int, now: datetime) -> Values:
@@ -105,6 +117,38 @@ class Sql:
 
     def status(self, now: datetime) -> Values:
         return dict(self.value("status(%s)", now))
+
+    def edit(self, memory: int, fields: Values, now: datetime) -> str:
+        [row] = self.rows("edit(%s, %s, p_now => %s)", memory, told(fields), now)
+        return str(row["outcome"])
+
+    def versions(self, memory: int) -> Rows:
+        return self.rows("versions(%s, 1001)", memory)
+
+    def diff(self, memory: int, earlier: int, later: int | None) -> Rows:
+        return self.rows("diff_versions(%s, %s, %s)", memory, earlier, later)
+
+    def restore(self, memory: int, version: int, now: datetime) -> str:
+        [row] = self.rows("restore_version(%s, %s, p_now => %s)", memory, version, now)
+        return str(row["outcome"])
+
+    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows:
+        return self.rows("changes(%s, %s, %s::text[])", since, limit, kinds and list(kinds))
+
+    def change_cursor(self) -> str:
+        return str(self.value("change_cursor()"))
+
+    def plan_dedupe(self, now: datetime) -> Values:
+        while self.value("find_duplicates()"):
+            pass
+        return dict(self.value("get_dedupe_plan(%s)", self.value("plan_dedupe(p_now => %s)", now)))
+
+    def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
+        rows = self.rows("apply_dedupe(%s, p_now => %s)", plan, now)
+        return [(row["memory_id"], row["outcome"]) for row in rows]
+
+    def undo_dedupe(self, plan: int, now: datetime) -> int:
+        return int(self.value("undo_dedupe(%s, %s)", plan, now))
 
 
 class Client:
@@ -153,7 +197,7 @@ class Client:
         result = self.memory.search(**asked)
         return result.search_id, [asdict(hit) for hit in result.hits]
 
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
+    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> Rows:
         chosen: Any = {**wanted, "order": order, "limit": limit, "now": now}
         return [asdict(one) for one in self.memory.list(**chosen)]
 
@@ -163,84 +207,32 @@ class Client:
     def status(self, now: datetime) -> Values:
         return asdict(self.memory.status(now=now))
 
+    def edit(self, memory: int, fields: Values, now: datetime) -> str:
+        return self.memory.edit(memory, now=now, **fields).outcome
 
-class Http:
-    """The service, with a key of the tenant."""
+    def versions(self, memory: int) -> Rows:
+        return [asdict(one) for one in self.memory.versions.list(memory, limit=1001)]
 
-    name = "http"
+    def diff(self, memory: int, earlier: int, later: int | None) -> Rows:
+        return [asdict(one) for one in self.memory.versions.diff(memory, earlier, later)]
 
-    def __init__(self, service: httpx.Client) -> None:
-        self.service = service
+    def restore(self, memory: int, version: int, now: datetime) -> str:
+        return self.memory.versions.restore(memory, version, now=now).outcome
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._answer(self.service.post(path, content=told(body), headers=JSON))
+    def changes(self, since: str | None, limit: int, kinds: Sequence[Any] | None) -> Rows:
+        return [asdict(one) for one in self.memory.changes.list(since, limit=limit, kinds=kinds)]
 
-    def _answer(self, answer: httpx.Response) -> Any:
-        if not answer.is_success:
-            raise Refused(answer.status_code, answer.text)
-        return answer.json()
+    def change_cursor(self) -> str:
+        return self.memory.changes.cursor()
 
-    def remember(self, drafts: Sequence[Values], now: datetime) -> list[tuple[int, str]]:
-        stored = self.post("/v1/memories/batch", {"drafts": drafts, "now": now})
-        return [(one["id"], one["outcome"]) for one in stored]
+    def plan_dedupe(self, now: datetime) -> Values:
+        return asdict(self.memory.dedupe.plan(now=now))
 
-    def record(self, items: Sequence[Values], now: datetime) -> int:
-        accesses = [
-            {"memory" if name == "memory_id" else name: item[name] for name in item} for item in items
-        ]
-        return int(self.post("/v1/accesses", {"accesses": accesses, "now": now})["count"])
+    def apply_dedupe(self, plan: int, now: datetime) -> Outcomes:
+        return [(one.id, str(one.outcome)) for one in self.memory.dedupe.apply(plan, now=now).results]
 
-    def link(self, source: int, target: int, relation: str, now: datetime) -> bool:
-        body = {"source": source, "target": target, "relation": relation, "now": now}
-        return bool(self.post("/v1/links", body)["changed"])
-
-    def supersede(self, old: int, new: int, now: datetime) -> bool:
-        return bool(self.post("/v1/supersede", {"old": old, "new": new, "now": now})["changed"])
-
-    def forget(self, memory: int, hard: bool, now: datetime) -> bool:
-        asked = {"hard": str(hard).lower(), "now": now.isoformat()}
-        return bool(self._answer(self.service.delete(f"/v1/memories/{memory}", params=asked))["changed"])
-
-    def pin(self, memory: int, pinned: bool, now: datetime) -> bool:
-        method = "PUT" if pinned else "DELETE"
-        answer = self.service.request(method, f"/v1/pins/{memory}", params={"now": now.isoformat()})
-        return bool(self._answer(answer)["changed"])
-
-    def judge(self, verdict: str, search: int, ids: Sequence[int], now: datetime) -> int:
-        body = {"search_id": search, "memories": list(ids), "now": now}
-        return int(self.post(f"/v1/feedback/{verdict}", body)["count"])
-
-    def search(self, request: Values, now: datetime) -> Found:
-        asked = request if request.get("log", True) else {**request, "now": now}
-        result = self.post("/v1/search", asked)
-        return result["search_id"], result["hits"]
-
-    def list(self, wanted: Values, order: str, limit: int, now: datetime) -> list[Values]:
-        asked: Values = {"order": order, "limit": limit, "now": now.isoformat()}
-        for name, value in wanted.items():
-            asked[name] = value.isoformat() if isinstance(value, datetime) else value
-        if "metadata" in asked:
-            asked["metadata"] = json.dumps(asked["metadata"])
-        listed = self._answer(self.service.get("/v1/memories", params=asked))
-        return [dict(one) for one in listed]
-
-    def get(self, memory: int, now: datetime) -> Values:
-        answer = self.service.get(f"/v1/memories/{memory}", params={"now": now.isoformat()})
-        return dict(self._answer(answer))
-
-    def status(self, now: datetime) -> Values:  # noqa: ARG002 (the service asks by its own clock)
-        return dict(self._answer(self.service.get("/v1/status")))
-
-
-class Refused(Exception):
-    """The service answered with an error."""
-
-    def __init__(self, status: int, problem: str) -> None:
-        super().__init__(f"{status}: {problem}")
-        self.status = status
-
-
-JSON = {"Content-Type": "application/json"}
+    def undo_dedupe(self, plan: int, now: datetime) -> int:
+        return self.memory.dedupe.undo(plan, now=now).restored
 
 
 def told(value: Any) -> str:

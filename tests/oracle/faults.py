@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable, RecallError
-from tests.oracle.faces import Face, Refused, told
+from tests.oracle.faces import Face, told
+from tests.oracle.http_face import Refused
 from tests.oracle.world import Reached
 from tests.waiting import until
 
@@ -86,7 +87,7 @@ def lost_store(day: Day, tenant: Reached, _: Face) -> None:
     assert len(rows) in (0, len(keys)), rows
     if rows:
         stored = [(tenant.sql.value("id_of(%s)", key), "created") for key in keys]
-        day.stored(tenant, drafts, stored, embedded=True)
+        day.stored(tenant, drafts, stored, "client")
 
 
 def killed_meanwhile(day: Day, tenant: Reached, face: Face) -> None:
@@ -110,14 +111,14 @@ def _meanwhile(day: Day, call: Callable[[], object], deed: Callable[[int], objec
     def run() -> None:
         try:
             answers.append(call())
-        except RecallError as problem:
+        except Exception as problem:  # noqa: BLE001 (whoever asked looks at it)
             answers.append(problem)
 
     calling = threading.Thread(target=run)
     with day.world.locked():
         calling.start()
-        waiting = until(day.world.blocked, "a wait")
-        assert waiting is not None
+        waiting = until(lambda: answers or day.world.blocked(), "a wait")
+        assert isinstance(waiting, int), f"it did not wait: {answers}"
         deed(waiting)
     calling.join()
     day.world.line.cut()

@@ -8,8 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.oracle import rules
-from tests.oracle.book import Book, Noted
+from tests.oracle.book import Book
 from tests.oracle.faces import Face, Values
+from tests.oracle.history import SAID, Change
+from tests.oracle.noted import Noted
 from tests.oracle.vitality import DAY, counted, exact, summed, vitality_of
 from tests.oracle.world import Reached
 
@@ -28,6 +30,21 @@ def same_members(book: Book, found: set[int], expected: set[int], asked: Any) ->
         [book.memories.get(one, one) for one in each] for each in (found - expected, expected - found)
     )
     assert found == expected, f"extra {extra}, missing {missing}, asked {asked}"
+
+
+def moment(value: Any) -> Any:
+    """A time, which HTTP tells as text."""
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def plain(row: Values, names: Sequence[str]) -> Values:
+    """These fields as the oracle keeps them: lists as lists, times as times."""
+    times = ("occurred_at", "valid_from", "valid_until")
+    return {
+        name: moment(row[name]) if name in times
+        else list(row[name]) if name in ("tags", "aliases") else row[name]
+        for name in names
+    }  # fmt: skip
 
 
 class Judge:
@@ -67,12 +84,70 @@ class Judge:
         assert (found["superseded_by"], found["pinned"]) == (memory.superseded_by, memory.pinned), what
         self.compared += 1
 
+    # The past
+
+    def versions(self, face: Face, memory: Noted, dice: random.Random) -> None:
+        """All that it said, who wrote it, and how one version differs from another."""
+        expected = [memory.past.present(memory.draft), *reversed(memory.past.versions)]
+        found = face.versions(memory.id)
+        what = (found, expected, memory)
+        assert [row["number"] for row in found] == [each.number for each in expected], what
+        for row, version in zip(found, expected, strict=True):
+            assert plain(row, SAID) == dict(version.fields), what
+            assert moment(row["written_at"]) == version.written_at, what
+            assert moment(row["replaced_at"]) == version.replaced_at, what
+            assert row["written_through"] == version.written_through, what
+            assert (row["written_by"] is None) == (version.written_through is None), what
+        one, other = dice.choice(expected), dice.choice([expected[0], dice.choice(expected)])
+        later = None if other is expected[0] else other.number
+        differing = {row["field"]: row for row in face.diff(memory.id, one.number, later)}
+        assert set(differing) == {name for name in SAID if one.fields[name] != other.fields[name]}, what
+        for name, row in differing.items():
+            ends = plain({name: row["earlier"]}, (name,)), plain({name: row["later"]}, (name,))
+            assert ends == ({name: one.fields[name]}, {name: other.fields[name]}), (row, what)
+        self.compared += len(found) + len(differing)
+
+    def followed(self, tenant: Reached, face: Face, dice: random.Random) -> str | None:
+        """Reads all changes since the tenant's cursor, page by page: each once. Returns the new cursor."""
+        cursor, found, limit = tenant.cursor, list[Values](), dice.choice((1, 7, 1000))
+        while page := face.changes(cursor, limit, None):
+            assert len(page) <= limit
+            found += page
+            cursor = page[-1]["cursor"]
+        self.same_changes(tenant.book, found, tenant.book.changes.unread)
+        tenant.book.changes.unread.clear()
+        return cursor
+
+    def log(self, tenant: Reached, face: Face) -> None:
+        """The whole log, and that of some kinds; nothing comes after the cursor."""
+        log = tenant.book.changes.log
+        self.same_changes(tenant.book, face.changes(None, EVERY, None), log)
+        kinds = ("deleted", "rewritten")
+        self.same_changes(
+            tenant.book, face.changes(None, EVERY, kinds), [each for each in log if each.kind in kinds]
+        )
+        assert face.changes(face.change_cursor(), EVERY, None) == []
+
+    def same_changes(self, book: Book, found: Sequence[Values], expected: Sequence[Change]) -> None:
+        read = [
+            Change(moment(row["at"]), row["kind"], row["id"], row["other_id"], row["zone"]) for row in found
+        ]
+        assert [each.at for each in read] == sorted(each.at for each in read), read
+        assert sorted(read, key=lambda each: each.order) == sorted(expected, key=lambda each: each.order)
+        for row in found:
+            memory = book.memories.get(row["id"])
+            told = (None, None) if memory is None else (memory.key, memory.layer)
+            assert (row["key"], row["layer"]) == told, (row, memory)
+        self.compared += len(read)
+
     # Lists and searches
 
     def look(self, tenant: Reached, face: Face, dice: random.Random, now: datetime) -> None:
         """One question, drawn by lot."""
         memory = dice.choice(list(tenant.book.memories.values()))
-        kind = dice.choice(("terms", "newest", "vitality", "search", "window", "then", "status"))
+        kind = dice.choice(
+            ("terms", "newest", "vitality", "search", "window", "then", "then", "versions", "status")
+        )
         if kind == "terms":
             self.terms(tenant, face, memory, now + dice.choice((0, 3, 100, 900)) * DAY)
         elif kind == "newest":
@@ -81,6 +156,8 @@ class Judge:
             self.listed(tenant, face, self.filter(dice, memory), "vitality", now)
         elif kind == "search":
             self.searched(tenant, face, self.filter(dice, memory), dice.choice(self.words), now)
+        elif kind == "versions":
+            self.versions(face, memory, dice)
         elif kind == "window":
             self.window(tenant, face, now)
         elif kind == "then":
@@ -169,6 +246,11 @@ class Judge:
         found = {hit["id"] for hit in hits}
         same_members(tenant.book, found - known, set(), (word, then))
         same_members(tenant.book, set(), rules.holding(tenant.book, word, known) - found, (word, then))
+        shown = ("title", "body", "role", "author", "tags")
+        for hit in hits:
+            memory = tenant.book.memories[hit["id"]]
+            fields = memory.past.then(memory.draft, then)
+            assert plain(hit, shown) == {name: fields[name] for name in shown}, (hit, memory, then)
         self.compared += len(hits)
 
     def status(self, tenant: Reached, face: Face, now: datetime) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from tests.oracle.book import USES, Book, Noted
+from tests.oracle.book import USES, Book
+from tests.oracle.noted import Noted
 from tests.oracle.vitality import BIRTHS, HOUR, Aging, Event, counted, summed
 
 MOST = 63.0
@@ -90,12 +91,18 @@ def use_ratio(book: Book, memory: Noted, now: datetime) -> float:
 
 
 def access_counts(book: Book, memory: Noted) -> dict[str, int]:
-    """How often a memory was stored, shown and used, whether that is folded yet or not."""
-    kinds = Counter(event.kind for event in memory.log)
-    kinds["retrieval"] += sum(one == memory.id for one, _ in book.unfolded)
-    return {"stored": kinds["write"], "shown": kinds["retrieval"], "used": sum(kinds[one] for one in USES)}
+    """How often a memory, or one that was merged into it, was stored, shown and used, folded or not."""
+    return _counts(book, memory, memory.log)
 
 
 def total_counts(book: Book) -> dict[str, int]:
-    counts = [access_counts(book, each) for each in book.memories.values()]
+    """Of all memories; what was merged counts once."""
+    counts = [_counts(book, each, (event for event in each.log if event.merged_from is None))
+              for each in book.memories.values()]  # fmt: skip
     return {name: sum(each[name] for each in counts) for name in ("stored", "shown", "used")}
+
+
+def _counts(book: Book, memory: Noted, log: Iterable[Event]) -> dict[str, int]:
+    kinds = Counter(event.kind for event in log)
+    kinds["retrieval"] += sum(one == memory.id for one, _ in book.unfolded)
+    return {"stored": kinds["write"], "shown": kinds["retrieval"], "used": sum(kinds[one] for one in USES)}

@@ -34,6 +34,8 @@ class Event:
     kind: str
     session: str | None = None
     weight: Fraction | int | None = None
+    merged_from: int | None = None
+    """The memory whose access this is a copy of, for its keeper."""
 
     @property
     def counts(self) -> Fraction | int:

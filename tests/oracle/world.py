@@ -19,10 +19,13 @@ from tests.acceptance.http.http_tools import Served, serving
 from tests.conftest import DIMENSIONS
 from tests.faults.wire import Wire, wire
 from tests.oracle.book import Book
-from tests.oracle.faces import Client, Face, Http, Sql
-from tests.waiting import PATIENCE
+from tests.oracle.faces import Client, Face, Sql
+from tests.oracle.http_face import Http
+from tests.oracle.merging import Plan
+from tests.waiting import PATIENCE, until
 
 BLOCKED = "SELECT pid FROM pg_stat_activity WHERE usename = %s AND wait_event_type = 'Lock' LIMIT 1"
+SETTLED = "SELECT pg_snapshot_xmin(pg_current_snapshot()) > %s::text::xid8"
 TENANTS = tuple(f"tenant{number}" for number in range(8))
 
 
@@ -34,6 +37,10 @@ class Reached:
     sql: Sql
     client: Client
     http: Http
+    cursor: str | None = None
+    """How far the log of changes has been read."""
+    merged: Plan | None = None
+    """The plan of duplicates that is applied."""
 
     @property
     def faces(self) -> tuple[Face, ...]:
@@ -63,6 +70,11 @@ class World:
             holder.execute("LOCK TABLE recall.access IN ACCESS EXCLUSIVE MODE")
             yield
             holder.rollback()
+
+    def settle(self) -> None:
+        """Waits until all that was committed can be read in the log of changes, whatever other tests do."""
+        mark = self.admin.execute("SELECT pg_current_xact_id()").fetchone()
+        until(lambda: self.admin.execute(SETTLED, mark).fetchone() == (True,), "other transactions end")
 
     def blocked(self) -> int | None:
         """The server process of a call that waits for a lock."""

@@ -20,8 +20,8 @@ from pgrecall.models.memories import Draft
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
 
-KEPT = 100
-"""Imports of all tenants that are remembered after their end."""
+KEPT = 20
+"""Imports of each tenant that are remembered, so that none makes those of others forgotten."""
 
 NAME = r"^[^/\\]{1,120}$"
 """The name of a file, whose ending tells its format."""
@@ -86,7 +86,7 @@ class Imports:
         """
         if memory.tenant in self._tasks:
             raise InvalidInput("Another import of this tenant is running.", hint="Wait until it is done.")
-        self._forget()
+        self._forget(memory.tenant)
         self._last[memory.tenant] += 1
         made = Import(self._last[memory.tenant], name, options.kind)
         folder = tempfile.TemporaryDirectory(prefix="pgrecall-import-")  # lives as long as the task
@@ -114,10 +114,9 @@ class Imports:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _forget(self) -> None:
-        ended = [key for key, each in self._known.items() if each.state != "running"]
-        for key in ended[: max(len(self._known) - KEPT, 0)]:
-            del self._known[key]
+    def _forget(self, tenant: str) -> None:
+        """Makes room for one more import of a tenant; none of its own runs."""
+        self._known.pop((tenant, self._last[tenant] + 1 - KEPT), None)
 
     async def _run(
         self,

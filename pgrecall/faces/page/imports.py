@@ -25,8 +25,8 @@ from pgrecall.models.memories import Draft
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
 
-KEPT = 50
-"""Imports of all tenants that are remembered after their end."""
+KEPT = 20
+"""Imports of each tenant that are remembered, so that none makes those of others forgotten."""
 
 _SHOWN_PROBLEMS = 20
 _REFRESH_SECONDS = 2
@@ -84,11 +84,11 @@ class Imports:
         Raises:
             InvalidInput: another import of this tenant is running.
         """
-        if any(each.tenant == memory.tenant and not each.done for each in self._imports.values()):
+        own = [number for number, each in self._imports.items() if each.tenant == memory.tenant]
+        if any(not self._imports[number].done for number in own):
             raise InvalidInput("An import is running already.", hint="Wait until it is done.")
         files = tuple(uploads)
-        ended = [number for number, each in self._imports.items() if each.done]
-        for number in ended[: max(len(self._imports) - KEPT, 0)]:
+        for number in own[: max(len(own) + 1 - KEPT, 0)]:
             del self._imports[number]
         number = secrets.token_urlsafe(12)
         started = Import(memory.tenant, tuple(each.name for each in files), datetime.now(UTC))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -165,6 +166,47 @@ def test_agents_reach_their_own_memory_over_mcp(served: Served, ours: str, their
     assert "Mira signs" in mine
     assert "Mira signs" not in other
     assert "The other harbour" in other
+
+
+READS = {"/v1/search", "/v1/context"}
+"""Requests that are not GET and yet change no memory."""
+
+
+def test_a_key_that_may_only_read_is_refused_by_every_route_that_writes(served: Served, url: str) -> None:
+    """Whatever is sent, and before anything in it is looked at."""
+    with member(url) as memory:
+        secret = memory.keys.create("reader", read_only=True).secret
+    with served.as_holder(secret) as reader:
+        paths = reader.get("/openapi.json").json()["paths"]
+        writing = [
+            (method.upper(), re.sub(r"\{\w+\}", "1", path))
+            for path, methods in paths.items()
+            for method in methods
+            if method in ("post", "put", "patch", "delete") and path not in READS
+        ]
+        assert len(writing) > 25
+        for method, path in writing:
+            for body in (b"{}", b"not json", b"\xff" * 100):
+                answer = reader.request(method, path, content=body)
+                assert is_problem(answer, 403, "forbidden"), (method, path, answer.text)
+
+
+def test_an_import_is_known_to_its_tenant_alone_and_forgotten_for_no_other(
+    served: Served, ours: str, theirs: str
+) -> None:
+    def imported(client: httpx.Client) -> int:
+        answer = client.post("/v1/imports", params={"name": "note.md"}, content=b"A note.")
+        assert answer.status_code == 200, answer.text
+        return int(answer.json()["id"])
+
+    with served.as_holder(ours) as mine, served.as_holder(theirs) as other:
+        number = imported(mine)
+        assert other.get(f"/v1/imports/{number}").status_code == 404
+        numbers = [imported(other) for _ in range(130)]
+        # Numbers tell nothing of others, and as many imports as one likes push out only one's own.
+        assert numbers == list(range(1, 131))
+        assert mine.get(f"/v1/imports/{number}").json()["state"] == "done"
+        assert [n for n in numbers if other.get(f"/v1/imports/{n}").status_code == 200] == numbers[-20:]
 
 
 def test_a_key_that_may_only_read_changes_nothing(served: Served, url: str) -> None:

@@ -13,7 +13,7 @@ from pgrecall.faces.page.markdown import render_markdown
 from tests.acceptance.http.http_tools import Served, member, serving
 from tests.acceptance.page.page_tools import Page, sent
 from tests.conftest import _database
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -193,6 +193,28 @@ def test_an_import_of_another_tenant_is_not_shown(
         assert sent(other, Page(other.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
         assert other.get(answer.headers["location"]).status_code == 404
     assert holder.get(answer.headers["location"]).status_code == 200
+
+
+def test_no_import_makes_that_of_another_tenant_forgotten(
+    holder: httpx.Client, served: Served, keys: dict[str, str]
+) -> None:
+    """However many one tenant starts: it keeps its own newest."""
+
+    def imported(client: httpx.Client) -> str:
+        files = [("files", ("note.md", b"A note."))]
+        answer = client.post("/import", data={"token": token_of(client)}, files=files, headers=SAME)
+        assert answer.status_code == 303, answer.text
+        address = answer.headers["location"]
+        asked = {"Accept": "application/json"}
+        until(lambda: client.get(address, headers=asked).json()["done"], "the import")
+        return str(address)
+
+    mine = imported(holder)
+    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as other:
+        assert sent(other, Page(other.get("/prune")).form("/sign-in"), key=keys["other"]).status_code == 303
+        others = [imported(other) for _ in range(55)]
+        assert [n for n in others if other.get(n).status_code == 200] == others[-20:]
+    assert holder.get(mine).status_code == 200
 
 
 @pytest.mark.parametrize("text", SCRIPTS)

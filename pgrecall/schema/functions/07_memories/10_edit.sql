@@ -40,7 +40,7 @@ BEGIN
             SELECT lower(p_changes ->> 'title') UNION ALL SELECT lower(a)
             FROM jsonb_array_elements_text(
                 CASE jsonb_typeof(p_changes -> 'aliases') WHEN 'array' THEN p_changes -> 'aliases' ELSE '[]' END) a));
-    PERFORM recall.lock_memories(v_rules.tenant, p_changed => v_waiting || p_memory);
+    PERFORM recall.lock_for_edit(v_rules.tenant, p_memory, v_waiting);
     SELECT m.* INTO v_old FROM recall.memory m WHERE m.tenant = v_rules.tenant AND m.id = p_memory;
     IF NOT FOUND THEN  -- deleted while this waited for the lock
         PERFORM recall.require_memory(p_memory);
@@ -94,4 +94,30 @@ BEGIN
     END IF;
     PERFORM recall.record_floor_changes(v_rules.tenant, ARRAY[p_memory], p_now);
     RETURN QUERY SELECT v_old.id, v_old.key, 'updated';
+END $$;
+
+-- lock_for_edit: locks a memory and those in p_others against changes, and the one that superseded it against deletion: a
+-- row that changes twice, by the edit and by its new vector, has its keys checked. If it was superseded while this waited,
+-- it starts again without locks, since the new one may come earlier in the order.
+CREATE OR REPLACE FUNCTION recall.lock_for_edit(p_tenant text, p_memory bigint, p_others bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_kept bigint;
+BEGIN
+    LOOP
+        BEGIN
+            v_kept := (SELECT m.superseded_by FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = p_memory);
+            PERFORM recall.lock_memories(p_tenant, array_remove(ARRAY[v_kept], NULL), p_others || p_memory);
+            IF EXISTS (
+                SELECT FROM recall.memory m
+                WHERE m.tenant = p_tenant AND m.id = p_memory AND m.superseded_by IS DISTINCT FROM v_kept
+                  AND m.superseded_by IS NOT NULL) THEN
+                RAISE SQLSTATE 'RC000';
+            END IF;
+            RETURN;
+        EXCEPTION WHEN SQLSTATE 'RC000' THEN
+            NULL;
+        END;
+    END LOOP;
 END $$;

@@ -10,7 +10,8 @@ END $$;
 
 -- lock_linked_memories: locks the memories that storing these drafts changes or links, before anything is stored:
 -- against changes those with their keys and those whose links wait for them, against deletion those at the other end of
--- their links. Returns all that it locked, and whether one of them was linked to another while this waited. Locks nothing if no key exists and no link is made or waited for (not p_linked).
+-- their links. Returns all that it locked, and whether one of them was linked to another while this waited, or has to be
+-- locked more strongly. Locks nothing if no key exists and no link is made or waited for (not p_linked).
 CREATE OR REPLACE FUNCTION recall.lock_linked_memories(
     p_tenant text, p_drafts recall.memory[], p_links jsonb[], p_keys text[], p_linked boolean,
     OUT locked bigint[], OUT overtaken boolean
@@ -48,7 +49,11 @@ BEGIN
     END IF;
     PERFORM recall.lock_memories(p_tenant, v_ends, v_own || v_waiting);
     locked := v_ends || v_own || v_waiting;
-    overtaken := EXISTS (SELECT FROM recall.drafted_ends(p_tenant, v_own) d WHERE d.dst <> ALL (v_ends));
+    -- A memory that came between the two reads above can be an end that has one of the keys: it is about to be changed, and
+    -- its lock is too weak for that.
+    overtaken := EXISTS (SELECT FROM recall.drafted_ends(p_tenant, v_own) d WHERE d.dst <> ALL (v_ends))
+        OR v_ends <> '{}' AND EXISTS (
+            SELECT FROM recall.memories_with_keys(p_tenant, p_keys) k WHERE k.id <> ALL (v_own) AND k.id = ANY (v_ends));
 END $$;
 
 -- drafted_ends: the memories that drafts have linked these memories to. One index probe for each.

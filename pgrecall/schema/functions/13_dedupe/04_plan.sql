@@ -14,6 +14,14 @@ SET jit = off AS $$
     JOIN recall.memory o ON o.tenant = p_tenant AND o.id = p.dst AND o.content_hash = b.content_hash
         AND o.archived_at IS NULL AND o.superseded_by IS NULL
     WHERE p.tenant = p_tenant AND recall.told_apart(m, o) IS NULL
+      -- As when they were compared: links may have come since.
+      AND NOT EXISTS (
+          SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation IN ('next', 'contradicts', 'supersedes')
+          AND (l.src, l.dst) IN ((p.src, p.dst), (p.dst, p.src)))
+      AND (p.verdict = 'contradicts' OR NOT EXISTS (
+          SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation = 'next' AND l.src IN (p.src, p.dst))
+          AND NOT EXISTS (
+          SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation = 'next' AND l.dst IN (p.src, p.dst)))
 $$;
 
 -- duplicate_clusters: the clusters of a tenant's duplicates: for each memory that would go, the one that stays (its

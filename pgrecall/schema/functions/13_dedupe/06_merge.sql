@@ -45,6 +45,7 @@ BEGIN
     IF v_tags || v_aliases <> '{}' THEN
         UPDATE recall.memory m SET tags = m.tags || v_tags, aliases = m.aliases || v_aliases, updated_at = p_now
         WHERE m.tenant = p_tenant AND m.id = p_keeper;
+        PERFORM recall.log_changes(p_tenant, ARRAY[p_keeper], 'rewritten', p_now);
     END IF;
     PERFORM recall.archive_memories(p_tenant, p_ids, 'merged', p_plan_id, p_now, p_keeper);
     UPDATE recall.memory m SET superseded_by = p_keeper, updated_at = p_now
@@ -80,6 +81,7 @@ DECLARE
     v_recounted bigint[];
     v_cited bigint[];
     v_back bigint[];
+    v_freed bigint[];  -- live again before, and superseded until now
 BEGIN
     IF p_keeper.memory_id IS NOT NULL THEN
         DELETE FROM recall.access e
@@ -108,6 +110,9 @@ BEGIN
             updated_at = CASE m.updated_at WHEN p_plan.applied_at THEN p_keeper.updated_before ELSE m.updated_at END
         WHERE m.tenant = v_tenant AND m.id = p_keeper.memory_id
           AND p_keeper.added_tags || p_keeper.added_aliases <> '{}';
+        IF FOUND THEN
+            PERFORM recall.log_changes(v_tenant, ARRAY[p_keeper.memory_id], 'rewritten', p_now);
+        END IF;
     END IF;
     WITH dropped AS (
         DELETE FROM recall.link l
@@ -131,14 +136,19 @@ BEGIN
         RETURNING m.id
     )
     SELECT array_agg(r.id ORDER BY r.id) INTO v_back FROM restored r;
-    UPDATE recall.memory m SET superseded_by = NULL
-    WHERE m.tenant = v_tenant AND m.id = ANY (p_ids) AND m.superseded_by = p_keeper.memory_id
-      AND NOT EXISTS (
-          SELECT FROM recall.link l WHERE l.tenant = v_tenant AND l.src = p_keeper.memory_id AND l.dst = m.id
-          AND l.relation = 'supersedes');
+    WITH freed AS (
+        UPDATE recall.memory m SET superseded_by = NULL
+        WHERE m.tenant = v_tenant AND m.id = ANY (p_ids) AND m.superseded_by = p_keeper.memory_id
+          AND NOT EXISTS (
+              SELECT FROM recall.link l WHERE l.tenant = v_tenant AND l.src = p_keeper.memory_id AND l.dst = m.id
+              AND l.relation = 'supersedes')
+        RETURNING m.id, m.archived_at
+    )
+    SELECT array_agg(f.id ORDER BY f.id) INTO v_freed FROM freed f
+    WHERE f.archived_at IS NULL AND f.id <> ALL (coalesce(v_back, '{}'));
     v_cited := ARRAY(SELECT DISTINCT l.dst FROM recall.link l WHERE l.tenant = v_tenant AND l.src = ANY (v_back));
     PERFORM recall.sync_vectors(v_tenant, coalesce(v_back, '{}'));
-    PERFORM recall.log_changes(v_tenant, v_back, 'restored', p_now);
+    PERFORM recall.log_changes(v_tenant, v_back || v_freed, 'restored', p_now);
     PERFORM recall.recount_links(v_tenant, v_recounted || v_cited || p_keeper.memory_id);
     RETURN coalesce(cardinality(v_back), 0);
 END $$;
