@@ -14,6 +14,7 @@ from click.exceptions import Exit
 
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
+from pgrecall.faces import wording
 from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output
 from pgrecall.faces.cli.invocation import (
     BAD_INPUT,
@@ -122,7 +123,8 @@ def import_(
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
             stored = memory.status().memories
-            notes().print(f"stopped; {stored:,} memories are stored, run it again to complete")
+            kept = wording.counted(stored, "memory is", "memories are")
+            notes().print(f"stopped; {kept} stored, run it again to complete")
             raise Exit(INTERRUPTED) from None
     show_import(output(), report)
     raise Exit(_exit_code(report, path))
@@ -167,7 +169,7 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
     """The outcome of an import: stored memories, keys gone from the source, and problems."""
     console.print(
         f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
-        f"{report.links_pending:,} links without a target yet.",
+        f"{wording.counted(report.links_pending, 'link')} without a target yet.",
     )
     if report.removed:
         more = len(report.removed) - SHOWN_KEYS
