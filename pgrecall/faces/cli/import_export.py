@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, get_args
 
@@ -105,14 +106,23 @@ def import_(
         return
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
-    items = open_source(
-        path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools, follow_links=follow_links
+    opened = partial(
+        open_source,
+        path,
+        kind=wanted,
+        source=name,
+        prefix=prefix,
+        layer=layer,
+        tools=tools,
+        follow_links=follow_links,
     )
     total = count_items(path, wanted, follow_links=follow_links)
+    if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
+        total = sum(1 for item in opened() if not isinstance(item, Skipped))
     with given.opened(embeds=True) as memory:
         try:
             with Progress("importing", _UNITS[wanted], total) as bar:
-                counted = _Counted(items, by_note=wanted == "markdown")
+                counted = _Counted(opened(), by_note=wanted == "markdown")
                 report = memory.import_drafts(
                     counted,
                     source=name,
