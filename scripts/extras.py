@@ -34,7 +34,7 @@ console = Console(highlight=False, markup=False)
 USES = ROOT / "scripts" / "uses"
 USED = [path.stem for path in sorted(USES.glob("*.sh"))]
 WORK = "work"
-TOGETHER_WITH = {"onnx": ("torch",), "embedded": ("local,embedded",)}
+TOGETHER_WITH = {"embedded": ("local,embedded",)}
 """Other names under which the message that an extra is missing may name it."""
 
 

@@ -71,12 +71,10 @@ def export_onnx(
 
     Raises:
         InvalidInput: ``out`` exists and is not empty, or lies in a folder that does not exist.
-        MissingExtra: pgrecall[torch] or pgrecall[onnx] is not installed.
+        MissingExtra: pgrecall[onnx] is not installed.
         RerankerError: ``folder`` holds no cross-encoder, or it cannot be exported.
     """
-    for package in ("torch", "transformers"):
-        require_package(package, "torch")
-    for package in ("onnx", "onnxscript", "onnxruntime"):
+    for package in ("torch", "transformers", "onnx", "onnxscript", "onnxruntime"):
         require_package(package, "onnx")
     source, target = Path(folder).expanduser().resolve(), Path(out).expanduser().resolve()
     if not (source / "config.json").is_file():

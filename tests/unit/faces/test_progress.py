@@ -39,7 +39,9 @@ def test_it_says_how_far_how_fast_and_how_long(
     )
 
 
-def test_it_says_what_is_under_way(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_says_what_is_under_way(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     clock = iter((0.0, 6.0, 6.0))
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     with Progress("embed", "tenants", 12) as bar:
