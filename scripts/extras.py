@@ -107,7 +107,7 @@ class Trial:
         finally:
             shutil.rmtree(self.home)
         done = Tried(self.extras, round(size / MEGABYTE), packages, failures)
-        console.print(done, soft_wrap=True)
+        console.print(str(done), soft_wrap=True)
         return done
 
     def _install(self) -> None:
