@@ -11,7 +11,7 @@ DEVELOPING := $(VENV)/.developing
 # An index with builds of torch for the CPU alone, where pip would otherwise take those with CUDA (several GB).
 TORCH_INDEX ?=
 
-.PHONY: help demo attack test test-server check fuzz bench soak wheel constraints clean
+.PHONY: help demo attack test test-server check fuzz bench soak wheel extras constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "                         then play random days and compare every answer with the documentation;"
 	@echo "                         then move a tenant under 20 random kills of servers, movers and users"
 	@echo "make wheel               build dist/pgrecall-*.whl"
+	@echo "make extras              install the wheel with each extra alone and try what it is for; prints the sizes"
 	@echo "make constraints         renew constraints.txt with the newest versions that pyproject.toml accepts"
 	@echo "make clean               remove everything these targets made, including the demo's data"
 
@@ -104,6 +105,9 @@ soak: $(DEVELOPING)
 
 wheel: $(DEVELOPING)
 	@$(BIN)/python -m build --wheel --outdir dist
+
+extras: $(DEVELOPING)
+	@$(BIN)/python -m scripts.extras --keep build/pip
 
 constraints:
 	@rm -rf build/constraints && $(PYTHON) -m venv build/constraints

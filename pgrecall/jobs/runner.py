@@ -6,7 +6,7 @@ import json
 import logging
 import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from threading import Event
@@ -90,11 +90,19 @@ class Runner:
             return (WHOLE_DATABASE,)
         return (tenant,) if tenant is not None and not job.joint else self.fetch(tenants())
 
-    def sweep(self, job: Job, whom: Iterable[str], *, now: datetime | None = None) -> list[JobOutcome]:
+    def sweep(
+        self,
+        job: Job,
+        whom: Iterable[str],
+        *,
+        now: datetime | None = None,
+        turns: Callable[[int, int], None] = lambda *_: None,
+    ) -> list[JobOutcome]:
         """Runs a job for each of these tenants (``*``: the database), and retries failures.
 
         Args:
             now: the moment that vitality and expiry are computed for; the database's clock when None.
+            turns: called with how many of them have had their turn, and how many there are.
 
         Returns:
             The last outcome for each tenant whose turn came, in order.
@@ -102,11 +110,16 @@ class Runner:
         task = replace(self._task, now=now)
         last: dict[str, JobOutcome] = {}
         waiting = list(whom)
+        total = len(waiting)
+        turns(0, total)
         for number, pause in enumerate((0.0, *self._pauses), start=1):
             if not waiting or self.stop.wait(pause * random.uniform(0.5, 1)):
                 break
-            outcomes = self._round(job, waiting, number, task)
-            last |= {outcome.tenant: outcome for outcome in outcomes}
+            outcomes = []
+            for outcome in self._round(job, waiting, number, task):
+                outcomes.append(outcome)
+                last[outcome.tenant] = outcome
+                turns(len(last), total)
             waiting = [each.tenant for each in outcomes if each.state == "failed" and not each.lasting]
         return list(last.values())
 
@@ -114,16 +127,14 @@ class Runner:
         """Cancels every running statement; their transactions leave nothing behind."""
         self._sessions.cancel()
 
-    def _round(self, job: Job, whom: list[str], number: int, task: Task) -> list[JobOutcome]:
-        outcomes = []
+    def _round(self, job: Job, whom: list[str], number: int, task: Task) -> Iterator[JobOutcome]:
         with self._sessions.one() as session:
             for tenant in whom:
                 if self.stop.is_set():
                     break
                 ended = attempt(job, tenant, number, session, task)
                 logger.info("%s", line_of(ended), extra={"outcome": ended})
-                outcomes.append(ended)
-        return outcomes
+                yield ended
 
 
 def line_of(outcome: JobOutcome) -> str:

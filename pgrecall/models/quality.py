@@ -30,6 +30,13 @@ class Share:
         return self.count / self.total if self.total else None
 
 
+def percent(share: float) -> str:
+    """A share or probability, 0 to 1, rounded; but only nothing is 0% and only the whole is 100%."""
+    if 0 < share < 0.005:
+        return "under 1%"
+    return "over 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
 @dataclass(frozen=True, slots=True)
 class RankUse:
     """How often what stood at a rank was used.

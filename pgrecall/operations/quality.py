@@ -8,7 +8,16 @@ from typing import Any
 
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
-from pgrecall.models.quality import ENOUGH, LoggedSearch, Miss, Quality, RankUse, Share, UnansweredQuestion
+from pgrecall.models.quality import (
+    ENOUGH,
+    LoggedSearch,
+    Miss,
+    Quality,
+    RankUse,
+    Share,
+    UnansweredQuestion,
+    percent,
+)
 from pgrecall.models.search import SearchRequest
 from pgrecall.operations.operation import Operation, Row, id_of
 from pgrecall.operations.search import request_arguments, request_parameters
@@ -106,9 +115,10 @@ def _conclusion(answered: Share) -> str:
             f"Too little to conclude from: something is known of {answered.total:,} searches, and {ENOUGH} "
             "are needed. Report what is used (`used`, or accesses in the session of the search)."
         )
+    used = percent(answered.count / answered.total)
     return (
-        f"Of {answered.total:,} searches of which something is known, {answered.count / answered.total:.0%} "
-        f"showed something that was used (95 % interval {answered.low:.0%} to {answered.high:.0%})."
+        f"Of {answered.total:,} searches of which something is known, {used} showed something that was used "
+        f"(95 % interval {percent(answered.low)} to {percent(answered.high)})."
     )
 
 

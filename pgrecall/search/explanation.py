@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pgrecall.models.quality import percent
+
 Part = Mapping[str, Any]
 
 _ARMS = {
@@ -149,14 +151,7 @@ def _way(name: str, arm: Part, spellings: Mapping[str, str]) -> str:
 def _answers(relevance: Part) -> str:
     if "probability" not in relevance:
         return ""
-    return f"It answers the question with a probability of {_percent(relevance['probability'])}"
-
-
-def _percent(probability: float) -> str:
-    """Rounded, but only what is certain is 0% or 100%."""
-    if 0 < probability < 0.005:
-        return "under 1%"
-    return "over 99%" if 0.995 <= probability < 1 else f"{probability:.0%}"
+    return f"It answers the question with a probability of {percent(relevance['probability'])}"
 
 
 def _period(period: Part, relevance: Part) -> str:
@@ -173,7 +168,7 @@ def _reranked(rerank: Part) -> str:
     if "probability" not in rerank:
         return ""
     moved = f"from rank {rerank['original_rank']} to rank {rerank['new_rank']}"
-    return f"The reranker moved it {moved}, with a probability of {_percent(rerank['probability'])}"
+    return f"The reranker moved it {moved}, with a probability of {percent(rerank['probability'])}"
 
 
 def _rerank_terms(rerank: Part) -> str:

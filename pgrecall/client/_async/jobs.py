@@ -35,6 +35,7 @@ class AsyncJobsGroup(AsyncGroup):
         now: datetime | None = None,
         stop: Event | None = None,
         progress: Callable[[str, int, int | None], None] = lambda *_: None,
+        turns: Callable[[int, int], None] = lambda *_: None,
     ) -> builtins.list[JobOutcome]:
         """Runs a job for this tenant, up to three times until it succeeds.
 
@@ -45,6 +46,7 @@ class AsyncJobsGroup(AsyncGroup):
             stop: once set, the run ends after its current step.
             progress: called with the tenant, how much is done, and of how much if that is known, in the
                 thread that does the work.
+            turns: called there with how many tenants have had their turn, and how many there are.
 
         Returns:
             The last outcome for each tenant it ran for.
@@ -60,7 +62,7 @@ class AsyncJobsGroup(AsyncGroup):
         tenant = None if all_tenants else self._connection.tenant
 
         def work() -> builtins.list[JobOutcome]:
-            return runner.sweep(job, runner.targets(job, tenant), now=now)
+            return runner.sweep(job, runner.targets(job, tenant), now=now, turns=turns)
 
         def give_up() -> None:
             runner.stop.set()

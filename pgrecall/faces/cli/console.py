@@ -110,10 +110,13 @@ class Progress:
     def __enter__(self) -> Progress:
         if self._console.is_interactive and self._console.file.isatty():
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            unit, left = TextColumn(self._unit + "{task.fields[pace]}"), TimeRemainingColumn()
+            unit, left = (
+                TextColumn(self._unit + "{task.fields[pace]}{task.fields[detail]}"),
+                TimeRemainingColumn(),
+            )
             self._bar = Bar(*columns, unit, left, console=self._console, transient=True)
             self._bar.start()
-            self._task = self._bar.add_task(self._what, total=self._total, pace="")
+            self._task = self._bar.add_task(self._what, total=self._total, pace="", detail="")
         return self
 
     def __exit__(
@@ -126,19 +129,19 @@ class Progress:
         """Counts so many more."""
         self.reached(self.count + more)
 
-    def reached(self, count: int, total: int | None = None) -> None:
-        """Sets the count, and the total where it is known only now."""
+    def reached(self, count: int, total: int | None = None, *, detail: str = "") -> None:
+        """Sets the count, and the total where it is known only now; ``detail`` is of the one under way."""
         if total is not None:
             self._total = total
         self.count = count if self._total is None else min(count, self._total)
         if self._bar is not None:
             pace = pace_words(self.count, None, time.monotonic() - self._began_at)
-            self._bar.update(self._task, completed=self.count, total=self._total, pace=pace)
+            self._bar.update(self._task, completed=self.count, total=self._total, pace=pace, detail=detail)
         elif time.monotonic() - self._printed_at >= _SECONDS_BETWEEN_LINES:
             self._printed_at = time.monotonic()
             of = "" if self._total is None else f" of {self._total:,}"
             pace = pace_words(self.count, self._total, self._printed_at - self._began_at)
-            self._console.print(f"{self._what}: {self.count:,}{of} {self._unit}{pace}")
+            self._console.print(f"{self._what}: {self.count:,}{of} {self._unit}{pace}{detail}")
 
 
 def pace_words(done: int, total: int | None, seconds: float) -> str:

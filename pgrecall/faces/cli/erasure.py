@@ -151,7 +151,8 @@ def _show(found: Erasure, as_json: bool) -> None:
         if not found.intact:
             console.print("The stored report was changed: it does not have this digest.", style="red")
         return
-    console.print(f"{found.planned:,} memories planned, {found.remaining:,} still there.")
+    planned = words.counted(found.planned, "memory", "memories")
+    console.print(f"{planned} planned, {found.remaining:,} still there.")
     if found.counts:
         console.print(_counts(found))
     for one in found.sample:
@@ -168,11 +169,12 @@ def _counts(found: Erasure) -> Table:
 
 def _show_report(console: SafeConsole, report: ErasureReport) -> None:
     console.print(
-        f"{report.memories:,} memories deleted, signed by {report.signed_by} "
+        f"{words.counted(report.memories, 'memory', 'memories')} deleted, signed by {report.signed_by} "
         f"on {words.moment(report.done_at)}."
     )
     if report.arrived_since:
-        console.print(f"{report.arrived_since:,} memories of the subject came since; plan another erasure.")
+        came = words.counted(report.arrived_since, "memory", "memories")
+        console.print(f"{came} of the subject came since; plan another erasure.")
     rows = table("table", "rows deleted", "left", "indexes")
     for one in report.tables:
         rows.add_row(one.table, f"{one.rows:,}", f"{one.left:,}", str(len(one.indexes)))

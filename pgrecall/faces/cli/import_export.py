@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, get_args
 
@@ -14,6 +15,7 @@ from click.exceptions import Exit
 
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput
+from pgrecall.faces import wording
 from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output
 from pgrecall.faces.cli.invocation import (
     BAD_INPUT,
@@ -104,14 +106,23 @@ def import_(
         return
     wanted = known_kind(path, kind)
     name = source if source is not None else source_name(path, wanted)
-    items = open_source(
-        path, kind=wanted, source=name, prefix=prefix, layer=layer, tools=tools, follow_links=follow_links
+    opened = partial(
+        open_source,
+        path,
+        kind=wanted,
+        source=name,
+        prefix=prefix,
+        layer=layer,
+        tools=tools,
+        follow_links=follow_links,
     )
     total = count_items(path, wanted, follow_links=follow_links)
+    if total is None:  # reading takes a small part of the time that embedding does, so a chat is read twice
+        total = sum(1 for item in opened() if not isinstance(item, Skipped))
     with given.opened(embeds=True) as memory:
         try:
             with Progress("importing", _UNITS[wanted], total) as bar:
-                counted = _Counted(items, by_note=wanted == "markdown")
+                counted = _Counted(opened(), by_note=wanted == "markdown")
                 report = memory.import_drafts(
                     counted,
                     source=name,
@@ -122,7 +133,8 @@ def import_(
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut off this answer
             stored = memory.status().memories
-            notes().print(f"stopped; {stored:,} memories are stored, run it again to complete")
+            kept = wording.counted(stored, "memory is", "memories are")
+            notes().print(f"stopped; {kept} stored, run it again to complete")
             raise Exit(INTERRUPTED) from None
     show_import(output(), report)
     raise Exit(_exit_code(report, path))
@@ -167,7 +179,7 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
     """The outcome of an import: stored memories, keys gone from the source, and problems."""
     console.print(
         f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged; "
-        f"{report.links_pending:,} links without a target yet.",
+        f"{wording.counted(report.links_pending, 'link')} without a target yet.",
     )
     if report.removed:
         more = len(report.removed) - SHOWN_KEYS

@@ -57,21 +57,29 @@ def run(given: GlobalOptions, name: str, all_tenants: bool, as_json: bool, now: 
     from pgrecall.jobs.catalogue import job_named
 
     job = job_named(name)
-    done: dict[str, tuple[int, int | None]] = {}
+    unit = "memories" if job.embeds else "done"
+    several = all_tenants or job.joint
     with (
         stop_on_signals() as stop,
         runs_traced(),
         given.opened(embeds=job.embeds) as memory,
-        Progress(job.name, "memories" if job.embeds else "done", None) as bar,
+        Progress(job.name, "tenants" if several else unit, None) as bar,
     ):
 
         def reached(tenant: str, so_far: int, of: int | None) -> None:
-            done[tenant] = so_far, of
-            known = [total for _, total in done.values() if total is not None]
-            all_known = not all_tenants and len(known) == len(done)
-            bar.reached(sum(count for count, _ in done.values()), sum(known) if all_known else None)
+            if several:
+                share = f"{so_far:,}" if of is None else f"{so_far:,} of {of:,}"
+                bar.reached(bar.count, detail=f"; {tenant}: {share} {unit}")
+            else:
+                bar.reached(so_far, of)
 
-        outcomes = memory.jobs.run(name, all_tenants=all_tenants, now=now, stop=stop, progress=reached)
+        def turns(had: int, of: int) -> None:
+            if several:
+                bar.reached(had, of)
+
+        outcomes = memory.jobs.run(
+            name, all_tenants=all_tenants, now=now, stop=stop, progress=reached, turns=turns
+        )
         found = _findings(memory, outcomes, now)
     if as_json:
         print_json([{**plain(outcome), **_findings_of(found, outcome)} for outcome in outcomes])

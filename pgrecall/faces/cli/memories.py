@@ -134,7 +134,7 @@ def _load_history(given: GlobalOptions, file: Path, now: datetime | None) -> Non
     with given.opened() as client:
         loaded = load_accesses(client, file, now=now)
     known = f", {loaded.known:,} counted before" if loaded.known else ""
-    output().print(f"{loaded.new:,} accesses recorded{known}.")
+    output().print(f"{counted(loaded.new, 'access', 'accesses')} recorded{known}.")
     show_problems(output(), loaded.problems)
     raise Exit(BAD_INPUT if loaded.problems and not (loaded.new or loaded.known) else DONE)
 

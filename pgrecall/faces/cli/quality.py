@@ -36,6 +36,7 @@ from pgrecall.models.quality import (
     Replay,
     ReplayedSearch,
     Share,
+    percent,
 )
 from pgrecall.models.search import VitalityMode
 
@@ -289,10 +290,10 @@ def show_replay(console: SafeConsole, found: Replay) -> None:
     for step in found.skipped:
         notes().print(f"Skipped: {step}")
     if found.refused:
-        notes().print(f"{found.refused:,} searches cannot be asked again.")
-    overlap = "" if found.overlap is None else f" On average {found.overlap:.0%} of the hits stay."
+        notes().print(f"{counted(found.refused, 'search', 'searches')} cannot be asked again.")
+    overlap = "" if found.overlap is None else f" On average {percent(found.overlap)} of the hits stay."
     console.print(
-        f"{found.searches:,} searches asked again: {found.same:,} would show the same, "
+        f"{counted(found.searches, 'search', 'searches')} asked again: {found.same:,} would show the same, "
         f"{found.same_first:,} the same first hit.{overlap}"
     )
     if found.judged:
@@ -319,7 +320,7 @@ def share_words(share: Share) -> str:
     """A share with its interval; of nothing there is none."""
     if share.value is None or share.low is None or share.high is None:
         return ""
-    return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"
+    return f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]"
 
 
 def _arm_row(arm: ArmUse) -> tuple[str, ...]:

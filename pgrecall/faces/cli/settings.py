@@ -9,6 +9,7 @@ import click
 from pgrecall.faces.cli.console import SafeConsole, output, print_json, styled, table
 from pgrecall.faces.cli.invocation import CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import TEXT, json_option
+from pgrecall.faces.wording import counted
 from pgrecall.models.layers import Setting
 
 name_argument = click.argument(
@@ -79,7 +80,7 @@ def language(given: GlobalOptions, name: str | None, as_json: bool) -> None:
     if changed is None:
         output().print(f"Available: {', '.join(known.available)}.")
     else:
-        output().print(f"{changed:,} memories were indexed again.")
+        output().print(f"{counted(changed, 'memory was', 'memories were')} indexed again.")
 
 
 def show_settings(console: SafeConsole, settings: Sequence[Setting]) -> None:

@@ -14,9 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from pgrecall.errors import InvalidInput, RerankerError
 from pgrecall.search.model_loading import first_line, max_positions, require_package, silence_libraries
@@ -27,6 +25,9 @@ from pgrecall.search.rerank.first_token import (
     encoded_samples,
     read_first_token_only,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _HINT = "Give the folder of a cross-encoder with one score, as sentence-transformers saves it."
 
@@ -71,12 +72,10 @@ def export_onnx(
 
     Raises:
         InvalidInput: ``out`` exists and is not empty, or lies in a folder that does not exist.
-        MissingExtra: pgrecall[torch] or pgrecall[onnx] is not installed.
+        MissingExtra: pgrecall[onnx] is not installed.
         RerankerError: ``folder`` holds no cross-encoder, or it cannot be exported.
     """
-    for package in ("torch", "transformers"):
-        require_package(package, "torch")
-    for package in ("onnx", "onnxscript", "onnxruntime"):
+    for package in ("torch", "transformers", "onnx", "onnxscript", "onnxruntime"):
         require_package(package, "onnx")
     source, target = Path(folder).expanduser().resolve(), Path(out).expanduser().resolve()
     if not (source / "config.json").is_file():
@@ -241,6 +240,7 @@ def _products(graph: Any) -> dict[str, list[str]]:
 
 def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
     """The greatest magnitude of each channel of each matrix's input."""
+    import numpy as np
     from onnx import ModelProto, helper
 
     names = list(_products(model.graph))
@@ -262,6 +262,8 @@ def _peaks(model: Any, samples: Iterable[Inputs]) -> dict[str, np.ndarray]:
 
 def _outlier_channels(peaks: np.ndarray) -> np.ndarray | None:
     """The outlier channels, ascending; None where no channels stand out."""
+    import numpy as np
+
     order = np.argsort(-peaks, kind="stable")
     if len(peaks) <= OUTLIER_CHANNELS or peaks[order[0]] < MIN_OUTLIER_RATIO * peaks[order[OUTLIER_CHANNELS]]:
         return None
@@ -271,6 +273,7 @@ def _outlier_channels(peaks: np.ndarray) -> np.ndarray | None:
 def _split_outliers(graph: Any, name: str, results: Sequence[str], outliers: np.ndarray) -> list[str]:
     """Turn each product x W into (x, 0 at the outliers) W + x[outliers] W[outliers]; returns the names
     of the latter."""
+    import numpy as np
     from onnx import helper, numpy_helper
 
     constants = {constant.name: numpy_helper.to_array(constant) for constant in graph.initializer}

@@ -37,7 +37,7 @@ Command = Callable[..., Ended]
 
 
 PROGRESS = re.compile(
-    r"^\w+: [\d,]+( of [\d,]+)? \w+(, [\d,.]+ a (second|minute))?(, [\d,]+ (s|min) left)?\n", re.M
+    r"^\w+: [\d,]+( of [\d,]+)? \w+(, [\d,.]+ a (second|minute))?(, [\d,]+ (s|min) left)?(; .*)?\n", re.M
 )
 """What a command says every five seconds of how far it has come, where nobody looks at a terminal."""
 

@@ -20,7 +20,7 @@ def test_the_language_is_shown_chosen_and_used(pgrecall: Command, tmp_path: Path
     assert "spanish" in told.out
 
     chosen = pgrecall("language", "spanish")
-    assert (chosen.code, chosen.out) == (0, "spanish; accents are ignored.\n1 memories were indexed again.\n")
+    assert (chosen.code, chosen.out) == (0, "spanish; accents are ignored.\n1 memory was indexed again.\n")
     known = pgrecall("language", "--json").json
     assert (known["language"], known["accents_off"]) == ("spanish", True)
     assert "simple" in known["available"]

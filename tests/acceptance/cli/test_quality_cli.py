@@ -56,7 +56,7 @@ def test_a_replay(pgrecall: Command, memory: Memory) -> None:
     memory.used(result.search_id, one)
     done = pgrecall("quality", "replay", "--weight", "lexical=0.5", "--since", "1d", tenant="acme")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 searches asked again: 1 would show the same, 1 the same first hit.")
+    assert done.out.startswith("1 search asked again: 1 would show the same, 1 the same first hit.")
     assert "Too little to conclude from: 1 of these searches" in done.out
     heavy = pgrecall("quality", "replay", "--vitality-weight", "2", "--json", tenant="acme")
     assert heavy.json["searches"] == 1

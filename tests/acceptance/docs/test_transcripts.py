@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pgrecall.schema.migrate import head_revision
 from tests.acceptance.cli.command_tools import environment
 from tests.acceptance.docs.doc_blocks import ROOT
 from tests.waiting import PATIENCE
@@ -61,3 +62,15 @@ def test_the_example_of_the_readme(demo: Run) -> None:
     assert re.search(rf"1\s+{score} .*Failing Over the Primary", demo(search))
     later = demo(search.replace("2026-11-01", "2026-12-31"))
     assert later.index("Switchover Playbook") < later.index("Failing Over the Primary")
+
+
+def test_the_example_of_a_context(demo: Run) -> None:
+    """But for its last line, which goes to standard error."""
+    page = (ROOT / "docs" / "howto" / "context.md").read_text(encoding="utf-8")
+    command, shown = re.findall(r"```console\n\$ (pgrecall context .*)\n((?s:.*?))```", page)[0]
+    assert lines(demo(command)) == lines(shown)[:-1]
+
+
+def test_pages_name_the_newest_schema() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
+    assert set(re.findall(r"Schema (\d{4})", pages)) == {head_revision()}

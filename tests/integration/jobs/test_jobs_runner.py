@@ -131,6 +131,12 @@ def test_what_failed_is_tried_again(runner: Made, query: Query, queued: list[int
     ]
 
 
+def test_it_says_how_many_tenants_have_had_their_turn(runner: Made, queued: list[int]) -> None:
+    turns: list[tuple[int, int]] = []
+    runner().sweep(job_named("fold"), ["acme", "globex"], turns=lambda *turn: turns.append(turn))
+    assert turns == [(0, 2), (1, 2), (2, 2)]
+
+
 def test_the_failure_of_one_tenant_does_not_stop_the_others(runner: Made, query: Query) -> None:
     tenants = ["acme", "globex", "umbrella"]
     for tenant in tenants:

@@ -37,3 +37,15 @@ def test_it_says_how_far_how_fast_and_how_long(
         "embedding: 600 of 1,200 memories, 100 a second, 6 s left\n"
         "embedding: 900 of 1,200 memories, 75 a second, 4 s left\n"
     )
+
+
+def test_it_says_what_is_under_way(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter((0.0, 6.0, 6.0))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    with Progress("embed", "tenants", 12) as bar:
+        bar.reached(3, detail="; acme: 300 of 1,000 memories")
+    said = capsys.readouterr().err
+    assert said == "embed: 3 of 12 tenants, 30.0 a minute, 18 s left; acme: 300 of 1,000 memories\n"
+    assert PROGRESS.fullmatch(said)
