@@ -109,16 +109,19 @@ class Ground(RuleBasedStateMachine):
         if abs(told["retention"] - 0.5) > 1e-6:  # a floor at a threshold is on one side by a hair
             assert told["zone"] == model.zone(memory, self.now)
 
+    def at_the_end(self, tenant: str) -> None:
+        self.fold(tenant)
+        found = self.value(tenant, "recall.verify(%s)", self.now)
+        wrong = [check for check in found["checks"] if check["problems"]]
+        assert not wrong, wrong
+        assert self.value(tenant, "recall.rebuild()") == 0
+
     def teardown(self) -> None:
         try:
             if sys.exc_info()[0] is not None:  # a failed example ends here, and what failed is told
                 return
             for tenant in NAMES:
-                self.fold(tenant)
-                found = self.value(tenant, "recall.verify(%s)", self.now)
-                wrong = [check for check in found["checks"] if check["problems"]]
-                assert not wrong, wrong
-                assert self.value(tenant, "recall.rebuild()") == 0
+                self.at_the_end(tenant)
             self.is_as_the_model_says()
         finally:
             self._stack.close()
