@@ -69,6 +69,7 @@ def test_a_weight_of_vitality_counts_at_once(memory: Memory, now: datetime) -> N
         ("prune.max_share", -1, "prune.max_share is -1; it must lie between 1e-06 and 1."),
         ("prune.grace_days", math.nan, "prune.grace_days is NaN; it must lie between 0 and 36500."),
         ("prune.grace_days", math.inf, "prune.grace_days is Infinity; it must lie between 0 and 36500."),
+        ("prune.grace_days", 1e-300, "prune.grace_days is 1e-300; it must be 0 or at least 1e-30 from it."),
         ("prune\0", 1.0, "The name of the setting holds a NUL character."),
         ("embedding.model", 1.0, "There is no setting 'embedding.model'."),
     ],

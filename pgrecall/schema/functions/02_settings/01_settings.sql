@@ -113,7 +113,7 @@ $$;
 CREATE OR REPLACE FUNCTION recall.is_number(p_value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE jsonb_typeof(p_value)
-    WHEN 'number' THEN p_value = '0' OR abs(p_value::numeric) BETWEEN 1e-300 AND 1e15 ELSE false END;
+    WHEN 'number' THEN p_value = '0' OR abs(p_value::numeric) BETWEEN 1e-30 AND 1e15 ELSE false END;
 
 -- setting_number: the number in force for this tenant: its own, else the database's, else the default. In PL/pgSQL,
 -- because every access reads a dozen settings.
@@ -173,6 +173,9 @@ BEGIN
     ELSIF NOT coalesce(p_value BETWEEN v_known.low AND v_known.high, p_value IS NULL) THEN
         PERFORM recall.raise_invalid(format('%s is %s; it must lie between %s and %s.',
             p_name, p_value, v_known.low, v_known.high));
+    ELSIF p_value <> 0 AND abs(p_value) < 1e-30 THEN
+        -- What it is multiplied with may leave nothing that a double can say, which is an error in Postgres.
+        PERFORM recall.raise_invalid(format('%s is %s; it must be 0 or at least 1e-30 from it.', p_name, p_value));
     END IF;
 END $$;
 
