@@ -18,7 +18,7 @@ from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.vitality.activation import AccessSummary, optimized_base_level
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates
 from pgrecall.vitality.score import activation_terms, vitality_of
-from pgrecall.vitality.use import use_term, weight_beside
+from pgrecall.vitality.use import use_term
 from scripts.svg import Drawing, LineChart
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "figures"
@@ -86,13 +86,13 @@ def weighing() -> str:
         points = [(ratio, _scored(relevance, ratio)) for ratio in _spaced(0.01, 100)]
         chart.line(f"relevance {relevance:g}", points, number)
     return chart.svg(
-        "The score of the most relevant memory as use moves it: at the median of its layer it is the "
-        "relevance; the surer the text, the less use counts, and beyond 63 medians it counts no more."
+        "The score as use moves it: at the median of its layer it is the relevance; a memory without use has "
+        "0.7 times the odds, one with 63 medians or more 5.7 times."
     )
 
 
 def _scored(relevance: float, ratio: float) -> float:
-    odds = relevance / (1 - relevance) * math.exp(weight_beside(0.5, relevance) * use_term(ratio, 1.0))
+    odds = relevance / (1 - relevance) * math.exp(0.5 * use_term(ratio, 1.0))
     return odds / (1 + odds)
 
 

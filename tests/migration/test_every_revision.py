@@ -48,7 +48,7 @@ VECTORS = {
 SINCE = {
     "0002": ("access_key", "archival", "link_history", "floor_change"),
     "0003": ("prune_plan", "prune_item"),
-    "0004": ("search_log", "judgement", "rerank_model", "api_key"),
+    "0004": ("judgement", "rerank_model", "api_key"),
     "0005": ("tenant_role",),
     "0006": ("vector_home",),
 }
@@ -69,6 +69,11 @@ def rows(url: str, since: str) -> dict[str, list[Any]]:
             kept["job_run"] = read(
                 "SELECT to_jsonb(r) - '{holder_pid,holder_role,holder_key}'::text[] FROM recall.job_run r "
                 "WHERE r.tenant <> '*' ORDER BY r.tenant, r.id"
+            )
+        if since >= "0004":
+            kept["search_log"] = read(
+                "SELECT to_jsonb(s) - '{experiment,arm,arm_weight}'::text[] FROM recall.search_log s "
+                "ORDER BY s.tenant, s.id"
             )
         return kept | {
             table: read(f"SELECT * FROM recall.{table} WHERE tenant <> '*' ORDER BY 1, 2") for table in tables

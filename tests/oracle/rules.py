@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
@@ -60,34 +60,13 @@ def refresh_medians(book: Book, now: datetime) -> None:
     book.medians = {layer: math.exp(median(values)) for layer, values in bases.items()}
 
 
-def expected_scores(book: Book, found: Sequence[tuple[int, float]], now: datetime) -> list[float]:
-    """Relevance and use in log-odds, as probabilities, of memories and their relevance.
-
-    Use counts twice its weight less as much as the most relevant one answers, at least half of it, and lifts
-    nothing past that one from an eighth of its odds.
-    """
-    if not found:
-        return []
-    best = max(relevance for _, relevance in found)
-    weight = 2 * WEIGHT * max(1 - best, 0.25)
-    before = [relevance / (1 - relevance) for _, relevance in found]
-    after = [
-        odds * ((1 + use_ratio(book, book.memories[memory], now)) / 2) ** weight
-        for odds, (memory, _) in zip(before, found, strict=True)
-    ]
-    most, bound = max(zip(before, after, strict=True))
-    limited = [
-        min(new, bound) if odds * (1 + MOST) ** WEIGHT < most else new
-        for odds, new in zip(before, after, strict=True)
-    ]
-    return [float(odds / (1 + odds)) for odds in limited]
-
-
-def use_ratio(book: Book, memory: Noted, now: datetime) -> float:
-    """S in medians of the layer, at most 63."""
+def expected_score(book: Book, memory: Noted, relevance: float, now: datetime) -> float:
+    """Relevance and use in log-odds, as a probability."""
     unused = [Event(now - NEVER_USED, "write", None, BIRTHS.get(memory.layer, 1))]
     typical = book.medians.get(memory.layer) or summed(counted(unused), Aging(memory.layer), now)
-    return float(min(book.sum(memory, now, HOUR) / typical, MOST))
+    ratio = min(book.sum(memory, now, HOUR) / typical, MOST)
+    odds = relevance / (1 - relevance) * ((1 + ratio) / 2) ** WEIGHT
+    return float(odds / (1 + odds))
 
 
 def access_counts(book: Book, memory: Noted) -> dict[str, int]:

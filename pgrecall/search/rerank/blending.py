@@ -9,9 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, VitalityMode, Weighing
+from pgrecall.models.search import Candidate, ConfidenceTerms, Hit, Reranked, Weighing
 from pgrecall.search.rerank.scores import RerankOutcome, RerankScore
-from pgrecall.vitality.use import head_start, weight_beside
 
 LARGEST_LOGIT = 500.0
 MEASURED_MEMORIES = 1000
@@ -39,13 +38,7 @@ def reread(
     Candidates that were not read keep their fused relevance.
     """
     read = {score.id: score for score in outcome.scores}
-    logits = [_blended(one.logit, read.get(one.hit.id), weighing) for one in candidates]
-    scores = log_odds(logits, candidates, weighing)
-    weight = weight_in(logits, weighing)
-    return tuple(
-        _reread(one, read.get(one.hit.id), logit, odds, weight, reranker)
-        for one, logit, odds in zip(candidates, logits, scores, strict=True)
-    )
+    return tuple(_reread(one, read.get(one.hit.id), weighing, reranker) for one in candidates)
 
 
 def best(hits: Sequence[Hit], *, k: int, min_relevance: float) -> tuple[Hit, ...]:
@@ -55,71 +48,40 @@ def best(hits: Sequence[Hit], *, k: int, min_relevance: float) -> tuple[Hit, ...
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, 1))
 
 
-def _blended(logit: float, score: RerankScore | None, weighing: Weighing) -> float:
-    if score is None:
-        return logit
-    return weighing.intercept + weighing.rerank * score.score + weighing.fused * logit
-
-
-def _reread(
-    candidate: Candidate,
-    score: RerankScore | None,
-    logit: float,
-    odds: float,
-    weight: float,
-    reranker: str,
-) -> Hit:
+def _reread(candidate: Candidate, score: RerankScore | None, weighing: Weighing, reranker: str) -> Hit:
+    logit = candidate.logit
+    if score is not None:
+        logit = weighing.intercept + weighing.rerank * score.score + weighing.fused * candidate.logit
+    odds = log_odds(logit, candidate, weighing)
     hit = replace(candidate.hit, relevance=logistic(logit), score=logistic(odds))
-    explanation = dict(hit.explanation)
-    if explanation:
-        told = {"log_odds": odds, "vitality": odds - logit, "weight": weight}
-        explanation["score"] = {**explanation.get("score", {}), **told}
     if score is None:
-        return replace(hit, explanation=explanation)
+        return hit
+    explanation = hit.explanation
     if explanation:
-        explanation["rerank"] = {
-            "reranker": reranker,
-            "score": score.score,
-            "original_rank": score.original_rank,
-            "new_rank": score.new_rank,
-            "logit": logit,
-            "probability": hit.relevance,
+        explanation = {
+            **explanation,
+            "rerank": {
+                "reranker": reranker,
+                "score": score.score,
+                "original_rank": score.original_rank,
+                "new_rank": score.new_rank,
+                "logit": logit,
+                "probability": hit.relevance,
+            },
+            "score": {**explanation.get("score", {}), "log_odds": odds, "vitality": odds - logit},
         }
     return replace(hit, explanation=explanation, reranked=Reranked(score.original_rank, score.score))
 
 
-def weight_in(logits: Sequence[float], weighing: Weighing) -> float:
-    """The weight of use beside the most relevant of these."""
-    if weighing.mode != "odds" or not logits:
-        return weighing.weight
-    return weight_beside(weighing.weight, logistic(max(logits)))
-
-
-def log_odds(
-    logits: Sequence[float], candidates: Sequence[Candidate], weighing: Weighing
-) -> tuple[float, ...]:
-    """The log-odds of the scores: those of the relevance, weighed by vitality as the mode says."""
-    weight = weight_in(logits, weighing)
-    weighed = [
-        _weighed(logit, one, weighing.mode, weight) for logit, one in zip(logits, candidates, strict=True)
-    ]
-    if weighing.mode != "odds" or not logits:
-        return tuple(weighed)
-    best, score = max(zip(logits, weighed, strict=True))
-    behind = best - head_start(weighing.weight)
-    return tuple(
-        min(odds, score) if logit < behind else odds for logit, odds in zip(logits, weighed, strict=True)
-    )
-
-
-def _weighed(logit: float, candidate: Candidate, mode: VitalityMode, weight: float) -> float:
-    if mode == "off" or candidate.exempt:
+def log_odds(logit: float, candidate: Candidate, weighing: Weighing) -> float:
+    """The log-odds of the score: those of the relevance, weighed by vitality as the mode says."""
+    if weighing.mode == "off" or candidate.exempt:
         return logit
-    if mode in ("odds", "unbounded"):
-        return logit + weight * candidate.use_term
+    if weighing.mode in ("odds", "unbounded"):
+        return logit + weighing.weight * candidate.use_term
     vitality = candidate.hit.vitality
-    if mode == "bounded":
-        vitality = 1 - weight + weight * vitality
+    if weighing.mode == "bounded":
+        vitality = 1 - weighing.weight + weighing.weight * vitality
     return logit_of(logistic(logit) * vitality)
 
 
@@ -146,16 +108,16 @@ def _order(hits: Sequence[Hit]) -> _Order:
 
 
 class _Order:
-    """Sorts by score, each superseded memory behind its successors; ties by relevance, then id."""
+    """Sorts by score, each superseded memory behind its successors among the hits, ties by id."""
 
     def __init__(self, hits: Mapping[int, Hit]) -> None:
         self._hits = hits
 
-    def __call__(self, hit: Hit) -> tuple[float, int, float, int]:
+    def __call__(self, hit: Hit) -> tuple[float, int, int]:
         least, steps, later = hit.score, 0, self._successor(hit)
         while later is not None and steps < len(self._hits):  # a circle ends as well
             least, steps, later = min(least, later.score), steps + 1, self._successor(later)
-        return -least, steps, -hit.relevance, hit.id
+        return -least, steps, hit.id
 
     def _successor(self, hit: Hit) -> Hit | None:
         return None if hit.superseded_by is None else self._hits.get(hit.superseded_by)

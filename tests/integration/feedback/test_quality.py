@@ -267,8 +267,7 @@ def test_a_replay_with_settings_that_matter_tells_what_moves(memory: Memory, que
         query("SELECT count(*) AS n FROM recall.access"),
         query("SELECT count(*) AS n FROM recall.search_log"),
     )
-    moves: Any = {"vitality_mode": "unbounded", "vitality_weight": 10.0}
-    found = memory.quality.replay(**moves)
+    found = memory.quality.replay(vitality_weight=10.0)
     assert (found.searches, found.refused) == (2, 0)
     assert found.judged == 1
     assert found.same + len(found.moved) == 2
@@ -289,8 +288,8 @@ def test_a_replay_with_settings_that_matter_tells_what_moves(memory: Memory, que
         query("SELECT count(*) AS n FROM recall.search_log"),
     )
     assert before == after  # it only reads
-    assert len(memory.quality.replay(**moves, moved=0).moved) == 0
-    assert memory.quality.replay(**moves, limit=1).searches == 1
+    assert len(memory.quality.replay(vitality_weight=10.0, moved=0).moved) == 0
+    assert memory.quality.replay(vitality_weight=10.0, limit=1).searches == 1
 
 
 def test_the_same_settings_move_nothing(memory: Memory) -> None:

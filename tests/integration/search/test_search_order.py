@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall import Memory
-from pgrecall.vitality.use import use_term, weight_beside
+from pgrecall.vitality.use import use_term
 from tests.conftest import NOW, Query
 from tests.integration.search.search_tools import (
     DAY,
@@ -150,50 +150,28 @@ def test_each_mode_weighs_as_documented(ages: Query, mode: str, weight: float) -
     hits = search(ages, "harbour storm", vitality_mode=mode, vitality_weight=weight)
 
     assert len(hits) == 5
-    used = weight_beside(weight, max(hit["relevance"] for hit in hits)) if mode == "odds" else weight
     for hit in hits:
-        expected = MODES[mode](hit["relevance"], hit["vitality"], ranking_sum(ages, hit["id"]), used)
+        expected = MODES[mode](hit["relevance"], hit["vitality"], ranking_sum(ages, hit["id"]), weight)
         assert hit["score"] == pytest.approx(expected, abs=TINY)
     assert hits == sorted(hits, key=lambda hit: (-hit["explanation"]["score"]["log_odds"], hit["id"]))
 
 
-def used_a_hundred_times_within_the_hour(query: Query, *texts: str) -> dict[str, int]:
-    """Old notes; the last one was used a hundred times within the hour."""
-    ids = {text: remember(query, text, key=text, now=NOW - 3000 * DAY) for text in texts}
+def test_use_multiplies_the_odds_of_one_memory_over_another_by_8_at_most(query: Query) -> None:
+    """Of three old notes that answer alike, one was used a hundred times within the hour."""
+    for key in ("used", "asked", "other"):
+        remember(query, "the harbour contract", key=key, now=NOW - 3000 * DAY)
     query("SELECT recall.refresh_medians(%s)", (NOW,))
     for minutes in range(100):
         query(
-            "SELECT recall.record_access(%s, 'used', %s, p_session_id => %s, p_now => %s)",
-            (ids[texts[-1]], NOW - minutes / 2 * MINUTE, f"s{minutes}", NOW),
+            "SELECT recall.record_access(recall.id_of('used'), 'used', %s, p_session_id => %s, p_now => %s)",
+            (NOW - minutes / 2 * MINUTE, f"s{minutes}", NOW),
         )
-    return ids
 
+    scores = {hit["key"]: hit["explanation"]["score"] for hit in search(query, "harbour contract")}
 
-def test_use_counts_the_more_the_less_the_text_says(query: Query) -> None:
-    used_a_hundred_times_within_the_hour(
-        query, "the harbour contract", "the contract of the harbour", "a contract for the harbour"
-    )
-
-    for question in ("harbour contract", "harbour", "the harbour contract of the crane"):
-        hits = search(query, question)
-        best = max(hit["relevance"] for hit in hits)
-        scores = {hit["key"]: hit["explanation"]["score"] for hit in hits}
-        assert scores["the harbour contract"]["vitality"] == pytest.approx(0, abs=TINY)
-        assert scores["a contract for the harbour"]["vitality"] == pytest.approx(
-            weight_beside(0.5, best) * math.log(32), abs=TINY
-        )
-        assert {score["weight"] for score in scores.values()} == {weight_beside(0.5, best)}
-
-
-def test_no_use_lifts_a_memory_with_an_eighth_of_the_odds_past_the_best(query: Query) -> None:
-    used_a_hundred_times_within_the_hour(query, "the harbour contract was signed", "the contract")
-
-    for weight, first in ((0.5, "the harbour contract was signed"), (5, "the contract")):
-        hits = search(query, "who signed the harbour contract", vitality_weight=weight)
-        relevance = {hit["key"]: hit["explanation"]["relevance"]["logit"] for hit in hits}
-        behind = relevance["the harbour contract was signed"] - relevance["the contract"]
-        assert math.log(8) < behind < 5 * math.log(64)
-        assert hits[0]["key"] == first
+    assert scores["asked"]["vitality"] == scores["other"]["vitality"] == pytest.approx(0, abs=TINY)
+    assert scores["used"]["vitality"] == pytest.approx(0.5 * math.log(32), abs=TINY)
+    assert 0.5 * (use_term(math.inf, 1) - use_term(0, 1)) == pytest.approx(math.log(8))
 
 
 def test_what_was_used_in_this_session_counts_as_a_day_old(query: Query) -> None:
@@ -209,9 +187,8 @@ def test_what_was_used_in_this_session_counts_as_a_day_old(query: Query) -> None
     hits = {hit["key"]: hit for hit in search(query, "harbour contract", session_id="mine")}
 
     for key, min_age in (("a", 86_400), ("b", 3_600)):
-        score = hits[key]["explanation"]["score"]
-        expected = score["weight"] * use_term(ranking_sum(query, ids[key], min_age), math.exp(median["base"]))
-        assert score["vitality"] == pytest.approx(expected, abs=TINY)
+        expected = 0.5 * use_term(ranking_sum(query, ids[key], min_age), math.exp(median["base"]))
+        assert hits[key]["explanation"]["score"]["vitality"] == pytest.approx(expected, abs=TINY)
     assert hits["a"]["vitality"] == hits["b"]["vitality"]
     assert hits["a"]["score"] < hits["b"]["score"]
     alone = {hit["key"]: hit["score"] for hit in search(query, "harbour contract")}

@@ -86,7 +86,7 @@ BEGIN ATOMIC
     ('vitality.spread_weight', 0.1, 0, 10, 'What a full spreading boost adds to S.'),
     ('vitality.stretch_links', 10, 0, 1000, 'Most references that slow ageing.'),
     ('vitality.stretch_per_link', 0.1, 0, 1, 'How much each reference slows ageing.'),
-    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality, in log-odds, beside a best hit with a relevance of 0.5.');
+    ('vitality.weight', 0.5, 0, 10, 'Weight of vitality relative to relevance, in log-odds.');
 END;
 
 -- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which caches its

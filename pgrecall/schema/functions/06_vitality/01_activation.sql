@@ -140,7 +140,8 @@ RETURN
     + recall.revival_term(a, w, p_now);
 
 -- use_term: what use adds to the log-odds of a memory for each unit of weight: ln((1 + r) / 2), r = S over the median
--- S of its layer, counted up to 63. The median memory gets 0, one without any use -ln 2, and the most is ln 32.
+-- S of its layer, counted up to 63. The median memory gets 0, one without any use -ln 2, and the most is ln 32, so that
+-- use multiplies the odds of one memory over another by at most 64^weight: 8 for the weight 0.5.
 CREATE OR REPLACE FUNCTION recall.use_term(p_activation double precision, p_median_base double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -1,4 +1,4 @@
--- What the most relevant candidate says of a search: how likely any of its hits answers, and how much use counts.
+-- The confidence of a search: how likely it is that any of its hits answers.
 
 -- search_confidence: the probability that a search found an answer, from the log-odds of its most relevant candidate
 -- and the number of the tenant's memories: a logistic model. A large tenant has something near every question, so the
@@ -24,11 +24,3 @@ BEGIN
         (SELECT l.documents FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),
         (SELECT count(*) FROM (SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted));
 END $$;
-
--- weight_beside: the weight of use in a search whose most relevant candidate has these log-odds: twice p_weight where
--- nothing seems to answer, p_weight at a relevance of one half, and half of it from three quarters on. What a text says
--- clearly, use need not say.
-CREATE OR REPLACE FUNCTION recall.weight_beside(p_weight double precision, p_best_logit double precision)
-RETURNS double precision
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 2 * p_weight * greatest(1 - recall.logistic(p_best_logit), 0.25);

@@ -133,18 +133,17 @@ BEGIN
         ORDER BY c.id, c.logit DESC, q.place
     ), confidence AS MATERIALIZED (
         -- Only a question has an answer; a window or a cue has not.
-        SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(b.logit, v_memories, v_settings) END AS value,
-               CASE WHEN v_mode = 'odds' THEN recall.weight_beside(v_weight, b.logit) ELSE v_weight END AS weight
-        FROM (SELECT max(j.logit) AS logit FROM judged j) b
-    ), weighed AS MATERIALIZED (
+        SELECT CASE WHEN v_memories IS NOT NULL THEN recall.search_confidence(
+            (SELECT max(j.logit) FROM judged j), v_memories, v_settings) END AS value
+    ), scored AS MATERIALIZED (
         SELECT j.id, j.superseded_by, j.logit, x.use_term, x.vital,
                CASE WHEN v_window THEN CASE WHEN v_mode = 'off' THEN 0 ELSE ln(j.activation) END
                     WHEN v_mode = 'off' OR j.named THEN j.logit
-                    WHEN v_mode IN ('odds', 'unbounded') THEN j.logit + c.weight * x.use_term
+                    WHEN v_mode IN ('odds', 'unbounded') THEN j.logit + v_weight * x.use_term
                     WHEN v_mode = 'multiply' THEN recall.logit(recall.logistic(j.logit) * x.vital)
                     ELSE recall.logit(recall.logistic(j.logit) * (1 - v_weight + v_weight * x.vital))
                END AS log_odds
-        FROM judged j JOIN unnest(v_layers) l ON l.name = j.layer CROSS JOIN confidence c
+        FROM judged j JOIN unnest(v_layers) l ON l.name = j.layer
         CROSS JOIN LATERAL (
             SELECT CASE WHEN v_mode = 'unbounded' THEN ln(j.activation) - l.median_base
                         ELSE recall.use_term(j.use, l.median_base) END AS use_term,
@@ -152,19 +151,11 @@ BEGIN
             OFFSET 0) x
         WHERE recall.logistic(j.logit) >= v_request.min_relevance
           AND (NOT v_request.require_answer
-               OR coalesce(c.value >= v_min_confidence, true))
-    ), scored AS MATERIALIZED (
-        -- Whatever its use, a memory with less than an eighth (for the weight 0.5) of the best one's odds stays behind it.
-        SELECT w.id, w.superseded_by, w.logit, w.use_term, w.vital,
-               CASE WHEN v_mode = 'odds' AND w.logit < b.logit - v_weight * ln(64)
-                    THEN least(w.log_odds, b.log_odds) ELSE w.log_odds END AS log_odds
-        FROM weighed w CROSS JOIN (
-            SELECT m.logit, m.log_odds FROM weighed m ORDER BY m.logit DESC, m.log_odds DESC LIMIT 1) b
+               OR coalesce((SELECT c.value FROM confidence c) >= v_min_confidence, true))
     ), ranked AS MATERIALIZED (
         -- What a newer memory replaces ranks behind it, the oldest of a chain last.
         SELECT s.id, s.logit, s.use_term, s.vital, s.log_odds, least(s.log_odds, b.log_odds) AS placed,
-               (row_number() OVER (
-                   ORDER BY least(s.log_odds, b.log_odds) DESC, coalesce(b.steps, 0), s.logit DESC, s.id))::int AS rank
+               (row_number() OVER (ORDER BY least(s.log_odds, b.log_odds) DESC, coalesce(b.steps, 0), s.id))::int AS rank
         FROM scored s
         LEFT JOIN (
             SELECT c.id, min(n.log_odds) AS log_odds, max(c.step) AS steps
@@ -252,8 +243,8 @@ BEGIN
                ARRAY(SELECT x.id FROM recall.contradicting_memories(v_tenant, h.id) x) AS contradicts,
                s.valid_from, s.valid_until, m.expires_at, m.archived_at,
                CASE WHEN v_request.explain THEN recall.hit_explanation(
-                   v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode,
-                   (SELECT c.weight FROM confidence c), v_window, v_model, v_arms, v_author, o.words, o.step, e.terms,
+                   v_queries[j.place], j.evidence, h.logit, h.log_odds, h.placed, v_mode, v_weight, v_window, v_model,
+                   v_arms, v_author, o.words, o.step, e.terms,
                    v_periods[j.place]) END AS explanation,
                h.logit, h.use_term, j.named,
                -- Its place is one in the present text.

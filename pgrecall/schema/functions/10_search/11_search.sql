@@ -1,10 +1,8 @@
 -- Search in SQL: with named arguments at a prompt, as one logged request of a program, and explained for one memory.
 
--- search: the memories of this tenant that answer a query, best first, ties by relevance, then by id. `relevance` is the
--- calibrated probability that a memory answers; `score` adds use in log-odds: logit(relevance) + w * ln((1 + r) / 2),
--- r = S over the median S of the layer, at most 63, and w the weight times 2 (1 - the largest relevance), at least half
--- of it; shown as a probability. No use lifts a memory past the most relevant one if that has 64^weight times its odds.
--- Memories named exactly are exempt from vitality. A query without p_embedding is
+-- search: the memories of this tenant that answer a query, best first, ties by id. `relevance` is the calibrated
+-- probability that a memory answers; `score` adds use in log-odds: logit(relevance) + weight * ln((1 + r) / 2), r = S
+-- over the median S of the layer, at most 63; shown as a probability. Memories named exactly are exempt from vitality. A query without p_embedding is
 -- answered by words, names, cues and links alone. Sub-queries (p_queries, with p_embeddings) are searched together,
 -- and a memory counts by the one it answers best. Without a query, a window of time (p_since, p_until) returns all
 -- that happened in it, ordered by vitality. p_metadata keeps the memories whose metadata contain this JSON object,
