@@ -62,6 +62,7 @@ ELSEWHERE = {
         "scale.md",
         "export PGRECALL_CELLS=postgresql://postgres@directory",
     ): "tests/integration/cells/test_cells_cli.py",
+    ("scale.md", "export PGRECALL_DATABASE_URL"): "tests/integration/replicas",
     ("scale.md", "pgrecall roles create"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "export PGRECALL_CELLS=postgresql://postgres@router"): "tests/integration/router",
     ("scale.md", "SELECT id, body FROM recall_router"): "tests/integration/router",
