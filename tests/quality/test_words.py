@@ -31,8 +31,8 @@ FLOORS: Floors = {
     "contradiction": (0.66, 0.80, 0.70),  # 0.702, 0.839, 0.740
     "as-of": (0.87, 0.87, 0.68),  # 0.909, 0.909, 0.723
     "hints": (0.61, 0.61, 0.61),  # 0.650, 0.650, 0.650
-    # By the cosine of shared sessions 0.833, 0.931, 0.653; the share of the cue's sessions foresees real logs better,
-    # docs/explanation/use.md.
+    # 0.833, 0.931, 0.653 by the cosine of shared sessions; the share of the cue's sessions foresees real logs
+    # better, docs/explanation/use.md.
     "cue": (0.79, 0.86, 0.55),  # 0.833, 0.903, 0.593
     "false-premise": (0.77, 0.81, 0.63),  # 0.810, 0.854, 0.666
     "long-answer": (0.86, 0.91, 0.77),  # 0.895, 0.951, 0.806
