@@ -141,7 +141,7 @@ def test_a_folder_with_faults_gives_everything_else(pgrecall: Command, tmp_path:
     (folder / "broken.md").write_text("---\ntags: [unclosed\n---\nText.\n")
     done = pgrecall("import", str(folder))
     assert done.code == 0
-    assert done.out.startswith("3 created, 0 updated, 0 unchanged; 1 links without")
+    assert done.out.startswith("3 created, 0 updated, 0 unchanged; 1 link without")
     assert "3 could not be used:" in done.out
     for file, reason in (("nul.md", "NUL"), ("latin.md", "UTF-8"), ("broken.md", "line 3")):
         assert re.search(rf"{file}: .*{reason}", done.out), done.out

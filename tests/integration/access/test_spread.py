@@ -64,7 +64,7 @@ rules = st.fixed_dictionaries(
         "damping": st.floats(0.05, 1),
         "hops": st.sampled_from([0, 1, 2, 2, 2, 2]),
         "fan_out": st.integers(1, 6),
-        "fan_exponent": st.floats(0, 2),
+        "fan_exponent": st.just(0.0) | st.floats(1e-9, 2),
         "limit": st.sampled_from([1, 3, 32]),
     }
 )
