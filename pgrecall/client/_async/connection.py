@@ -150,33 +150,30 @@ class AsyncConnection:
         An operation that a lost connection, a deadlock or an upgrade interrupted is repeated if that does no
         harm; with cells also one that the cell refused because the tenant lives elsewhere or is about to.
         """
+        pauses, refused_at = iter(PAUSES), 0.0
         try:
-            return await self._executed(operation)
+            while True:
+                place = self._known_place()
+                try:
+                    database = await self.tenant_database()
+                    return operation.read(await database.fetch(operation, tenant=self.tenant))
+                except DatabaseError as error:
+                    if self._is_routed_anew(error, operation):
+                        refused_at = refused_at or time.monotonic()
+                        if time.monotonic() - refused_at < MOVING:
+                            await self._look_again(error, place)
+                            continue
+                    if isinstance(error, DatabaseUnavailable) and await self._has_moved(place):
+                        continue
+                    pause = next(pauses, None) if may_repeat(error, operation) else None
+                    if pause is None and was_lost(error) and not operation.repeatable:
+                        raise in_doubt(error) from error
+                    if pause is None:
+                        raise
+                    await async_sleep(random.uniform(0, pause))
         finally:
             if operation.durable and not operation.reads:
                 self.note_write()
-
-    async def _executed(self, operation: Operation[T]) -> T:
-        pauses, refused_at = iter(PAUSES), 0.0
-        while True:
-            place = self._known_place()
-            try:
-                database = await self.tenant_database()
-                return operation.read(await database.fetch(operation, tenant=self.tenant))
-            except DatabaseError as error:
-                if self._is_routed_anew(error, operation):
-                    refused_at = refused_at or time.monotonic()
-                    if time.monotonic() - refused_at < MOVING:
-                        await self._look_again(error, place)
-                        continue
-                if isinstance(error, DatabaseUnavailable) and await self._has_moved(place):
-                    continue
-                pause = next(pauses, None) if may_repeat(error, operation) else None
-                if pause is None and was_lost(error) and not operation.repeatable:
-                    raise in_doubt(error) from error
-                if pause is None:
-                    raise
-                await async_sleep(random.uniform(0, pause))
 
     def _known_place(self) -> Place | None:
         routes = self.resources.routes
@@ -227,7 +224,7 @@ class AsyncConnection:
         """
         routes = self.resources.routes
         if routes is None:
-            return await self._executed(operation)
+            return await self.execute(operation)
         addresses = list((await async_run(routes.known_cells)).values())
         held = self._opened.holders.get(name)
         addresses.sort(key=lambda address: address != held)

@@ -79,20 +79,18 @@ async def search(
     Words answer when meaning cannot, and the fused order stands when the reranker fails.
     """
     require_searchable(request)
-    result = await _searched(connection, request, progress or Progress(AsyncReading(connection)))
-    search_ended(result, rerank=request.rerank)
-    return result
-
-
-async def _searched(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchResult:
+    progress = progress or Progress(AsyncReading(connection))
     vectors = await question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
-        return await _reranked(connection, request, vectors, progress)
-    if request.rerank:
-        progress.skipped.append("reranking: no reranker is configured")
-    with progress.timed("database"):
-        found = await _found(connection, request, vectors, progress)
-    return progress.result(found, found.hits)
+        result = await _reranked(connection, request, vectors, progress)
+    else:
+        if request.rerank:
+            progress.skipped.append("reranking: no reranker is configured")
+        with progress.timed("database"):
+            found = await _found(connection, request, vectors, progress)
+        result = progress.result(found, found.hits)
+    search_ended(result, rerank=request.rerank)
+    return result
 
 
 async def question_vectors(
@@ -105,7 +103,8 @@ async def question_vectors(
         progress.skipped.append("meaning: no embedder is configured")
         return None
     with progress.timed("names"):
-        questions = await progress.reading.execute(questions_without_names(request.asked))
+        execute = progress.reading.execute if progress.reading.may_lag else connection.execute
+        questions = await execute(questions_without_names(request.asked))
     progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
     try:
         with progress.timed("embedding"):

@@ -149,33 +149,30 @@ class Connection:
         An operation that a lost connection, a deadlock or an upgrade interrupted is repeated if that does no
         harm; with cells also one that the cell refused because the tenant lives elsewhere or is about to.
         """
+        pauses, refused_at = iter(PAUSES), 0.0
         try:
-            return self._executed(operation)
+            while True:
+                place = self._known_place()
+                try:
+                    database = self.tenant_database()
+                    return operation.read(database.fetch(operation, tenant=self.tenant))
+                except DatabaseError as error:
+                    if self._is_routed_anew(error, operation):
+                        refused_at = refused_at or time.monotonic()
+                        if time.monotonic() - refused_at < MOVING:
+                            self._look_again(error, place)
+                            continue
+                    if isinstance(error, DatabaseUnavailable) and self._has_moved(place):
+                        continue
+                    pause = next(pauses, None) if may_repeat(error, operation) else None
+                    if pause is None and was_lost(error) and not operation.repeatable:
+                        raise in_doubt(error) from error
+                    if pause is None:
+                        raise
+                    sync_sleep(random.uniform(0, pause))
         finally:
             if operation.durable and not operation.reads:
                 self.note_write()
-
-    def _executed(self, operation: Operation[T]) -> T:
-        pauses, refused_at = iter(PAUSES), 0.0
-        while True:
-            place = self._known_place()
-            try:
-                database = self.tenant_database()
-                return operation.read(database.fetch(operation, tenant=self.tenant))
-            except DatabaseError as error:
-                if self._is_routed_anew(error, operation):
-                    refused_at = refused_at or time.monotonic()
-                    if time.monotonic() - refused_at < MOVING:
-                        self._look_again(error, place)
-                        continue
-                if isinstance(error, DatabaseUnavailable) and self._has_moved(place):
-                    continue
-                pause = next(pauses, None) if may_repeat(error, operation) else None
-                if pause is None and was_lost(error) and not operation.repeatable:
-                    raise in_doubt(error) from error
-                if pause is None:
-                    raise
-                sync_sleep(random.uniform(0, pause))
 
     def _known_place(self) -> Place | None:
         routes = self.resources.routes
@@ -226,7 +223,7 @@ class Connection:
         """
         routes = self.resources.routes
         if routes is None:
-            return self._executed(operation)
+            return self.execute(operation)
         addresses = list((sync_run(routes.known_cells)).values())
         held = self._opened.holders.get(name)
         addresses.sort(key=lambda address: address != held)

@@ -78,20 +78,18 @@ def search(connection: Connection, request: SearchRequest, progress: Progress | 
     Words answer when meaning cannot, and the fused order stands when the reranker fails.
     """
     require_searchable(request)
-    result = _searched(connection, request, progress or Progress(Reading(connection)))
-    search_ended(result, rerank=request.rerank)
-    return result
-
-
-def _searched(connection: Connection, request: SearchRequest, progress: Progress) -> SearchResult:
+    progress = progress or Progress(Reading(connection))
     vectors = question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
-        return _reranked(connection, request, vectors, progress)
-    if request.rerank:
-        progress.skipped.append("reranking: no reranker is configured")
-    with progress.timed("database"):
-        found = _found(connection, request, vectors, progress)
-    return progress.result(found, found.hits)
+        result = _reranked(connection, request, vectors, progress)
+    else:
+        if request.rerank:
+            progress.skipped.append("reranking: no reranker is configured")
+        with progress.timed("database"):
+            found = _found(connection, request, vectors, progress)
+        result = progress.result(found, found.hits)
+    search_ended(result, rerank=request.rerank)
+    return result
 
 
 def question_vectors(
@@ -104,7 +102,8 @@ def question_vectors(
         progress.skipped.append("meaning: no embedder is configured")
         return None
     with progress.timed("names"):
-        questions = progress.reading.execute(questions_without_names(request.asked))
+        execute = progress.reading.execute if progress.reading.may_lag else connection.execute
+        questions = execute(questions_without_names(request.asked))
     progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
     try:
         with progress.timed("embedding"):

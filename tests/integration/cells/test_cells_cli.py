@@ -70,7 +70,6 @@ def test_cells_by_command(installation: Installation) -> None:
         (("tenant", "move", "nobody", "--to", "1"), "No cell has a tenant nobody"),
         (("tenant", "place", "acme", "--cell", "9"), "There is no cell 9"),
         (("upgrade",), "works on one database, and PGRECALL_CELLS names several"),
-        (("worker", "--once"), "works on one database, and the client has cells"),
         (("--database-url", "dbname=x", "--cells", "dbname=y", "status"), "--cells does not go with"),
     ],
 )

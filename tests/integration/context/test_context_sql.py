@@ -112,6 +112,7 @@ def test_shown_memories_are_logged_as_search_logs_them(sql: Query) -> None:
     assert search == {
         "tenant": "acme", "id": logged["search_id"], "at": NOW, "session_id": "s", "query": "what?",
         "queries": ["x", "y"], "profile": "episodic", "shown": [b, a],
+        "experiment": None, "arm": None, "arm_weight": None,
     }  # fmt: skip
 
 
