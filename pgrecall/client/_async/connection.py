@@ -144,11 +144,14 @@ class AsyncConnection:
             await self._opened.close()
             await async_run(self.resources.release)
 
-    async def execute(self, operation: Operation[T]) -> T:
+    async def execute(self, operation: Operation[T], *, of_memories: bool = True) -> T:
         """Executes an operation for the tenant in a transaction of its own.
 
         An operation that a lost connection, a deadlock or an upgrade interrupted is repeated if that does no
         harm; with cells also one that the cell refused because the tenant lives elsewhere or is about to.
+
+        Args:
+            of_memories: whether it may change memories, which the next search of this client must know.
         """
         pauses, refused_at = iter(PAUSES), 0.0
         try:
@@ -172,7 +175,7 @@ class AsyncConnection:
                         raise
                     await async_sleep(random.uniform(0, pause))
         finally:
-            if operation.durable and not operation.reads:
+            if of_memories and operation.durable and not operation.reads:
                 self.note_write()
 
     def _known_place(self) -> Place | None:
@@ -224,7 +227,7 @@ class AsyncConnection:
         """
         routes = self.resources.routes
         if routes is None:
-            return await self.execute(operation)
+            return await self.execute(operation, of_memories=False)
         addresses = list((await async_run(routes.known_cells)).values())
         held = self._opened.holders.get(name)
         addresses.sort(key=lambda address: address != held)
