@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgrecall.errors import (
     AlertError,
+    CellUnavailable,
     DatabaseBusy,
     DatabaseError,
     DatabaseTimeout,
@@ -104,6 +105,7 @@ __all__ = [
     "ArmUse",
     "AsyncMemory",
     "Calibration",
+    "CellUnavailable",
     "Change",
     "Check",
     "ContextBlock",

@@ -6,6 +6,7 @@
     │   └── EmbedderMismatch    the embedder is not the one whose vectors are stored
     ├── DatabaseError           Postgres refused or failed (CLI exit code 3)
     │   ├── DatabaseUnavailable     no connection, or it was lost
+    │   │   ├── CellUnavailable         a cell does not answer; tenants of others are served
     │   │   └── DatabaseBusy            all connections of the client were in use
     │   ├── DatabaseTimeout         Postgres took longer than the client's timeout
     │   ├── TenantElsewhere         the tenant lives in another cell, or is just moving there
@@ -70,6 +71,19 @@ class DatabaseUnavailable(DatabaseError):
     ) -> None:
         super().__init__(message, hint=hint, sqlstate=sqlstate)
         self.lost = lost
+
+
+class CellUnavailable(DatabaseUnavailable):
+    """A cell does not answer; nothing was done. Tenants of other cells are served."""
+
+    def __init__(self, cell: int, reason: DatabaseUnavailable) -> None:
+        super().__init__(
+            f"Cell {cell} does not answer: {reason.message}",
+            hint="Try again; tenants of other cells are served. `pgrecall cell check` says what is wrong.",
+            sqlstate=reason.sqlstate,
+        )
+        self.cell = cell
+        self.reason = reason
 
 
 class DatabaseBusy(DatabaseUnavailable):

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pgrecall.embedded.shared_server import EmbeddedServer
 
 
+CELL_REFUSALS = 3.0
+"""Seconds to try on while a cell refuses connections, as for the moment of a restart."""
+
+
 class Resources:
     """Settings, models and the database of a client. Nothing is opened before ``prepare``.
 
@@ -144,6 +148,10 @@ class Resources:
             "timeout": self.timeout,
             "prepared_statements": self.settings.prepared_statements,
         }
+
+    def limits_of_cell(self) -> dict[str, Any]:
+        """The same for a cell: one that is down must not hold what the others need."""
+        return self.limits() | {"refusals": CELL_REFUSALS}
 
     def release(self) -> None:
         """Closes the models created here and releases the embedded server. May be called twice."""

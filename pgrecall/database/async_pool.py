@@ -8,7 +8,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pgrecall.database.connections import BoundedAsyncConnection, is_fresh, read_json_quickly
 from pgrecall.database.pool import Database
@@ -18,7 +18,20 @@ from pgrecall.database.statements import Limits
 from pgrecall.errors import InvalidInput
 from pgrecall.settings import PreparedStatements
 
-Pool = AsyncConnectionPool[BoundedAsyncConnection]
+
+class Pool(AsyncConnectionPool[BoundedAsyncConnection]):
+    """As the pool for threads."""
+
+    limits: Limits
+
+    async def getconn(self, timeout: float | None = None) -> BoundedAsyncConnection:
+        first, rest = self.limits.waits(timeout)
+        try:
+            return await super().getconn(first)
+        except PoolTimeout:
+            if rest <= 0 or self.limits.is_refused(self):
+                raise
+            return await super().getconn(rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,7 @@ class AsyncDatabase:
     Args:
         timeout: seconds Postgres may take for one call; None sets no limit.
         prepared_statements: auto prepares statements unless a connection pooler is in between.
+        refusals: seconds to try on while the server refuses connections; None: as long as to connect.
     """
 
     def __init__(
@@ -49,9 +63,10 @@ class AsyncDatabase:
         connect_timeout: float = 10.0,
         timeout: float | None = None,
         prepared_statements: PreparedStatements = "auto",
+        refusals: float | None = None,
     ) -> None:
         self._url = url
-        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements)
+        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements, refusals)
         self._place: _Place | None = None
         self._inherited: list[_Place] = []
         self._closed = False
@@ -61,6 +76,7 @@ class AsyncDatabase:
             connect_timeout=connect_timeout,
             timeout=timeout,
             prepared_statements=prepared_statements,
+            refusals=refusals,
         )
 
     async def close(self) -> None:
@@ -131,7 +147,7 @@ class AsyncDatabase:
         return place.pool
 
     def _made(self) -> Pool:
-        return AsyncConnectionPool(
+        pool = Pool(
             self._url,
             connection_class=BoundedAsyncConnection,
             configure=self._configure,
@@ -139,6 +155,8 @@ class AsyncDatabase:
             reconnect_failed=_try_on,
             **self._limits.pool_arguments(self._url),
         )
+        pool.limits = self._limits
+        return pool
 
     async def _configure(self, connection: BoundedAsyncConnection) -> None:
         read_json_quickly(connection)
@@ -153,7 +171,7 @@ class AsyncDatabase:
             await AsyncConnectionPool.check_connection(connection)
 
 
-async def _try_on(pool: Pool) -> None:
+async def _try_on(pool: AsyncConnectionPool[BoundedAsyncConnection]) -> None:
     """Retries connecting while calls still wait for a pool that gave up."""
     if pool.get_stats().get("requests_waiting"):
         await pool.check()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from uuid import uuid4
 
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pgrecall.database.connections import (
     BoundedConnection,
@@ -23,7 +23,20 @@ from pgrecall.database.statements import Limits
 from pgrecall.errors import InvalidInput
 from pgrecall.settings import PreparedStatements
 
-Pool = ConnectionPool[BoundedConnection]
+
+class Pool(ConnectionPool[BoundedConnection]):
+    """A pool that waits less for a server that refuses connections than for one that is slow or busy."""
+
+    limits: Limits
+
+    def getconn(self, timeout: float | None = None) -> BoundedConnection:
+        first, rest = self.limits.waits(timeout)
+        try:
+            return super().getconn(first)
+        except PoolTimeout:
+            if rest <= 0 or self.limits.is_refused(self):
+                raise
+            return super().getconn(rest)
 
 
 class Conversation:
@@ -54,6 +67,7 @@ class Database:
     Args:
         timeout: seconds Postgres may take for one call; None sets no limit.
         prepared_statements: auto prepares statements unless a connection pooler is in between.
+        refusals: seconds to try on while the server refuses connections; None: as long as to connect.
     """
 
     def __init__(
@@ -64,9 +78,10 @@ class Database:
         connect_timeout: float = 10.0,
         timeout: float | None = None,
         prepared_statements: PreparedStatements = "auto",
+        refusals: float | None = None,
     ) -> None:
         self._url = url
-        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements)
+        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements, refusals)
         # A pool that came with a fork stays here, untouched: its connections are the parent's.
         self._pools: dict[int, Pool] = {}
         self._closed = False
@@ -169,7 +184,7 @@ class Database:
         return pool
 
     def _made(self) -> Pool:
-        return ConnectionPool(
+        pool = Pool(
             self._url,
             connection_class=BoundedConnection,
             configure=self._configure,
@@ -177,6 +192,8 @@ class Database:
             reconnect_failed=_try_on,
             **self._limits.pool_arguments(self._url),
         )
+        pool.limits = self._limits
+        return pool
 
     def _configure(self, connection: BoundedConnection) -> None:
         read_json_quickly(connection)
@@ -189,7 +206,7 @@ class Database:
             ConnectionPool.check_connection(connection)
 
 
-def _try_on(pool: Pool) -> None:
+def _try_on(pool: ConnectionPool[BoundedConnection]) -> None:
     """Retries connecting while calls still wait for a pool that gave up."""
     if pool.get_stats().get("requests_waiting"):
         pool.check()

@@ -49,12 +49,16 @@ class CountsErrors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections, and how many seconds: to get one, and for a call to be answered (None: any)."""
+    """How many connections, and how many seconds: to get one, and for a call to be answered (None: any).
+
+    ``refusals`` is how many to try on while the server refuses connections; None: as long as to get one.
+    """
 
     pool_size: int
     connect_timeout: float
     timeout: float | None
     prepared_statements: PreparedStatements = "auto"
+    refusals: float | None = None
     answered: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
     """Failed connection attempts of each pool when a call last got a connection."""
 
@@ -121,6 +125,16 @@ class Limits:
         parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
         return (f"{opening}, {REPLAYED}", values), (call.sql, parameters)
 
+    def waits(self, timeout: float | None) -> tuple[float, float]:
+        """Seconds to wait for a connection: first, and then again unless the server refuses them."""
+        whole = self.connect_timeout if timeout is None else timeout
+        first = whole if self.refusals is None else min(self.refusals, whole)
+        return first, whole - first
+
+    def is_refused(self, pool: CountsErrors) -> bool:
+        """Whether attempts to connect have failed since a call last got a connection."""
+        return pool.get_stats().get("connections_errors", 0) > self.answered.get(id(pool), 0)
+
     @contextmanager
     def our_errors(self, pool: CountsErrors) -> Iterator[None]:
         """Translates every database error inside to an error of :mod:`pgrecall.errors`."""
@@ -130,9 +144,7 @@ class Limits:
             self.answered[id(pool)] = pool.get_stats().get("connections_errors", 0)
         except PoolTimeout as error:
             # A pool that pauses between two attempts makes none during a short call.
-            failed = pool.get_stats().get("connections_errors", 0)
-            unreachable = failed > self.answered.get(id(pool), 0)
-            raise self._no_connection(unreachable) from error
+            raise self._no_connection(self.is_refused(pool), time.monotonic() - began) from error
         except NoAnswer as error:
             raise self._too_slow(None) from error
         except psycopg.errors.QueryCanceled as error:
@@ -142,14 +154,16 @@ class Limits:
         except psycopg.Error as error:
             raise translated(error) from error
 
-    def _no_connection(self, unreachable: bool) -> DatabaseUnavailable:
-        seconds = f"{self.connect_timeout:g} s"
+    def _no_connection(self, unreachable: bool, waited: float) -> DatabaseUnavailable:
         if unreachable:
+            # A refusal may have ended the wait before the whole time was over.
+            seconds = min(round(waited, 1), self.connect_timeout)
             return DatabaseUnavailable(
-                f"No connection to Postgres could be made for {seconds}.", hint="Check that the server runs."
+                f"No connection to Postgres could be made for {seconds:g} s.",
+                hint="Check that the server runs.",
             )
         return DatabaseBusy(
-            f"No connection to Postgres became free within {seconds}.",
+            f"No connection to Postgres became free within {self.connect_timeout:g} s.",
             hint="Raise PGRECALL_POOL_SIZE, or ask again when there is less to do.",
         )
 

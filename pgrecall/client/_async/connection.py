@@ -13,6 +13,7 @@ from pgrecall.cells.directory import Place
 from pgrecall.client._async.databases import AsyncDatabases
 from pgrecall.client._async.replica import AsyncReplica
 from pgrecall.client.concurrency import async_run, async_sleep
+from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.async_pool import AsyncDatabase
 from pgrecall.database.error_translation import READ_ONLY
@@ -21,6 +22,7 @@ from pgrecall.errors import (
     DatabaseUnavailable,
     DatabaseUnsuitable,
     InvalidInput,
+    RecallError,
     TenantElsewhere,
 )
 from pgrecall.models.embedding import Embedded
@@ -50,7 +52,7 @@ class AsyncConnection:
         self.resources = resources
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
-        self._opened = AsyncDatabases()
+        self._opened = AsyncDatabases(Outages(resources.settings.connect_timeout))
         self._is_view = False
 
     def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
@@ -92,15 +94,19 @@ class AsyncConnection:
             )
         return self._opened.single
 
-    async def tenant_database(self) -> AsyncDatabase:
-        """The database in which the tenant lives."""
+    async def tenant_database(self, *, anyway: bool = False) -> AsyncDatabase:
+        """The database in which the tenant lives.
+
+        Args:
+            anyway: also if its cell has just failed to answer.
+        """
         routes = self.resources.routes
         if routes is None:
             return self.database
         place = routes.known(self.tenant)
         if place is None:
             place = await async_run(partial(routes.find, self.tenant))
-        return await self._opened.at(place.address, self.resources)
+        return await self._opened.at(place.cell, place.address, self.resources, anyway=anyway)
 
     @property
     def has_replicas(self) -> bool:
@@ -159,21 +165,23 @@ class AsyncConnection:
                 place = self._known_place()
                 try:
                     database = await self.tenant_database()
-                    return operation.read(await database.fetch(operation, tenant=self.tenant))
-                except DatabaseError as error:
-                    if self._is_routed_anew(error, operation):
-                        refused_at = refused_at or time.monotonic()
-                        if time.monotonic() - refused_at < MOVING:
-                            await self._look_again(error, place)
-                            continue
-                    if isinstance(error, DatabaseUnavailable) and await self._has_moved(place):
+                    rows = await database.fetch(operation, tenant=self.tenant)
+                except RecallError as failure:
+                    error = self._noted(failure)
+                    if not isinstance(error, DatabaseError):
+                        raise
+                    refused_at = refused_at or time.monotonic()
+                    if await self._is_found_again(error, operation, place, refused_at):
                         continue
                     pause = next(pauses, None) if may_repeat(error, operation) else None
                     if pause is None and was_lost(error) and not operation.repeatable:
                         raise in_doubt(error) from error
                     if pause is None:
-                        raise
+                        raise error from error.__cause__
                     await async_sleep(random.uniform(0, pause))
+                else:
+                    self._note_answer()
+                    return operation.read(rows)
         finally:
             if of_memories and operation.durable and not operation.reads:
                 self.note_write()
@@ -181,6 +189,24 @@ class AsyncConnection:
     def _known_place(self) -> Place | None:
         routes = self.resources.routes
         return None if routes is None else routes.known(self.tenant)
+
+    def _noted(self, error: RecallError) -> RecallError:
+        """The error of a call, with the cell's number where a cell does not answer, which is noted."""
+        place = self._known_place()
+        return error if place is None else self._opened.outages.noted(place.cell, place.address, error)
+
+    def _note_answer(self) -> None:
+        if (place := self._known_place()) is not None:
+            self._opened.outages.answered(place.address)
+
+    async def _is_found_again(
+        self, error: DatabaseError, operation: Operation[T], place: Place | None, refused_at: float
+    ) -> bool:
+        """Whether the tenant was looked up again after an error that may be due to the place asked."""
+        if self._is_routed_anew(error, operation) and time.monotonic() - refused_at < MOVING:
+            await self._look_again(error, place)
+            return True
+        return isinstance(error, DatabaseUnavailable) and await self._has_moved(place)
 
     def _is_routed_anew(self, error: DatabaseError, operation: Operation[T]) -> bool:
         """Whether the tenant may be found elsewhere, or here in a moment. What may be lost does not wait."""
@@ -197,7 +223,7 @@ class AsyncConnection:
             place = await async_run(partial(routes.find, self.tenant))
         except DatabaseError:
             return False  # the cell's own error says more
-        return place.cell != before.cell
+        return (place.cell, place.address) != (before.cell, before.address)
 
     async def _look_again(self, error: DatabaseError, before: Place | None) -> None:
         """Looks a refused tenant up again. Where it stays in its cell it is new there, or on its way."""
@@ -207,7 +233,7 @@ class AsyncConnection:
             place = await async_run(partial(routes.find, self.tenant))
             if before is not None and place.version != before.version:
                 return
-            database = await self._opened.at(place.address, self.resources)
+            database = await self._opened.at(place.cell, place.address, self.resources)
             try:
                 await database.fetch(admit_tenant(), tenant=self.tenant)
             except (TenantElsewhere, DatabaseUnsuitable):
@@ -228,24 +254,24 @@ class AsyncConnection:
         routes = self.resources.routes
         if routes is None:
             return await self.execute(operation, of_memories=False)
-        addresses = list((await async_run(routes.known_cells)).values())
+        cells = list((await async_run(routes.known_cells)).items())
         held = self._opened.holders.get(name)
-        addresses.sort(key=lambda address: address != held)
-        failure: DatabaseError | None = None
+        cells.sort(key=lambda cell: cell[1] != held)
+        failure: RecallError | None = None
         answer: T | None = None
-        for address in addresses:
+        for cell, address in cells:
             try:
-                rows = await (await self._opened.at(address, self.resources)).fetch(
-                    operation, tenant=self.tenant
-                )
+                database = await self._opened.at(cell, address, self.resources)
+                rows = await database.fetch(operation, tenant=self.tenant)
             except DatabaseUnavailable as error:
-                failure = error
+                failure = self._opened.outages.noted(cell, address, error)
                 continue
+            self._opened.outages.answered(address)
             answer = operation.read(rows)
             if answer:
                 self._opened.remember_holder(name, address)
                 return answer
-        if failure is not None or not addresses:
+        if failure is not None or not cells:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
 

@@ -8,9 +8,10 @@ from functools import partial
 from pgrecall.client._async.replica import AsyncReplica
 from pgrecall.client.concurrency import AsyncLock, async_run
 from pgrecall.client.freshness import Freshness
+from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import InvalidInput, RecallError
 
 KEYS_KNOWN = 10_000
 """Keys of which a client remembers the cell."""
@@ -22,27 +23,45 @@ class AsyncDatabases:
 
     ``single`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
     ``holders`` the address where something was found that names no tenant, such as a key. ``replicas`` has
-    each standby that was used, by its URL.
+    each standby that was used, by its URL. ``outages`` knows which cells do not answer.
     """
 
+    outages: Outages
     single: AsyncDatabase | None = None
     cells: dict[str, AsyncDatabase] = field(default_factory=dict)
     holders: dict[object, str] = field(default_factory=dict)
     replicas: dict[str, AsyncReplica] = field(default_factory=dict)
     closed: bool = False
     lock: AsyncLock = field(default_factory=AsyncLock)
+    opening: dict[str, AsyncLock] = field(default_factory=dict)
 
-    async def at(self, address: str, resources: Resources) -> AsyncDatabase:
-        """The database of a cell, checked and opened at the first use."""
+    async def at(
+        self, cell: int, address: str, resources: Resources, *, anyway: bool = False
+    ) -> AsyncDatabase:
+        """The database of a cell, checked and opened at the first use.
+
+        Args:
+            anyway: also if it has just failed to answer.
+        """
         if self.closed:
             raise InvalidInput("This client is closed.", hint="Open a new one.")
+        if not anyway:
+            self.outages.require(address)
         if address not in self.cells:
-            async with self.lock:
+            # A lock for each, so that one that is down keeps no other waiting.
+            async with self.opening.setdefault(address, AsyncLock()):
                 if address not in self.cells:
-                    url = resources.url_of_cell(address)
-                    await async_run(partial(resources.check_cell, url))
-                    self.cells[address] = AsyncDatabase(url, **resources.limits())
+                    await self._open(cell, address, resources)
         return self.cells[address]
+
+    async def _open(self, cell: int, address: str, resources: Resources) -> None:
+        url = resources.url_of_cell(address)
+        try:
+            await async_run(partial(resources.check_cell, url))
+        except RecallError as error:
+            raise self.outages.noted(cell, address, error) from error
+        self.outages.answered(address)
+        self.cells[address] = AsyncDatabase(url, **resources.limits_of_cell())
 
     async def replica_at(self, url: str, resources: Resources) -> AsyncReplica:
         """The replica at a URL; it is asked nothing before its first search."""

@@ -175,7 +175,7 @@ class AsyncReading:
         if not self._from_primary:
             try:
                 if (replica := await self._connection.replica()) is not None:
-                    primary = await self._connection.tenant_database()
+                    primary = await self._connection.tenant_database(anyway=True)
                     answer, self.staleness = await replica.answer(operation, self._connection.tenant, primary)
                     return answer
             except NoReplica as none:

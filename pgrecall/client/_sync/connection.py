@@ -14,6 +14,7 @@ from pgrecall.cells.directory import Place
 from pgrecall.client._sync.databases import Databases
 from pgrecall.client._sync.replica import Replica
 from pgrecall.client.concurrency import sync_run, sync_sleep
+from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.error_translation import READ_ONLY
 from pgrecall.database.pool import Database
@@ -22,6 +23,7 @@ from pgrecall.errors import (
     DatabaseUnavailable,
     DatabaseUnsuitable,
     InvalidInput,
+    RecallError,
     TenantElsewhere,
 )
 from pgrecall.models.embedding import Embedded
@@ -51,7 +53,7 @@ class Connection:
         self.resources = resources
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
-        self._opened = Databases()
+        self._opened = Databases(Outages(resources.settings.connect_timeout))
         self._is_view = False
 
     def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
@@ -91,15 +93,19 @@ class Connection:
             raise DatabaseUnavailable("This client is not open.", hint="Call its open().")
         return self._opened.single
 
-    def tenant_database(self) -> Database:
-        """The database in which the tenant lives."""
+    def tenant_database(self, *, anyway: bool = False) -> Database:
+        """The database in which the tenant lives.
+
+        Args:
+            anyway: also if its cell has just failed to answer.
+        """
         routes = self.resources.routes
         if routes is None:
             return self.database
         place = routes.known(self.tenant)
         if place is None:
             place = sync_run(partial(routes.find, self.tenant))
-        return self._opened.at(place.address, self.resources)
+        return self._opened.at(place.cell, place.address, self.resources, anyway=anyway)
 
     @property
     def has_replicas(self) -> bool:
@@ -158,21 +164,23 @@ class Connection:
                 place = self._known_place()
                 try:
                     database = self.tenant_database()
-                    return operation.read(database.fetch(operation, tenant=self.tenant))
-                except DatabaseError as error:
-                    if self._is_routed_anew(error, operation):
-                        refused_at = refused_at or time.monotonic()
-                        if time.monotonic() - refused_at < MOVING:
-                            self._look_again(error, place)
-                            continue
-                    if isinstance(error, DatabaseUnavailable) and self._has_moved(place):
+                    rows = database.fetch(operation, tenant=self.tenant)
+                except RecallError as failure:
+                    error = self._noted(failure)
+                    if not isinstance(error, DatabaseError):
+                        raise
+                    refused_at = refused_at or time.monotonic()
+                    if self._is_found_again(error, operation, place, refused_at):
                         continue
                     pause = next(pauses, None) if may_repeat(error, operation) else None
                     if pause is None and was_lost(error) and not operation.repeatable:
                         raise in_doubt(error) from error
                     if pause is None:
-                        raise
+                        raise error from error.__cause__
                     sync_sleep(random.uniform(0, pause))
+                else:
+                    self._note_answer()
+                    return operation.read(rows)
         finally:
             if of_memories and operation.durable and not operation.reads:
                 self.note_write()
@@ -180,6 +188,24 @@ class Connection:
     def _known_place(self) -> Place | None:
         routes = self.resources.routes
         return None if routes is None else routes.known(self.tenant)
+
+    def _noted(self, error: RecallError) -> RecallError:
+        """The error of a call, with the cell's number where a cell does not answer, which is noted."""
+        place = self._known_place()
+        return error if place is None else self._opened.outages.noted(place.cell, place.address, error)
+
+    def _note_answer(self) -> None:
+        if (place := self._known_place()) is not None:
+            self._opened.outages.answered(place.address)
+
+    def _is_found_again(
+        self, error: DatabaseError, operation: Operation[T], place: Place | None, refused_at: float
+    ) -> bool:
+        """Whether the tenant was looked up again after an error that may be due to the place asked."""
+        if self._is_routed_anew(error, operation) and time.monotonic() - refused_at < MOVING:
+            self._look_again(error, place)
+            return True
+        return isinstance(error, DatabaseUnavailable) and self._has_moved(place)
 
     def _is_routed_anew(self, error: DatabaseError, operation: Operation[T]) -> bool:
         """Whether the tenant may be found elsewhere, or here in a moment. What may be lost does not wait."""
@@ -196,7 +222,7 @@ class Connection:
             place = sync_run(partial(routes.find, self.tenant))
         except DatabaseError:
             return False  # the cell's own error says more
-        return place.cell != before.cell
+        return (place.cell, place.address) != (before.cell, before.address)
 
     def _look_again(self, error: DatabaseError, before: Place | None) -> None:
         """Looks a refused tenant up again. Where it stays in its cell it is new there, or on its way."""
@@ -206,7 +232,7 @@ class Connection:
             place = sync_run(partial(routes.find, self.tenant))
             if before is not None and place.version != before.version:
                 return
-            database = self._opened.at(place.address, self.resources)
+            database = self._opened.at(place.cell, place.address, self.resources)
             try:
                 database.fetch(admit_tenant(), tenant=self.tenant)
             except (TenantElsewhere, DatabaseUnsuitable):
@@ -227,22 +253,24 @@ class Connection:
         routes = self.resources.routes
         if routes is None:
             return self.execute(operation, of_memories=False)
-        addresses = list((sync_run(routes.known_cells)).values())
+        cells = list((sync_run(routes.known_cells)).items())
         held = self._opened.holders.get(name)
-        addresses.sort(key=lambda address: address != held)
-        failure: DatabaseError | None = None
+        cells.sort(key=lambda cell: cell[1] != held)
+        failure: RecallError | None = None
         answer: T | None = None
-        for address in addresses:
+        for cell, address in cells:
             try:
-                rows = (self._opened.at(address, self.resources)).fetch(operation, tenant=self.tenant)
+                database = self._opened.at(cell, address, self.resources)
+                rows = database.fetch(operation, tenant=self.tenant)
             except DatabaseUnavailable as error:
-                failure = error
+                failure = self._opened.outages.noted(cell, address, error)
                 continue
+            self._opened.outages.answered(address)
             answer = operation.read(rows)
             if answer:
                 self._opened.remember_holder(name, address)
                 return answer
-        if failure is not None or not addresses:
+        if failure is not None or not cells:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
 

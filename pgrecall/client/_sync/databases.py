@@ -9,9 +9,10 @@ from functools import partial
 from pgrecall.client._sync.replica import Replica
 from pgrecall.client.concurrency import Lock, sync_run
 from pgrecall.client.freshness import Freshness
+from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources
 from pgrecall.database.pool import Database
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import InvalidInput, RecallError
 
 KEYS_KNOWN = 10_000
 """Keys of which a client remembers the cell."""
@@ -23,27 +24,43 @@ class Databases:
 
     ``single`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
     ``holders`` the address where something was found that names no tenant, such as a key. ``replicas`` has
-    each standby that was used, by its URL.
+    each standby that was used, by its URL. ``outages`` knows which cells do not answer.
     """
 
+    outages: Outages
     single: Database | None = None
     cells: dict[str, Database] = field(default_factory=dict)
     holders: dict[object, str] = field(default_factory=dict)
     replicas: dict[str, Replica] = field(default_factory=dict)
     closed: bool = False
     lock: Lock = field(default_factory=Lock)
+    opening: dict[str, Lock] = field(default_factory=dict)
 
-    def at(self, address: str, resources: Resources) -> Database:
-        """The database of a cell, checked and opened at the first use."""
+    def at(self, cell: int, address: str, resources: Resources, *, anyway: bool = False) -> Database:
+        """The database of a cell, checked and opened at the first use.
+
+        Args:
+            anyway: also if it has just failed to answer.
+        """
         if self.closed:
             raise InvalidInput("This client is closed.", hint="Open a new one.")
+        if not anyway:
+            self.outages.require(address)
         if address not in self.cells:
-            with self.lock:
+            # A lock for each, so that one that is down keeps no other waiting.
+            with self.opening.setdefault(address, Lock()):
                 if address not in self.cells:
-                    url = resources.url_of_cell(address)
-                    sync_run(partial(resources.check_cell, url))
-                    self.cells[address] = Database(url, **resources.limits())
+                    self._open(cell, address, resources)
         return self.cells[address]
+
+    def _open(self, cell: int, address: str, resources: Resources) -> None:
+        url = resources.url_of_cell(address)
+        try:
+            sync_run(partial(resources.check_cell, url))
+        except RecallError as error:
+            raise self.outages.noted(cell, address, error) from error
+        self.outages.answered(address)
+        self.cells[address] = Database(url, **resources.limits_of_cell())
 
     def replica_at(self, url: str, resources: Resources) -> Replica:
         """The replica at a URL; it is asked nothing before its first search."""

@@ -174,7 +174,7 @@ class Reading:
         if not self._from_primary:
             try:
                 if (replica := self._connection.replica()) is not None:
-                    primary = self._connection.tenant_database()
+                    primary = self._connection.tenant_database(anyway=True)
                     answer, self.staleness = replica.answer(operation, self._connection.tenant, primary)
                     return answer
             except NoReplica as none:

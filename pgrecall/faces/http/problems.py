@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from pgrecall.errors import (
     AlertError,
+    CellUnavailable,
     DatabaseBusy,
     DatabaseError,
     DatabaseTimeout,
@@ -56,6 +57,7 @@ PROBLEM_TYPES: Mapping[type[RecallError], ProblemType] = {
     EmbedderMismatch: ProblemType(409, "embedder-mismatch", "The embedder is not the database's"),
     DatabaseError: ProblemType(500, "database-error", "Postgres refused the request"),
     DatabaseUnavailable: ProblemType(503, "database-unavailable", "Postgres does not answer"),
+    CellUnavailable: ProblemType(503, "cell-unavailable", "The tenant's cell does not answer"),
     DatabaseBusy: ProblemType(503, "database-busy", "No connection to Postgres is free"),
     DatabaseTimeout: ProblemType(504, "database-timeout", "Postgres took too long"),
     TenantElsewhere: ProblemType(503, "tenant-elsewhere", "The tenant lives in another cell"),

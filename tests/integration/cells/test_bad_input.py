@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgrecall.cells.copying import Copying
 from pgrecall.cells.move import Mover
-from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError, SchemaMismatch
+from pgrecall.errors import CellUnavailable, DatabaseUnavailable, InvalidInput, RecallError, SchemaMismatch
 from tests.integration.cells.conftest import Installation
 
 OLDER = "UPDATE recall.alembic_version SET version_num = '0015'"
@@ -30,7 +30,9 @@ def close(url: str) -> None:
     name = conninfo_to_dict(url)["dbname"]
     with psycopg.connect(make_conninfo(url, dbname="postgres"), autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
-        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+        # A session that is about to end could still take a call with it.
+        ended = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s"
+        admin.execute(ended, (name,))
 
 
 @pytest.mark.parametrize("call", ["place", "drain", "remove", "move"])
@@ -144,8 +146,11 @@ def test_a_cell_is_down(apart: Installation) -> None:
     client = apart.memory()
     assert client.for_tenant("beta").search("winch").hits
     close(apart.cells[1])
-    with pytest.raises(DatabaseUnavailable):
-        client.for_tenant("beta").remember("Not now.")
+    for _ in range(2):  # the second call fails at once
+        with pytest.raises(CellUnavailable, match=r"^Cell 1 does not answer: No connection") as caught:
+            client.for_tenant("beta").remember("Not now.")
+        assert caught.value.cell == 1
+        assert "tenants of other cells are served" in caught.value.hint
     client.remember("The other cell goes on.")
     assert client.search("other cell").hits
     zero, one = apart.fleet.list()

@@ -1,0 +1,53 @@
+"""Cells that do not answer: one call at a time tries them, and the others fail at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from pgrecall.errors import CellUnavailable, DatabaseBusy, DatabaseUnavailable, RecallError
+
+REST = 2.0
+"""Seconds after a failure before a cell is tried again."""
+
+
+class Outages:
+    """Which cells failed last, by address. May be used by several threads.
+
+    Whoever waits for a cell that is down holds a thread, and a request of the service: without this, calls
+    for its tenants would in the end keep those of other cells waiting.
+
+    Args:
+        patience: seconds that one attempt may take; meanwhile nobody else makes one.
+    """
+
+    def __init__(self, patience: float, clock: Callable[[], float] = monotonic) -> None:
+        self._patience = patience
+        self._clock = clock
+        self._failures: dict[str, tuple[float, CellUnavailable]] = {}
+
+    def require(self, address: str) -> None:
+        """Raises the last failure of a cell while it rests, or while somebody else tries it."""
+        if address not in self._failures:
+            return
+        until, failure = self._failures[address]
+        now = self._clock()
+        if now < until:
+            raise CellUnavailable(failure.cell, failure.reason)
+        self._failures[address] = (now + self._patience + REST, failure)
+
+    def answered(self, address: str) -> None:
+        """Notes that a cell has answered."""
+        if address in self._failures:
+            self._failures.pop(address, None)
+
+    def noted(self, cell: int, address: str, error: RecallError) -> RecallError:
+        """The error of a call to a cell; where no connection could be made that is noted, and named."""
+        if not isinstance(error, DatabaseUnavailable):
+            self.answered(address)
+            return error
+        if error.lost or isinstance(error, DatabaseBusy | CellUnavailable):
+            return error
+        named = CellUnavailable(cell, error)
+        self._failures[address] = (self._clock() + REST, named)
+        return named
