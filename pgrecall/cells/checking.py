@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pgrecall.cells import replicas
 from pgrecall.cells.addresses import shown
 from pgrecall.cells.cell import Cell
 from pgrecall.cells.directory import CellEntry
@@ -67,8 +68,22 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
     if not problems:
         said = f"{shown(entry.address)}, {entry.tenants} tenants, schema current."
         yield CellFinding(number, "ok", said)
+    if entry.replica is not None:
+        yield _check_replica(fleet, entry, entry.replica)
     if not alone:
         yield from _check_rights(number, cell)
+
+
+def _check_replica(fleet: Fleet, entry: CellEntry, replica: str) -> CellFinding:
+    """Whether the cell's standby may answer searches. If it may not, the cell does."""
+    try:
+        behind = replicas.behind(fleet, entry, replica)
+    except RecallError as error:
+        message = f"Searches go to the cell, not to its replica: {error.message}"
+        fix = f"start it, or: pgrecall cell replica {entry.number} URL"
+        return CellFinding(entry.number, "warn", message, fix)
+    message = f"The replica at {shown(replica)} answers searches; it has {behind:,} bytes to replay."
+    return CellFinding(entry.number, "ok", message)
 
 
 def _check_rights(number: int, cell: Cell) -> Iterator[CellFinding]:

@@ -26,13 +26,14 @@ Connection = psycopg.Connection[Row]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a tenant lives. The version grows with every move."""
+    """Where a tenant lives. The version grows with every move. ``replica`` is a standby of its cell."""
 
     tenant: str
     cell: int
     address: str
     version: int
     dimensions: int
+    replica: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class CellEntry:
     """A cell as the directory has it.
 
     ``room`` is how many bytes it may hold, None for any; ``bytes`` how many it held when that was noted.
-    ``tenants`` counts those placed there.
+    ``tenants`` counts those placed there; ``replica`` is the address of a standby, if it has one.
     """
 
     number: int
@@ -51,6 +52,7 @@ class CellEntry:
     noted_at: datetime
     dimensions: int
     tenants: int
+    replica: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +100,23 @@ class Directory:
                 sqlstate=error.sqlstate,
             ) from error
         except DatabaseError as error:
-            if isinstance(error, SchemaMismatch) or error.sqlstate in ("3F000", "42P01", "42883"):
-                raise SchemaMismatch(
-                    "This database has no directory of cells.",
-                    hint="Check PGRECALL_CELLS; the first `pgrecall cell add URL` makes the directory.",
-                ) from error
+            if isinstance(error, SchemaMismatch) or error.sqlstate in ("3F000", "42P01", "42703", "42883"):
+                raise self._mismatch() from error
             raise
+
+    def _mismatch(self) -> SchemaMismatch:
+        """What is wrong with a directory in which something is missing."""
+        with connect(self.url, timeout=self._timeout) as connection:
+            row = connection.execute(_THERE).fetchone()
+        if row and row["there"]:
+            return SchemaMismatch(
+                "This directory of cells was made by an older pgrecall.",
+                hint="Run `pgrecall upgrade` with PGRECALL_CELLS as its administrator.",
+            )
+        return SchemaMismatch(
+            "This database has no directory of cells.",
+            hint="Check PGRECALL_CELLS; the first `pgrecall cell add URL` makes the directory.",
+        )
 
     def install(self) -> None:
         """Makes the tables and functions of the directory; harmless when repeated."""
@@ -116,8 +129,7 @@ class Directory:
     def is_installed(self) -> bool:
         """Whether this database has a directory."""
         with self.connected() as connection:
-            query = "SELECT to_regclass('recall_cells.place') IS NOT NULL AS there"
-            row = connection.execute(query).fetchone()
+            row = connection.execute(_THERE).fetchone()
             return bool(row and row["there"])
 
     def installation(self) -> str:
@@ -126,7 +138,7 @@ class Directory:
 
     def find(self, tenant: str) -> Place | None:
         """Where a tenant lives; None for one that has no place yet."""
-        rows = self._rows("SELECT * FROM recall_cells.find(%(tenant)s)", {"tenant": tenant})
+        rows = self._rows(_FIND, {"tenant": tenant})
         return Place(**rows[0]) if rows else None
 
     def place(self, tenant: str, cell: int | None = None) -> Place:
@@ -136,8 +148,7 @@ class Directory:
             DatabaseError: no cell has room.
             InvalidInput: there is no such cell.
         """
-        query = "SELECT * FROM recall_cells.place_tenant(%(tenant)s, %(cell)s::bigint)"
-        return Place(**self._one(query, {"tenant": tenant, "cell": cell}))
+        return Place(**self._one(_PLACE, {"tenant": tenant, "cell": cell}))
 
     def addresses(self) -> dict[int, str]:
         """The address of each cell, by number, for a role that may act for any tenant."""
@@ -258,11 +269,21 @@ _FLIP = (
     "UPDATE recall_cells.move SET step = 'flipped', flipped_at = now() WHERE tenant = %(tenant)s",
 )
 _CELLS = (
-    "SELECT c.number, c.address, c.draining, c.room, c.bytes, c.noted_at, c.dimensions, "
+    "SELECT c.number, c.address, c.draining, c.room, c.bytes, c.noted_at, c.dimensions, c.replica, "
     "(SELECT count(*) FROM recall_cells.place p WHERE p.cell = c.number) AS tenants "
     "FROM recall_cells.cell c ORDER BY c.number"
 )
+# Not by its name: a role without rights to the schema may not look it up so.
+_THERE = (
+    "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = 'recall_cells' AND c.relname = 'place') AS there"
+)
+_FIND = "SELECT f.*, recall_cells.replica(f.cell) AS replica FROM recall_cells.find(%(tenant)s) f"
+_PLACE = (
+    "SELECT f.*, recall_cells.replica(f.cell) AS replica "
+    "FROM recall_cells.place_tenant(%(tenant)s, %(cell)s::bigint) f"
+)
 _PLACES = (
-    "SELECT p.tenant, p.cell, c.address, p.version, c.dimensions FROM recall_cells.place p "
+    "SELECT p.tenant, p.cell, c.address, p.version, c.dimensions, c.replica FROM recall_cells.place p "
     "JOIN recall_cells.cell c ON c.number = p.cell ORDER BY p.tenant"
 )

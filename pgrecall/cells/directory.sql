@@ -20,6 +20,9 @@ CREATE TABLE IF NOT EXISTS recall_cells.cell (
     dimensions int NOT NULL
 );
 
+-- A standby of the cell, which may answer searches.
+ALTER TABLE recall_cells.cell ADD COLUMN IF NOT EXISTS replica text;
+
 CREATE SEQUENCE IF NOT EXISTS recall_cells.version;
 CREATE TABLE IF NOT EXISTS recall_cells.place (
     tenant text PRIMARY KEY CHECK (tenant <> '' AND tenant <> '*' AND length(tenant) <= 200),
@@ -80,6 +83,18 @@ BEGIN
     RETURN QUERY SELECT c.number, c.address, c.dimensions FROM recall_cells.cell c ORDER BY c.number;
 END $$;
 
+-- replica: the address of a standby of a cell; NULL without one. For whoever may ask for all cells, or for a tenant there.
+CREATE OR REPLACE FUNCTION recall_cells.replica(p_cell bigint) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM recall_cells.binding b JOIN recall_cells.place p ON p.tenant = b.tenant
+                   WHERE b.role = session_user AND p.cell = p_cell) THEN
+        PERFORM recall_cells.require_allowed('*');
+    END IF;
+    RETURN (SELECT c.replica FROM recall_cells.cell c WHERE c.number = p_cell);
+END $$;
+
 -- roomiest: the cell with most room, if any has room. What was placed there since its size was noted counts as tenants
 -- of the mean size.
 CREATE OR REPLACE FUNCTION recall_cells.roomiest() RETURNS bigint
@@ -121,4 +136,5 @@ END $$;
 -- The functions above see to it themselves who asks; the others, and the tables, are the owner's alone.
 REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA recall_cells TO PUBLIC;
-GRANT EXECUTE ON FUNCTION recall_cells.find(text), recall_cells.find_all(), recall_cells.place_tenant(text, bigint) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION recall_cells.find(text), recall_cells.find_all(), recall_cells.place_tenant(text, bigint),
+    recall_cells.replica(bigint) TO PUBLIC;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pgrecall.cells import checking, fleet_roles, joining
+from pgrecall.cells import checking, fleet_roles, joining, replicas
 from pgrecall.cells.cell import Cell
 from pgrecall.cells.checking import CellFinding
 from pgrecall.cells.directory import CellEntry, Directory, Place
@@ -93,6 +93,10 @@ class Fleet:
         )
         left = tuple(place.tenant for place in self.directory.places() if place.cell == number)
         return self.directory.cell(number), left
+
+    def set_replica(self, number: int, url: str | None) -> CellEntry:
+        """Names a standby of a cell, or none: :func:`pgrecall.cells.replicas.set_replica`."""
+        return replicas.set_replica(self, number, url)
 
     def place(self, tenant: str, number: int) -> Place:
         """Places a new tenant by hand.

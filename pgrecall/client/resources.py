@@ -189,7 +189,8 @@ def _replica(url: str | None, replica: str | None, settings: Settings, *, has_ce
     if replica is not None and has_cells:
         raise InvalidInput(
             "A replica belongs to one database, and the client has cells.",
-            hint="Leave out the replica (PGRECALL_REPLICA_URL).",
+            hint="Leave out the replica (PGRECALL_REPLICA_URL), and name that of each cell in the directory: "
+            "pgrecall cell replica CELL URL.",
         )
     if replica is not None and url is None and settings.database_url is None:
         raise InvalidInput(

@@ -1,63 +1,16 @@
-"""How far a primary and its standby are, and whether they are of one cluster."""
+"""Questions about how far a primary and its standby are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from pgrecall.database.statements import REPLAYED
-from pgrecall.operations.operation import Operation, Row
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A position in the log of a cluster in bytes, None where the server has none of this kind, and whose.
-
-    ``system`` is the identifier that a standby shares with its primary; ``database`` the name of the
-    database.
-    """
-
-    position: int | None
-    system: int
-    database: str
-
-    def is_same_database(self, other: Server) -> bool:
-        """Whether both are the same database of the same cluster."""
-        return (self.system, self.database) == (other.system, other.database)
+from pgrecall.database.positions import PRIMARY, REPLICA, Server, server_of
+from pgrecall.operations.operation import Operation
 
 
 def primary_position() -> Operation[Server]:
     """Asks a primary where its log ends: before that is all that was committed. A standby has no answer."""
-    # At the beginning of a page the position counts the page's header, which is no part of what is replayed.
-    # The header is 40 bytes long in the first page of a file, and 24 in others; no record is so short.
-    return Operation(
-        "SELECT CASE WHEN mod(p.at, p.segment) = 40 THEN p.at - 40 "
-        f"WHEN mod(p.at, p.block) = 24 THEN p.at - 24 ELSE p.at END AS position, {_WHOSE} "
-        "FROM (SELECT CASE WHEN NOT pg_is_in_recovery() "
-        "THEN pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint END AS at, "
-        "pg_size_bytes(current_setting('wal_segment_size')) AS segment, "
-        "current_setting('wal_block_size')::bigint AS block) p",
-        {},
-        _server,
-        repeatable=True,
-        reads=True,
-    )
+    return Operation(PRIMARY, {}, server_of, repeatable=True, reads=True)
 
 
 def replica_position() -> Operation[Server]:
     """Asks a standby how much of its primary's log it has replayed; a primary has no answer."""
-    return Operation(
-        f"SELECT r.replayed AS position, {_WHOSE} FROM (SELECT {REPLAYED}) r",
-        {},
-        _server,
-        repeatable=True,
-        reads=True,
-    )
-
-
-_WHOSE = "(SELECT system_identifier FROM pg_control_system()) AS system, current_database()::text AS database"
-
-
-def _server(rows: Sequence[Row]) -> Server:
-    [row] = rows
-    return Server(row["position"], row["system"], row["database"])
+    return Operation(REPLICA, {}, server_of, repeatable=True, reads=True)

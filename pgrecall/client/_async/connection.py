@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from typing import Self, TypeVar
 
-from pgrecall.cells.directory import Place
 from pgrecall.client._async.databases import AsyncDatabases
+from pgrecall.client._async.finding import AsyncFinder
 from pgrecall.client._async.replica import AsyncReplica
 from pgrecall.client.concurrency import async_run, async_sleep
 from pgrecall.client.outages import Outages
 from pgrecall.client.resources import Resources, require_tenant
 from pgrecall.database.async_pool import AsyncDatabase
-from pgrecall.database.error_translation import READ_ONLY
-from pgrecall.errors import (
-    DatabaseError,
-    DatabaseUnavailable,
-    DatabaseUnsuitable,
-    InvalidInput,
-    RecallError,
-    TenantElsewhere,
-)
+from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, RecallError
 from pgrecall.models.embedding import Embedded
 from pgrecall.operations.operation import Operation, in_doubt, may_repeat, was_lost
-from pgrecall.operations.service import admit_tenant
 from pgrecall.search.embed.embedder import QUESTION_TOKENS, Embedder, embed_with_tokens, for_queries
 from pgrecall.search.embed.passages import embed_memories
 from pgrecall.search.rerank.reranker import Reranker, try_rerank
@@ -38,12 +29,6 @@ T = TypeVar("T")
 PAUSES = (0.0, 0.1)
 """Seconds at most before an operation is tried again, once for each; shortened at random."""
 
-MOVING = 5.0
-"""Seconds for which a call waits for its tenant to arrive in another cell, which takes about one."""
-
-BETWEEN_CELLS = 0.05
-"""Seconds between two attempts meanwhile, shortened at random."""
-
 
 class AsyncConnection:
     """What a client and its groups share: a tenant, at most one session, the database and the models."""
@@ -53,6 +38,8 @@ class AsyncConnection:
         self.tenant = require_tenant(tenant)
         self.session_id: str | None = None
         self._opened = AsyncDatabases(Outages(resources.settings.connect_timeout))
+        routes = resources.routes
+        self._finder = None if routes is None else AsyncFinder(routes, self._opened, resources)
         self._is_view = False
 
     def view(self, *, tenant: str | None = None, session_id: str | None = None) -> Self:
@@ -100,22 +87,23 @@ class AsyncConnection:
         Args:
             anyway: also if its cell has just failed to answer.
         """
-        routes = self.resources.routes
-        if routes is None:
+        if self._finder is None:
             return self.database
-        place = routes.known(self.tenant)
-        if place is None:
-            place = await async_run(partial(routes.find, self.tenant))
-        return await self._opened.at(place.cell, place.address, self.resources, anyway=anyway)
+        return await self._finder.database(self.tenant, anyway=anyway)
 
     @property
     def has_replicas(self) -> bool:
         """Whether there may be a replica of the tenant's database."""
-        return self.resources.replica_url is not None
+        if self._finder is None:
+            return self.resources.replica_url is not None
+        place = self._finder.known(self.tenant)
+        return place is None or place.replica is not None
 
     async def replica(self) -> AsyncReplica | None:
         """The replica of the tenant's database, if there is one."""
         url = self.resources.replica_url
+        if self._finder is not None:
+            url = await self._finder.replica_url(self.tenant)
         return None if url is None else await self._opened.replica_at(url, self.resources)
 
     def note_write(self) -> None:
@@ -159,88 +147,41 @@ class AsyncConnection:
         Args:
             of_memories: whether it may change memories, which the next search of this client must know.
         """
-        pauses, refused_at = iter(PAUSES), 0.0
+        finder, pauses, failed_at, lost = self._finder, iter(PAUSES), 0.0, False
         try:
             while True:
-                place = self._known_place()
+                unsent = False
+                place = None if finder is None else finder.known(self.tenant)
                 try:
                     database = await self.tenant_database()
                     rows = await database.fetch(operation, tenant=self.tenant)
                 except RecallError as failure:
-                    error = self._noted(failure)
+                    error = failure if finder is None else finder.noted(self.tenant, failure)
                     if not isinstance(error, DatabaseError):
                         raise
-                    refused_at = refused_at or time.monotonic()
-                    if await self._is_found_again(error, operation, place, refused_at):
+                    failed_at, lost = failed_at or time.monotonic(), lost or was_lost(error)
+                    unsent = isinstance(error, DatabaseUnavailable) and not lost
+                    if finder and await finder.finds_again(self.tenant, error, operation, failed_at, place):
                         continue
-                    pause = next(pauses, None) if may_repeat(error, operation) else None
-                    if pause is None and was_lost(error) and not operation.repeatable:
-                        raise in_doubt(error) from error
-                    if pause is None:
-                        raise error from error.__cause__
-                    await async_sleep(random.uniform(0, pause))
+                    await self._before_repeat(error, operation, pauses)
                 else:
-                    self._note_answer()
+                    if finder is not None:
+                        finder.note_answer(self.tenant)
                     return operation.read(rows)
         finally:
-            if of_memories and operation.durable and not operation.reads:
+            if of_memories and operation.durable and not (operation.reads or unsent):
                 self.note_write()
 
-    def _known_place(self) -> Place | None:
-        routes = self.resources.routes
-        return None if routes is None else routes.known(self.tenant)
-
-    def _noted(self, error: RecallError) -> RecallError:
-        """The error of a call, with the cell's number where a cell does not answer, which is noted."""
-        place = self._known_place()
-        return error if place is None else self._opened.outages.noted(place.cell, place.address, error)
-
-    def _note_answer(self) -> None:
-        if (place := self._known_place()) is not None:
-            self._opened.outages.answered(place.address)
-
-    async def _is_found_again(
-        self, error: DatabaseError, operation: Operation[T], place: Place | None, refused_at: float
-    ) -> bool:
-        """Whether the tenant was looked up again after an error that may be due to the place asked."""
-        if self._is_routed_anew(error, operation) and time.monotonic() - refused_at < MOVING:
-            await self._look_again(error, place)
-            return True
-        return isinstance(error, DatabaseUnavailable) and await self._has_moved(place)
-
-    def _is_routed_anew(self, error: DatabaseError, operation: Operation[T]) -> bool:
-        """Whether the tenant may be found elsewhere, or here in a moment. What may be lost does not wait."""
-        if self.resources.routes is None:
-            return False
-        return isinstance(error, TenantElsewhere) or (error.sqlstate == READ_ONLY and operation.durable)
-
-    async def _has_moved(self, before: Place | None) -> bool:
-        """Whether the tenant of a cell that does not answer has a place in another one by now."""
-        routes = self.resources.routes
-        if routes is None or before is None:
-            return False
-        try:
-            place = await async_run(partial(routes.find, self.tenant))
-        except DatabaseError:
-            return False  # the cell's own error says more
-        return (place.cell, place.address) != (before.cell, before.address)
-
-    async def _look_again(self, error: DatabaseError, before: Place | None) -> None:
-        """Looks a refused tenant up again. Where it stays in its cell it is new there, or on its way."""
-        routes = self.resources.routes
-        assert routes is not None  # _is_routed_anew
-        if isinstance(error, TenantElsewhere):
-            place = await async_run(partial(routes.find, self.tenant))
-            if before is not None and place.version != before.version:
-                return
-            database = await self._opened.at(place.cell, place.address, self.resources)
-            try:
-                await database.fetch(admit_tenant(), tenant=self.tenant)
-            except (TenantElsewhere, DatabaseUnsuitable):
-                pass  # it is just moving, and cell and directory agree in a moment; or others admit tenants
-            else:
-                return
-        await async_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))
+    async def _before_repeat(
+        self, error: DatabaseError, operation: Operation[T], pauses: Iterator[float]
+    ) -> None:
+        """Waits before an operation is repeated; raises the error where it may not be, or not any more."""
+        pause = next(pauses, None) if may_repeat(error, operation) else None
+        if pause is None and was_lost(error) and not operation.repeatable:
+            raise in_doubt(error) from error
+        if pause is None:
+            raise error
+        await async_sleep(random.uniform(0, pause))
 
     async def execute_anywhere(self, operation: Operation[T], name: object = None) -> T:
         """Executes an operation that needs no tenant: in the cell whose answer is not empty.
@@ -251,29 +192,9 @@ class AsyncConnection:
         Raises:
             DatabaseUnavailable: no cell has it, and one of them does not answer.
         """
-        routes = self.resources.routes
-        if routes is None:
+        if self._finder is None:
             return await self.execute(operation, of_memories=False)
-        cells = list((await async_run(routes.known_cells)).items())
-        held = self._opened.holders.get(name)
-        cells.sort(key=lambda cell: cell[1] != held)
-        failure: RecallError | None = None
-        answer: T | None = None
-        for cell, address in cells:
-            try:
-                database = await self._opened.at(cell, address, self.resources)
-                rows = await database.fetch(operation, tenant=self.tenant)
-            except DatabaseUnavailable as error:
-                failure = self._opened.outages.noted(cell, address, error)
-                continue
-            self._opened.outages.answered(address)
-            answer = operation.read(rows)
-            if answer:
-                self._opened.remember_holder(name, address)
-                return answer
-        if failure is not None or not cells:
-            raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
-        return answer  # type: ignore[return-value]  # some cell has answered, with nothing
+        return await self._finder.ask_all(operation, self.tenant, name)
 
     async def run(self, work: Callable[[], T], give_up: Callable[[], None] | None = None) -> T:
         """Runs blocking work that needs no Postgres; the event loop goes on meanwhile."""
@@ -303,7 +224,8 @@ class AsyncConnection:
 
     async def _fitting(self, made: list[Embedded]) -> list[Embedded]:
         if made:
-            await self.tenant_database()  # with cells, the first one tells the dimensions of all
+            # With cells, the first one tells the dimensions of all, and a replica may answer for it.
+            await self.tenant_database(anyway=True)
             self.resources.require_dimensions(len(made[0].vector))
         return made
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 from pgrecall.client.freshness import Freshness, Mark
 from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
+from pgrecall.database.positions import Server
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, InvalidInput, TenantElsewhere
 from pgrecall.models.maintenance import ReplicaStatus
 from pgrecall.operations.operation import Operation
-from pgrecall.operations.replica import Server, primary_position, replica_position
+from pgrecall.operations.replica import primary_position, replica_position
 
 if TYPE_CHECKING:
     from pgrecall.client._async.connection import AsyncConnection
@@ -112,6 +113,8 @@ class AsyncReplica:
         except DatabaseUnavailable:
             self.primary_failed()
             return
+        except TenantElsewhere:
+            raise NoReplica from None  # the primary says it again, and the tenant is looked up anew
         except DatabaseError as error:
             raise self._failed(error.message) from error
         self._primary = found

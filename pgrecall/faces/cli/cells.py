@@ -1,4 +1,4 @@
-"""Commands for administrators about cells: add, list, check, balance, drain, remove."""
+"""Commands for administrators about cells: add, list, check, replica, balance, drain, remove."""
 
 from __future__ import annotations
 
@@ -129,6 +129,26 @@ def show_findings(found: tuple[CellFinding, ...], others: str, as_json: bool) ->
     return failed
 
 
+@cell.command("replica")
+@cell_argument
+@click.argument("url", type=TEXT, metavar="URL", required=False, help="The standby, as clients reach it.")
+@click.option("--remove", is_flag=True, help="Let the cell answer all its searches itself again.")
+@pass_globals
+def replica(given: GlobalOptions, number: int, url: str | None, remove: bool) -> None:
+    """Name a streaming standby of a cell, which answers searches while it is recent enough.
+
+    User and password of the URL are not kept: clients use those of PGRECALL_CELLS. Clients that are open
+    already learn of it when they look a tenant up.
+    """
+    if (url is None) != remove:
+        raise InvalidInput("It is not clear what to do.", hint="Name the URL of a standby, or say --remove.")
+    entry = require_fleet(given).set_replica(number, url)
+    if entry.replica is None:
+        output().print(f"Cell {number} has no replica any more.")
+    else:
+        output().print(f"Cell {number}: searches go to its replica {_where(entry.replica)}.")
+
+
 @cell.command("drain")
 @cell_argument
 @click.option("--stop", is_flag=True, help="Let new tenants in again.")
@@ -207,6 +227,8 @@ def _table(found: Sequence[CellState]) -> Table:
     for one in found:
         entry = one.entry
         state = "draining" if entry.draining else "open"
+        if entry.replica is not None:
+            state += f", replica {_where(entry.replica)}"
         room = "any" if entry.room is None else size_text(entry.room)
         where, tenants = _where(entry.address), f"{entry.tenants:,}"
         rows.add_row(

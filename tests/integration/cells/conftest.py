@@ -64,6 +64,16 @@ class Installation:
             self.fleet.add(self.cells[number])
         return self
 
+    def flip(self, tenant: str, source: int, target: int) -> None:
+        """Makes a tenant, without its rows, live in another cell."""
+        there = {"tenant": tenant, "cell": target}
+        gone = "UPDATE recall.resident SET state = 'gone', cell = %(cell)s WHERE tenant = %(tenant)s"
+        self.fleet.at(self.cells[source]).run(gone, there)
+        here = "INSERT INTO recall.resident (tenant) VALUES (%(tenant)s)"
+        self.fleet.at(self.cells[target]).run(here, there)
+        placed = "UPDATE recall_cells.place SET cell = %(cell)s, version = DEFAULT WHERE tenant = %(tenant)s"
+        self.fleet.directory.run(placed, there)
+
 
 @contextmanager
 def installed(server: Server, template: str, cells: int) -> Iterator[Installation]:

@@ -61,19 +61,10 @@ def test_a_new_tenant_is_placed(two_cells: Installation) -> None:
     assert sorted(places.values()) == [0, 0, 1, 1]
 
 
-def flip(installation: Installation) -> None:
-    """Makes acme, without its rows, live in cell 1."""
-    installation.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1 WHERE tenant = 'acme'")
-    installation.ask(1, "INSERT INTO recall.resident (tenant) VALUES ('acme')")
-    installation.fleet.directory.run(
-        "UPDATE recall_cells.place SET cell = 1, version = DEFAULT WHERE tenant = 'acme'"
-    )
-
-
 def test_after_a_move_the_client_looks_again(tenants_apart: Installation) -> None:
     client = tenants_apart.memory()
     assert client.status().cell == 0
-    flip(tenants_apart)
+    tenants_apart.flip("acme", 0, 1)
     assert client.status().cell == 1
     client.remember("After the move.")
     assert tenants_apart.ask(1, "SELECT tenant FROM recall.memory ORDER BY 1") == [
@@ -85,7 +76,7 @@ def test_a_write_waits_while_its_tenant_leaves(tenants_apart: Installation) -> N
     client = tenants_apart.memory()
     client.status()
     tenants_apart.ask(0, "UPDATE recall.resident SET state = 'moving'")
-    timer = Timer(0.3, flip, [tenants_apart])
+    timer = Timer(0.3, tenants_apart.flip, ["acme", 0, 1])
     timer.start()
     stored = client.remember("During the move.")
     timer.join()
@@ -93,7 +84,7 @@ def test_a_write_waits_while_its_tenant_leaves(tenants_apart: Installation) -> N
 
 
 def test_it_gives_up_in_the_end(tenants_apart: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgrecall.client._sync.connection.MOVING", 0.2)
+    monkeypatch.setattr("pgrecall.client._sync.finding.MOVING", 0.2)
     client = tenants_apart.memory()
     tenants_apart.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1")
     with pytest.raises(TenantElsewhere, match="but in cell 1"):

@@ -1,0 +1,62 @@
+"""Standbys of cells, which answer searches: named in the directory, and examined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pgrecall.cells.addresses import address_of, shown
+from pgrecall.database.connections import connect
+from pgrecall.database.positions import PRIMARY, REPLICA, Server, server_of
+from pgrecall.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pgrecall.cells.directory import CellEntry
+    from pgrecall.cells.fleet import Fleet
+
+
+def set_replica(fleet: Fleet, number: int, url: str | None) -> CellEntry:
+    """Names a standby of a cell in the directory; None: it has none. Clients that look a tenant up learn it.
+
+    Args:
+        url: the standby, as clients reach it; user and password are not kept.
+
+    Raises:
+        DatabaseUnavailable: the standby or its cell cannot be reached.
+        InvalidInput: it is no standby of this cell, or there is no such cell.
+    """
+    entry = fleet.directory.cell(number)
+    address = None if url is None else address_of(url)
+    if address is not None:
+        behind(fleet, entry, address)
+    fleet.directory.install()  # one that an older version made has no place for it
+    query = "UPDATE recall_cells.cell SET replica = %(address)s WHERE number = %(number)s"
+    fleet.directory.run(query, {"address": address, "number": number})
+    return fleet.directory.cell(number)
+
+
+def behind(fleet: Fleet, entry: CellEntry, address: str) -> int:
+    """How many bytes of its cell's log a standby has still to replay.
+
+    Raises:
+        DatabaseUnavailable: the standby or its cell cannot be reached.
+        InvalidInput: it is no standby of this cell.
+    """
+    standby = _position(fleet, address, REPLICA)
+    primary = _position(fleet, entry.address, PRIMARY)
+    if standby.position is None:
+        raise InvalidInput(
+            f"The server at {shown(address)} is no standby.",
+            hint="Name a streaming replica of the cell: docs/howto/scale.md.",
+        )
+    if not standby.is_same_database(primary):
+        raise InvalidInput(
+            f"The server at {shown(address)} is not a standby of cell {entry.number}, "
+            f"which is {shown(entry.address)}.",
+            hint="Name a streaming replica of the cell: docs/howto/scale.md.",
+        )
+    return max((primary.position or 0) - standby.position, 0)
+
+
+def _position(fleet: Fleet, address: str, query: str) -> Server:
+    with connect(fleet.directory.url_of(address), timeout=fleet.timeout) as connection:
+        return server_of(connection.execute(query.encode()).fetchall())

@@ -1,0 +1,142 @@
+"""Finding the cell of a tenant, and finding it again when its cell refuses it or does not answer."""
+
+from __future__ import annotations
+
+import random
+import time
+from functools import partial
+from typing import Any, TypeVar
+
+from pgrecall.cells.directory import Place
+from pgrecall.cells.routes import Routes
+from pgrecall.client._async.databases import AsyncDatabases
+from pgrecall.client.concurrency import async_run, async_sleep
+from pgrecall.client.resources import Resources
+from pgrecall.database.async_pool import AsyncDatabase
+from pgrecall.database.error_translation import READ_ONLY
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    DatabaseUnsuitable,
+    InvalidInput,
+    RecallError,
+    TenantElsewhere,
+)
+from pgrecall.operations.operation import Operation
+from pgrecall.operations.service import admit_tenant
+
+T = TypeVar("T")
+
+MOVING = 5.0
+"""Seconds for which a call waits for its tenant to arrive in another cell, which takes about one."""
+
+BETWEEN_CELLS = 0.05
+"""Seconds between two attempts meanwhile, shortened at random."""
+
+
+class AsyncFinder:
+    """The ways of a client with cells to the databases of tenants."""
+
+    def __init__(self, routes: Routes, opened: AsyncDatabases, resources: Resources) -> None:
+        self._routes = routes
+        self._opened = opened
+        self._resources = resources
+
+    def known(self, tenant: str) -> Place | None:
+        """Where a tenant lives, if that is known."""
+        return self._routes.known(tenant)
+
+    async def place(self, tenant: str) -> Place:
+        """Where a tenant lives: as is known, or else as the directory says."""
+        place = self._routes.known(tenant)
+        return await self._look_up(tenant) if place is None else place
+
+    async def database(self, tenant: str, *, anyway: bool = False) -> AsyncDatabase:
+        """The database of a tenant; ``anyway``: also if its cell has just failed to answer."""
+        place = await self.place(tenant)
+        return await self._opened.at(place.cell, place.address, self._resources, anyway=anyway)
+
+    async def replica_url(self, tenant: str) -> str | None:
+        """The URL of a standby of the tenant's cell, if it has one."""
+        place = await self.place(tenant)
+        return None if place.replica is None else self._resources.url_of_cell(place.replica)
+
+    def noted(self, tenant: str, error: RecallError) -> RecallError:
+        """The error of a call, with the cell's number where the cell does not answer, which is noted."""
+        place = self.known(tenant)
+        return error if place is None else self._opened.outages.noted(place.cell, place.address, error)
+
+    def note_answer(self, tenant: str) -> None:
+        """Notes that the cell of a tenant has answered."""
+        if (place := self.known(tenant)) is not None:
+            self._opened.outages.answered(place.address)
+
+    async def finds_again(
+        self, tenant: str, error: DatabaseError, operation: Operation[Any], since: float, asked: Place | None
+    ) -> bool:
+        """Whether a call is to be made again, since its error was due to where it was made.
+
+        Args:
+            since: when its first attempt failed, by the monotonic clock.
+            asked: the place that was known before it was made.
+        """
+        if _may_be_elsewhere(error, operation) and time.monotonic() - since < MOVING:
+            await self._look_again(tenant, error, asked)
+            return True
+        return isinstance(error, DatabaseUnavailable) and await self._has_moved(tenant, asked)
+
+    async def ask_all(self, operation: Operation[T], tenant: str, name: object) -> T:
+        """Executes an operation in the cell whose answer is not empty; the last one with ``name`` first."""
+        cells = list((await async_run(self._routes.known_cells)).items())
+        held = self._opened.holders.get(name)
+        cells.sort(key=lambda cell: cell[1] != held)
+        failure: RecallError | None = None
+        answer: T | None = None
+        for cell, address in cells:
+            try:
+                database = await self._opened.at(cell, address, self._resources)
+                rows = await database.fetch(operation, tenant=tenant)
+            except DatabaseUnavailable as error:
+                failure = self._opened.outages.noted(cell, address, error)
+                continue
+            self._opened.outages.answered(address)
+            answer = operation.read(rows)
+            if answer:
+                self._opened.remember_holder(name, address)
+                return answer
+        if failure is not None or not cells:
+            raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
+        return answer  # type: ignore[return-value]  # some cell has answered, with nothing
+
+    async def _look_up(self, tenant: str) -> Place:
+        return await async_run(partial(self._routes.find, tenant))
+
+    async def _has_moved(self, tenant: str, before: Place | None) -> bool:
+        """Whether the tenant of a cell that does not answer has a place in another one by now."""
+        if before is None:
+            return False
+        try:
+            place = await self._look_up(tenant)
+        except DatabaseError:
+            return False  # the cell's own error says more
+        return (place.cell, place.address) != (before.cell, before.address)
+
+    async def _look_again(self, tenant: str, error: DatabaseError, before: Place | None) -> None:
+        """Looks a refused tenant up again. Where it stays in its cell it is new there, or on its way."""
+        if isinstance(error, TenantElsewhere):
+            place = await self._look_up(tenant)
+            if before is not None and place.version != before.version:
+                return
+            database = await self._opened.at(place.cell, place.address, self._resources)
+            try:
+                await database.fetch(admit_tenant(), tenant=tenant)
+            except (TenantElsewhere, DatabaseUnsuitable):
+                pass  # it is just moving, and cell and directory agree in a moment; or others admit tenants
+            else:
+                return
+        await async_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))
+
+
+def _may_be_elsewhere(error: DatabaseError, operation: Operation[Any]) -> bool:
+    """Whether the tenant may be found elsewhere, or here in a moment. What may be lost does not wait."""
+    return isinstance(error, TenantElsewhere) or (error.sqlstate == READ_ONLY and operation.durable)
