@@ -66,6 +66,7 @@ def _links(metadata: MetaData) -> None:
             "src",
             postgresql_where=text("relation = 'contradicts'"),
         ),
+        Index("link_next_dst_idx", "tenant", "dst", "src", postgresql_where=text("relation = 'next'")),
         Index(
             "link_merged_from_idx",
             "tenant",

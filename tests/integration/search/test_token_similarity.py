@@ -22,6 +22,11 @@ from tests.integration.search.search_tools import law, remember
 pytestmark = pytest.mark.in_turns
 
 BYTES = 6
+LINKS_READ = """
+SELECT pg_stat_get_xact_tuples_returned('recall.link'::regclass) + (
+    SELECT sum(pg_stat_get_xact_tuples_returned(i.indexrelid)) FROM pg_index i
+    WHERE i.indrelid = 'recall.link'::regclass)
+"""
 signs = st.lists(st.binary(min_size=BYTES, max_size=BYTES), min_size=1, max_size=8)
 
 
@@ -231,3 +236,25 @@ def test_an_embedder_that_breaks_its_promise_of_tokens(memory: Memory, settings:
         pytest.raises(InvalidInput, match="not all of one length"),
     ):
         client.remember("a text")
+
+
+def test_links_of_a_hub_are_not_read_to_find_the_turn_before(query: Query, database_url: str) -> None:
+    hub, before = remember(query, "the hub"), remember(query, "the turn before")
+    store(query, hub, [b"\xff" * BYTES])
+    store(query, before, [b"\x00" * BYTES])
+    query("SELECT recall.link(%s, %s, 'next')", (before, hub))
+    for number in range(60):
+        query("SELECT recall.link(%s, %s, 'mentions')", (remember(query, f"note {number}"), hub))
+
+    with psycopg.connect(database_url) as connection:
+        connection.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        before_it = connection.execute(LINKS_READ).fetchall()
+        [(similarity,)] = connection.execute(
+            "SELECT similarity FROM recall.token_similarities("
+            "'acme', ARRAY[%s::bigint], 'm', recall.tokens_read(%s::jsonb))",
+            (hub, json.dumps(hexed([b"\x00" * BYTES]))),
+        ).fetchall()
+        read = connection.execute(LINKS_READ).fetchall()[0][0] - before_it[0][0]
+
+    assert similarity == pytest.approx(0.9)
+    assert read <= 2

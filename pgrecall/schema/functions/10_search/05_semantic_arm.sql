@@ -9,35 +9,32 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(greatest(sqrt(p_total) / 2, 100), 1000)::int;
 
 -- hnsw_statement: the statement that looks up the nearest vectors of a table by its HNSW index, archived ones or the
--- others; of those memories alone that pass the filters, where p_filtered. It returns the memories, how far each is, and
--- the number of vectors. The limit is a literal: the planner must know that it is small, or it scans and sorts instead.
--- Inlined, and stable because format is.
+-- others; of those memories alone that pass the filters, where p_filtered. It returns the memory of each vector and how
+-- far it is. The limit is a literal: the planner must know that it is small, or it scans and sorts instead.
+-- Inlined, and stable because format is. It is planned anew by every search, so it is as short as can be.
 CREATE OR REPLACE FUNCTION recall.hnsw_statement(p_table text, p_limit int, p_archived boolean, p_filtered boolean)
 RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format(
-    'SELECT array_agg(g.memory_id), array_agg(g.distance), coalesce(sum(g.vectors), 0)::int FROM ('
-    'SELECT n.memory_id, min(n.distance) AS distance, count(*) AS vectors FROM ('
+    'SELECT array_agg(n.memory_id), array_agg(n.distance) FROM ('
     'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v%s WHERE %s v.archived '
-    'ORDER BY v.embedding <=> $1 LIMIT %s) n GROUP BY n.memory_id) g', p_table,
+    'ORDER BY v.embedding <=> $1 LIMIT %s) n', p_table,
     CASE WHEN p_filtered THEN ' CROSS JOIN LATERAL ('
         'SELECT FROM recall.memory m WHERE m.tenant = $2 AND m.id = v.memory_id '
         'AND recall.passes_filter(m, $3) OFFSET 0) m' END,
     CASE WHEN p_archived THEN '' ELSE 'NOT' END, p_limit);
 
 -- nearest_by_scan: the memories of the p_limit vectors of a tenant nearest to this one, archived ones too where
--- p_archived, how far each is, and how many of these vectors it has. All vectors are read.
+-- p_archived, and how far each is; a memory as often as it has these vectors. All vectors are read.
 CREATE OR REPLACE FUNCTION recall.nearest_by_scan(
     p_tenant text, p_table text, p_embedding halfvec, p_limit int, p_archived boolean
-) RETURNS TABLE (id bigint, distance double precision, vectors bigint)
+) RETURNS TABLE (id bigint, distance double precision)
 LANGUAGE plpgsql STABLE ROWS 60
 SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT n.memory_id, min(n.distance), count(*) FROM ('
-        'SELECT v.memory_id, v.embedding <=> $1 AS distance FROM recall.%I v '
-        'WHERE v.tenant = $2 AND v.archived = ANY ($3) '
-        'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s) n GROUP BY n.memory_id', p_table, p_limit)
+        'SELECT v.memory_id, v.embedding <=> $1 FROM recall.%I v WHERE v.tenant = $2 AND v.archived = ANY ($3) '
+        'ORDER BY (v.embedding <=> $1) + 0, v.memory_id LIMIT %s', p_table, p_limit)
     USING p_embedding, p_tenant, CASE WHEN p_archived THEN ARRAY[false, true] ELSE ARRAY[false] END;
 END $$;
 
@@ -86,14 +83,13 @@ DECLARE
     v_vectors int := v_limit * CASE
         WHEN v_indexed AND v_memories > 0 THEN least(round(1.25 * v_total / v_memories - 0.25), 4) ELSE 1 END;
     v_ef int := coalesce(recall.hnsw_ef_search(v_total), 100);
-    v_ids bigint[] := '{}';
-    v_distances double precision[] := '{}';
+    v_ids bigint[];
+    v_distances double precision[];
     v_found bigint[];
     v_found_at double precision[];
-    v_seen int;
-    v_looked int;
+    v_seen int;  -- vectors in the longest list
     v_hidden bigint[] := '{}';
-    v_long bigint[];
+    v_long bigint[] := '{}';  -- have passages, and so more than one vector
 BEGIN
     IF v_indexed AND v_ef > 100 THEN
         PERFORM set_config('hnsw.ef_search', v_ef::text, true);
@@ -101,43 +97,49 @@ BEGIN
     LOOP
         v_ids := '{}';
         v_distances := '{}';
-        v_looked := 0;
+        v_seen := 0;
         IF v_indexed THEN
             -- To be able to go on costs the first look a tenth more, and only filters and long lists need it.
             PERFORM set_config('hnsw.iterative_scan', CASE
                 WHEN v_vectors <= v_ef AND NOT v_filtered THEN 'off' ELSE 'relaxed_order' END, true);
             FOR v_archived_ones IN 0 .. p_filter.include_archived::int LOOP
                 EXECUTE recall.hnsw_statement(v_table, v_vectors, v_archived_ones = 1, v_filtered)
-                INTO v_found, v_found_at, v_seen
+                INTO v_found, v_found_at
                 USING p_embedding, p_tenant, p_filter;
                 v_ids := v_ids || v_found;
                 v_distances := v_distances || v_found_at;
-                v_looked := greatest(v_looked, v_seen);
+                v_seen := greatest(v_seen, cardinality(v_found));
             END LOOP;
         ELSIF NOT v_filtered THEN
-            SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance), coalesce(sum(n.vectors), 0)
-            INTO v_ids, v_distances, v_looked
+            SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.distance) INTO v_ids, v_distances
             FROM recall.nearest_by_scan(p_tenant, v_table, p_embedding, v_vectors, p_filter.include_archived) n;
+            v_seen := cardinality(v_ids);
+        END IF;
+        IF v_ids <> '{}' THEN
+            SELECT coalesce(array_agg(m.id) FILTER (WHERE m.passage_count > 0), '{}'),
+                   coalesce(array_agg(m.id) FILTER (WHERE NOT v_filtered AND NOT recall.passes_filter(m, p_filter)), '{}')
+            INTO v_long, v_hidden
+            FROM recall.memory m
+            WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
+              AND (m.passage_count > 0 OR m.superseded_by IS NOT NULL OR m.valid_from IS NOT NULL
+                   OR m.valid_until IS NOT NULL OR m.expires_at IS NOT NULL);
+        END IF;
+        IF v_long <> '{}' THEN
+            SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
+            FROM (SELECT u.id, min(u.distance) AS distance
+                  FROM unnest(v_ids, v_distances) u(id, distance) GROUP BY u.id) n;
         END IF;
         -- Enough memories, or no more vectors, or 64 passages of each.
-        EXIT WHEN cardinality(v_ids) >= v_limit OR v_looked < v_vectors OR v_vectors >= 64 * v_limit;
+        EXIT WHEN cardinality(v_ids) >= v_limit OR v_seen < v_vectors OR v_vectors >= 64 * v_limit;
         v_vectors := v_vectors * 4;
     END LOOP;
-    IF NOT v_filtered AND v_ids <> '{}' THEN
-        v_hidden := ARRAY(
-            SELECT m.id FROM recall.memory m
-            WHERE m.tenant = p_tenant AND m.id = ANY (v_ids)
-              AND (m.superseded_by IS NOT NULL OR m.valid_from IS NOT NULL OR m.valid_until IS NOT NULL
-                   OR m.expires_at IS NOT NULL)
-              AND NOT recall.passes_filter(m, p_filter));
-    END IF;
-    IF cardinality(v_ids) - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_looked = v_vectors) THEN
+    IF cardinality(v_ids) - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_seen = v_vectors) THEN
         SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
         FROM recall.nearest_filtered(
             p_tenant, v_table, p_embedding, p_pool, p_filter) n;
+        v_long := ARRAY(
+            SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_ids) AND m.passage_count > 0);
     END IF;
-    v_long := ARRAY(
-        SELECT m.id FROM recall.memory m WHERE m.tenant = p_tenant AND m.id = ANY (v_ids) AND m.passage_count > 0);
     IF v_long <> '{}' THEN
         v_distances := ARRAY(
             SELECT coalesce(1 - s.similarity, u.distance)

@@ -13,27 +13,26 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_session_id text := recall.require_session_id(p_session_id);
+    v_kept boolean := (p_query IS NOT NULL OR p_queries IS NOT NULL)
+        AND recall.setting_number(p_tenant, 'search.log_days') > 0;
     v_weight double precision;
     v_search_id bigint;
 BEGIN
     IF cardinality(p_shown) > 0 THEN
-        v_weight := recall.access_weight(p_tenant, 'retrieval');
+        v_weight := recall.setting_number(p_tenant, 'access.weight_retrieval');
         INSERT INTO recall.access (tenant, memory_id, kind, weight, at, session_id, recorded_at)
         SELECT p_tenant, u.id, 'retrieval', v_weight, p_now, v_session_id, p_now FROM unnest(p_shown) u(id);
         INSERT INTO recall.access_queue (tenant, memory_ids, at) VALUES (p_tenant, p_shown, p_now);
     END IF;
-    IF (p_query IS NOT NULL OR p_queries IS NOT NULL) AND recall.setting_number(p_tenant, 'search.log_days') > 0 THEN
-        LOOP  -- an imported search can have an id that the sequence has yet to reach
-            v_search_id := nextval('recall.search_log_id_seq');
-            EXIT WHEN NOT EXISTS (SELECT FROM recall.search_log s WHERE s.tenant = p_tenant AND s.id = v_search_id);
-        END LOOP;
-        INSERT INTO recall.search_log (tenant, id, at, session_id, query, queries, profile, shown,
+    WHILE v_kept AND v_search_id IS NULL LOOP  -- an imported search can have an id that the sequence has yet to reach
+        INSERT INTO recall.search_log (tenant, at, session_id, query, queries, profile, shown,
                                        experiment, arm, arm_weight)
-        OVERRIDING SYSTEM VALUE
-        VALUES (p_tenant, v_search_id, p_now, v_session_id, coalesce(p_query, ''), p_queries,
+        VALUES (p_tenant, p_now, v_session_id, coalesce(p_query, ''), p_queries,
                 coalesce(p_profile, 'balanced'), coalesce(p_shown, '{}'), (p_experiment ->> 'number')::bigint,
-                p_experiment ->> 'arm', (p_experiment ->> 'weight')::double precision);
-    END IF;
+                p_experiment ->> 'arm', (p_experiment ->> 'weight')::double precision)
+        ON CONFLICT (tenant, id) DO NOTHING
+        RETURNING id INTO v_search_id;
+    END LOOP;
     RETURN v_search_id;
 END $$;
 

@@ -1,0 +1,3 @@
+-- An index is built anew from the links that are there.
+
+SELECT;
