@@ -112,7 +112,7 @@ def _name(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("tenant", "name", "memory_id", name="name_pkey"),
         owned_by_memory("name_memory_fkey"),
         Index("name_memory_idx", "tenant", "memory_id"),
-        Index("name_plain_idx", "tenant", "plain"),
+        Index("name_plain_idx", "tenant", "plain", "entity"),
         # Misspelt names are looked for among all entities of a tenant, by a few bits of each.
         Index(
             "name_signature_idx",

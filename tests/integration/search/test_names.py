@@ -102,3 +102,21 @@ def test_a_question_that_cannot_be_asked_is_refused(sql: Query, queries: list[st
     refused = r"^The query (is empty|has 10001 characters)"
     with pytest.raises(psycopg.errors.InvalidParameterValue, match=refused):
         sql("SELECT * FROM recall.questions_without_names(%s::text[])", (queries,))
+
+
+def test_a_title_that_many_memories_share_names_none_of_them(sql: Query) -> None:
+    sql("DELETE FROM recall.memory")
+    rare = [remember(sql, f"notes of day {day}", title="Standup") for day in range(50)]
+    assert {memory_id for _, memory_id in names(sql, "standup")} == set(rare)
+
+    remember(sql, "notes of one day more", title="Standup")
+    assert names(sql, "standup") == {}
+    assert found(sql, "standup", k=60) != []
+
+
+def test_an_entity_is_named_however_many_notes_have_its_title(sql: Query) -> None:
+    sql("DELETE FROM recall.memory")
+    for day in range(60):
+        remember(sql, f"notes of day {day}", title="Atlas")
+    atlas = remember(sql, "A project", title="Atlas", layer="entity")
+    assert ("atlas", atlas) in names(sql, "when does atlas begin its second part")

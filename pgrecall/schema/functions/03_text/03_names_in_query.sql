@@ -69,6 +69,21 @@ BEGIN
     RETURN ARRAY(SELECT recall.plain(u.text) FROM unnest(p_texts) WITH ORDINALITY u(text, place) ORDER BY u.place);
 END $$;
 
+-- memories_named: the memories that have this name, in its form without accents; entities alone, where p_entities. None
+-- if more than 50 have it: the title that a tool gives to every conversation names none of them. Inlined.
+CREATE OR REPLACE FUNCTION recall.memories_named(p_tenant text, p_plain text, p_entities boolean)
+RETURNS TABLE (name text, memory_id bigint)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT n.name, n.memory_id
+    FROM (
+        SELECT b.name, b.memory_id, count(*) OVER () AS bearers
+        FROM (SELECT k.name, k.memory_id FROM recall.name k
+              WHERE k.tenant = p_tenant AND k.plain = p_plain
+                AND k.entity = ANY (CASE WHEN p_entities THEN ARRAY[true] ELSE ARRAY[false, true] END) LIMIT 51) b) n
+    WHERE n.bearers <= 50;
+END;
+
 -- exact_names_in_query: what names_in_query finds by the letter.
 CREATE OR REPLACE FUNCTION recall.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
@@ -85,12 +100,12 @@ BEGIN
     IF EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = ANY (v_plain || v_whole)) THEN
         RETURN QUERY
         SELECT v_question, n.name, n.memory_id, 1::double precision, true
-        FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = v_whole
+        FROM recall.memories_named(p_tenant, v_whole, false) n
         UNION ALL
         SELECT p.phrase, n.name, n.memory_id, 1, false
         FROM unnest(p_phrases, v_plain) p(phrase, plain)
-        JOIN recall.name n ON n.tenant = p_tenant AND n.plain = p.plain
-        WHERE n.entity AND n.plain <> v_whole AND to_tsvector(p_language, n.name) <> '';
+        CROSS JOIN LATERAL recall.memories_named(p_tenant, p.plain, true) n
+        WHERE p.plain <> v_whole AND to_tsvector(p_language, n.name) <> '';
     END IF;
     IF v_keys <> '{}' THEN
         RETURN QUERY

@@ -1,4 +1,4 @@
-"""The turn before a memory is found without reading every link to that memory."""
+"""The turn before a hub, and the entities of a common title, are found without reading every link or title."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -17,3 +17,5 @@ def upgrade() -> None:
         schema="recall",
         postgresql_where=sa.text("relation = 'next'"),
     )
+    op.drop_index("name_plain_idx", "name", schema="recall")
+    op.create_index("name_plain_idx", "name", ["tenant", "plain", "entity"], schema="recall")
