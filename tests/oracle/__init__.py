@@ -1,1 +1,1 @@
-"""A second pair of eyes: what pgrecall should answer, in plain Python from the documentation alone."""
+"""An independent oracle: what pgrecall should answer, in plain Python from the documentation alone."""
