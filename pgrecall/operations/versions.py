@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from pgrecall.encoding import embedding_item, require_text, to_json
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import Remembered
-from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version
+from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version, Words
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
-from pgrecall.operations.word_differences import word_differences
 
 MOST = 1001
 """Versions that a memory can have, the present included."""
@@ -45,14 +43,14 @@ def diff_versions(
             "earlier": _number(earlier),
             "later": None if later is None else _number(later),
         },
-        lambda rows: tuple(_difference(row["field"], row["earlier"], row["later"]) for row in rows),
+        lambda rows: tuple(_difference(row) for row in rows),
         repeatable=True,
     )
 
 
-def _difference(field: str, earlier: Any, later: Any) -> FieldDifference:
-    words = word_differences(earlier, later) if field in ("title", "body") else ()
-    return FieldDifference(field, earlier, later, words)
+def _difference(row: Row) -> FieldDifference:
+    words = tuple(Words(change, text) for change, text in row["words"])
+    return FieldDifference(row["field"], row["earlier"], row["later"], words)
 
 
 def restore_version(

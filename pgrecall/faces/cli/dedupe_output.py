@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pgrecall.faces import wording as words
@@ -133,16 +134,18 @@ def _difference(changes: Sequence[Words]) -> list[tuple[str, str]]:
     for change in changes:
         text = _shortened(change)
         marked = {"same": text, "removed": f"[-{text}-]", "added": f"{{+{text}+}}"}[change.change]
-        pieces.append((f"{marked} ", _CHANGE_STYLES[change.change]))
+        pieces.append((marked, _CHANGE_STYLES[change.change]))
     return pieces
 
 
 def _shortened(change: Words) -> str:
-    listed = change.text.split()
+    """The words on one line; of a long run that both have, its beginning and its end."""
+    text = " ".join(re.split(r"\s+", change.text))
+    listed = text.split(" ")
     if change.change == "same" and len(listed) > SHOWN_WORDS:
         half = SHOWN_WORDS // 2
         return f"{' '.join(listed[:half])} … {' '.join(listed[-half:])}"
-    return words.shortened(change.text, 400)
+    return text if len(text) <= 400 else words.shortened(text, 400)
 
 
 def _moves(moves: DedupeMoves) -> str:

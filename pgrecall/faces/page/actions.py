@@ -52,6 +52,8 @@ def undo_of(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
             return Undo(f"/unarchive/{memory.id}")
         case "added" | "restored":
             return Undo(f"/archive/{memory.id}")
+        case "edited" | "returned":
+            return _undo_of_edit(memory, done)
         case "linked" if other.isdigit():
             return Undo(f"/unlink/{memory.id}", end)
         case "unlinked" if other.isdigit() and relation in RELATIONS:
@@ -61,6 +63,15 @@ def undo_of(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
         case "superseded" if other.isdigit():
             return Undo(f"/unlink/{other}", (("other", str(memory.id)), ("relation", "supersedes")))
     return None
+
+
+def _undo_of_edit(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
+    """The version that was kept, and what no version keeps."""
+    version, expected = done.get("version", ""), ("expected", memory.updated_at.isoformat())
+    beside = tuple((name, done[name]) for name in ("layer", "expires_at") if done.get(name))
+    if version.isdigit():
+        return Undo(f"/restore/{memory.id}", (("version", version), expected, *beside))
+    return Undo(f"/edit/{memory.id}", (expected, *beside)) if beside else None
 
 
 async def pin(request: PageRequest) -> Response:

@@ -31,6 +31,7 @@ from pgrecall.faces.page import (
     quality,
     search,
     sign_in,
+    versions,
     zones,
 )
 from pgrecall.faces.page.imports import Imports, import_views
@@ -85,6 +86,9 @@ def create_page(service: Service) -> ASGIApp:
         post("/add", edit.add, large=True),
         get("/edit/{memory}", edit.edit_form),
         post("/edit/{memory}", edit.edit, large=True),
+        get("/versions/{memory}", versions.versions),
+        get("/versions/{memory}/{version}", versions.version),
+        post("/restore/{memory}", versions.restore),
         post("/import", receive, large=True),
         get("/import/{number}", show_import),
         *(post(f"/{view.__name__}/{{memory}}", view) for view in _ACTIONS),

@@ -1,10 +1,9 @@
-"""Adding a memory, and changing one: forms that keep what was typed, and an undo for what was saved."""
+"""Adding a memory, and changing one, with forms that keep what was typed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -33,16 +32,10 @@ FIELDS = (
 """The fields that a form has, in its order."""
 
 _TIMES = ("occurred_at", "valid_from", "valid_until", "expires_at")
+UNVERSIONED = ("layer", "expires_at")
+"""The fields of the form that no version keeps, so that an undo has to bring them."""
+
 _STALE = "This memory was changed while you edited it, so nothing was saved."
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A field that was saved, as it was and as it is, as text."""
-
-    name: str
-    before: str
-    after: str
 
 
 async def add_form(request: PageRequest) -> Response:
@@ -54,7 +47,7 @@ async def add(request: PageRequest) -> Response:
     typed = _typed(request.form)
     key = text_field(request.form, "key")
     try:
-        fields = {name: value for name, value in _read(typed, FIELDS).items() if name != "body"}
+        fields = {name: value for name, value in read_fields(typed, FIELDS).items() if name != "body"}
         given = {name: value for name, value in fields.items() if value not in (None, "", (), {})}
         stored = await request.memory.remember(typed["body"], **cast(DraftFields, {**given, "key": key}))
     except InvalidInput as error:
@@ -70,28 +63,37 @@ async def edit_form(request: PageRequest) -> Response:
 
 
 async def edit(request: PageRequest) -> Response:
-    """Saves what differs from what is stored, and shows it with a form that takes it back."""
+    """Saves what differs from what is stored, and shows the memory with an undo."""
     stored = await _stored(request)
     before, typed = _texts(stored), _typed(request.form)
     changed = tuple(name for name in FIELDS if name in request.form and typed[name] != before[name])
-    if request.form.get("expected", "") != _stamp(stored):
+    if request.form.get("expected", "") != stamp(stored):
         return await _edit(request, stored, typed, InvalidInput(_STALE, hint="Compare, and save it again."))
+    present = (await request.memory.versions.list(stored.id, limit=1))[0].number
     try:
-        changes = _read(typed, changed)
+        changes = read_fields(typed, changed)
         if "title" in changes:
             changes["title"] = changes["title"] or ""
         outcome = await request.memory.edit(stored.id, now=None, **cast(EditFields, changes))
     except InvalidInput as error:
         return await _edit(request, stored, typed, error)
-    after = await request.memory.get(stored.id, now=request.now)
-    now_texts = _texts(after)
-    return await request.render(
-        "saved.html.j2",
-        memory=after,
-        outcome=outcome.outcome,
-        changes=[Change(name, before[name], now_texts[name]) for name in changed],
-        expected=_stamp(after),
-    )
+    if outcome.outcome != "updated":
+        return redirect(url(f"/memories/{stored.id}", {"done": "unchanged"}))
+    told = await undo_fields(request, stored, present, changed)
+    return redirect(url(f"/memories/{stored.id}", {"done": "edited", **told}))
+
+
+async def undo_fields(
+    request: PageRequest, before: StoredMemory, version: int, changed: tuple[str, ...]
+) -> dict[str, str]:
+    """What an undo needs after a change: the version that was kept of it, and the old values beside it."""
+    newest = (await request.memory.versions.list(before.id, limit=2))[1:]
+    told = {"version": str(version)} if newest and newest[0].number == version else {}
+    if "layer" in changed:
+        told["layer"] = before.layer
+    if "expires_at" in changed:
+        told["expires_at"] = before.expires_at.isoformat() if before.expires_at else "none"
+    return told
 
 
 async def _add(
@@ -117,7 +119,7 @@ async def _edit(
         memory=stored,
         typed=typed,
         layers=await request.memory.layers.list(),
-        expected=_stamp(stored),
+        expected=stamp(stored),
         problem=problem,
     )
 
@@ -147,8 +149,8 @@ def _text(value: Any) -> str:
     return value or ""
 
 
-def _read(typed: Mapping[str, str], names: tuple[str, ...]) -> dict[str, Any]:
-    """The values of these fields.
+def read_fields(typed: Mapping[str, str], names: tuple[str, ...]) -> dict[str, Any]:
+    """The values of these fields; ``none`` for a time that is to be taken away.
 
     Raises:
         InvalidInput: a time or the metadata cannot be read.
@@ -156,7 +158,7 @@ def _read(typed: Mapping[str, str], names: tuple[str, ...]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in names:
         if name in _TIMES:
-            values[name] = time_field(typed, name)
+            values[name] = None if typed[name] == "none" else time_field(typed, name)
         elif name == "tags":
             values[name] = list_field(typed, name) or ()
         elif name == "metadata":
@@ -176,5 +178,5 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _stamp(memory: StoredMemory) -> str:
+def stamp(memory: StoredMemory) -> str:
     return memory.updated_at.isoformat()

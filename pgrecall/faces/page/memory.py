@@ -24,7 +24,7 @@ from pgrecall.search.explanation import activation_terms
 if TYPE_CHECKING:
     from pgrecall import AsyncMemory
 
-MAX_ACCESSES, SHOWN_ACCESSES, SHOWN_LINKS = 300, 25, 60
+MAX_ACCESSES, SHOWN_ACCESSES, SHOWN_LINKS, SHOWN_VERSIONS = 300, 25, 60, 5
 _GRID, _DETAILED = 48, 30
 _SHOWN_ELSEWHERE = (
     "title",
@@ -57,6 +57,7 @@ async def memory(request: PageRequest) -> Response:
         shown=SHOWN_ACCESSES,
         most=MAX_ACCESSES,
         links=stored.links[:SHOWN_LINKS],
+        versions=await request.memory.versions.list(stored.id, limit=SHOWN_VERSIONS),
         life=life,
         chart=None if life is None else memory_chart(life),
         narrow_chart=None if life is None else memory_chart(life, NARROW),

@@ -36,6 +36,9 @@ MAX_TICKS = 3000
 
 TOKEN_FIELD = "token"
 
+_TOLD = ("done", "other", "relation", "weight", "version", "layer", "expires_at")
+"""What the address of a memory may say about what was just done."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Post:
@@ -67,7 +70,7 @@ class PageRequest:
     @property
     def done(self) -> dict[str, str]:
         """What was just done, as the address says; only where the user came from this page."""
-        told = {name: self.query.get(name, "")[:200] for name in ("done", "other", "relation", "weight")}
+        told = {name: self.query.get(name, "")[:200] for name in _TOLD}
         same = self.request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
         return told if same and told["done"] else {}
 

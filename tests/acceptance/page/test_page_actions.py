@@ -138,67 +138,6 @@ def test_a_memory_is_superseded_and_holds_again(served: Served, memory: Memory) 
     assert memory.get(old).superseded_by == new
 
 
-def test_a_text_is_edited_and_taken_back(served: Served, memory: Memory) -> None:
-    number = note(memory, "ferry", "The ferry leaves at seven.\n\nAlways.", tags=("boats", "times"))
-    before = memory.get(number)
-    form = shown(served, f"/edit/{number}").form(f"/edit/{number}")
-    assert form.fields["body"] == before.body
-    assert form.fields["tags"] == "boats, times"
-    answer = sent(
-        served.client, form, body="The ferry leaves at eight.\r\n\r\nAlways.", tags="boats", author="Mira"
-    )
-    saved = Page(answer)
-    assert complaints(saved) == []
-    assert "was: The ferry leaves at seven." in saved.said
-    after = memory.get(number)
-    assert (after.body, after.tags, after.author) == (
-        "The ferry leaves at eight.\n\nAlways.",
-        ("boats",),
-        "Mira",
-    )
-    undone = sent(served.client, saved.form(f"/edit/{number}"))
-    assert "Saved" in Page(undone).said
-    back = memory.get(number)
-    for name in ("body", "title", "tags", "author", "metadata", "layer", "occurred_at", "links"):
-        assert getattr(back, name) == getattr(before, name), name
-
-
-def test_an_edit_does_not_overwrite_what_somebody_else_saved(served: Served, memory: Memory) -> None:
-    number = note(memory, "tide")
-    form = shown(served, f"/edit/{number}").form(f"/edit/{number}")
-    memory.edit(number, body="Somebody else was faster.")
-    answer = sent(served.client, form, body="Mine.")
-    page = Page(answer)
-    assert answer.status_code == 422
-    assert "was changed while you edited it" in page.said
-    assert page.form(f"/edit/{number}").fields["body"] == "Mine.", "what was typed is kept"
-    assert memory.get(number).body == "Somebody else was faster."
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ({"metadata": "{"}, "The metadata is not JSON."),
-        ({"metadata": "[1]"}, "The metadata is not a JSON object."),
-        ({"metadata": "[" * 5000}, "The metadata is not JSON."),
-        ({"occurred_at": "yesterday"}, "Occurred at:"),
-        ({"layer": "attic"}, "attic"),
-        ({"body": "", "title": ""}, "body"),
-    ],
-)
-def test_an_edit_that_cannot_be_saved_keeps_what_was_typed(
-    served: Served, memory: Memory, typed: dict[str, str], said: str
-) -> None:
-    number = note(memory, "bad-edit")
-    form = shown(served, f"/edit/{number}").form(f"/edit/{number}")
-    answer = sent(served.client, form, **typed)
-    assert answer.status_code == 422
-    page = Page(answer)
-    assert said in page.said
-    again = page.form(f"/edit/{number}").fields
-    assert all(again[name] == value for name, value in typed.items() if name != "layer")
-
-
 def test_something_is_added_and_what_it_repeats_is_named(served: Served, memory: Memory) -> None:
     form = shown(served, "/add").form("/add")
     typed = {"body": "# Crane\n\nThe crane **lifts** 40 t.", "tags": "crane, heavy", "metadata": '{"p": 1}'}

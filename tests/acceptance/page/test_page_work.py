@@ -24,7 +24,8 @@ pytestmark = pytest.mark.slow
 OLD = datetime.now(UTC) - timedelta(days=900)
 VIEWS = (
     "/", "/?q=stone", "/memories", "/add", "/edit/{0}", "/link/{0}", "/supersede/{0}",
-    "/forget/{0}", "/memories/{0}", "/links/{0}", "/zones", "/overview", "/overview/alive",
+    "/forget/{0}", "/memories/{0}", "/links/{0}", "/versions/{0}", "/versions/{0}/1", "/zones",
+    "/overview", "/overview/alive",
     "/prune", "/prune/1", "/maintenance", "/nowhere",
 )  # fmt: skip
 WINDOWS: tuple[dict[str, object], ...] = (
@@ -161,20 +162,42 @@ def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.F
     assert memory.get(number).superseded_by == memory.get("wall").id
     undo("The link is gone")
     assert memory.get(number).superseded_by is None
-    page.goto(f"/edit/{number}")
-    page.get_by_label("Text, in Markdown").fill("Written anew.")
-    page.get_by_role("button", name="Save").click()
-    page.get_by_role("heading", name="Saved").wait_for()
-    assert memory.get(number).body == "Written anew."
-    page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Written anew.").wait_for()
-    assert memory.get(number).body == f"About {name}."
     page.goto(f"/memories/{number}")
     page.get_by_role("link", name="Forget …").click()
     page.get_by_label("Delete this memory and everything about it").check()
     page.get_by_role("button", name="Delete for good").click()
     page.get_by_text("Deleted, with everything about it.").wait_for()
     assert not [one for one in memory.list(limit=100) if one.id == number]
+
+
+@pytest.mark.parametrize("page", [{}, {"java_script_enabled": False}], indirect=True, ids=["script", "none"])
+def test_an_edit_is_a_version(page: Page, memory: Memory, request: pytest.FixtureRequest) -> None:
+    name = "gate" if "script" in request.node.name else "lock"
+    number = new(memory, name)
+
+    def told(words: str) -> None:
+        page.locator(".done", has_text=words).wait_for()
+
+    def undo() -> None:
+        page.locator(".done").get_by_role("button", name="Undo").click()
+        told("Restored")
+
+    page.goto(f"/edit/{number}")
+    page.get_by_label("Text, in Markdown").fill("Written anew.")
+    page.get_by_role("button", name="Save").click()
+    told("Saved.")
+    assert memory.get(number).body == "Written anew."
+    page.locator(".done").get_by_role("link", name="See what changed").click()
+    assert page.locator(".changes del").inner_text().endswith(f"About {name}")
+    page.go_back()
+    undo()
+    assert memory.get(number).body == f"About {name}."
+    page.get_by_role("link", name="Version 2").click()
+    page.get_by_role("button", name="Restore this version").click()
+    told("Restored")
+    assert memory.get(number).body == "Written anew."
+    undo()
+    assert memory.get(number).body == f"About {name}."
 
 
 def test_something_is_added_by_keyboard_alone(page: Page, memory: Memory) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from pgrecall import Draft, Memory
 from pgrecall.errors import InvalidInput, MemoryNotFound
-from pgrecall.operations.word_differences import word_differences
 from tests.conftest import NOW, Query
 
 pytestmark = pytest.mark.in_turns
@@ -233,13 +232,35 @@ TEXTS = st.text(st.sampled_from("ab \nc.é"), max_size=60)
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=300)
-def test_runs_make_both_texts(earlier: str, later: str) -> None:
-    runs = word_differences(earlier, later)
-    assert "".join(run.text for run in runs if run.change != "added") == earlier
-    assert "".join(run.text for run in runs if run.change != "removed") == later
-    assert all(one.change != two.change for one, two in pairwise(runs))
-    assert all(run.text for run in runs)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_runs_make_both_texts(query: Query, earlier: str, later: str) -> None:
+    runs = query("SELECT recall.text_difference(%s, %s) AS runs", (earlier, later))[0]["runs"]
+    assert "".join(text for change, text in runs if change != "added") == earlier
+    assert "".join(text for change, text in runs if change != "removed") == later
+    assert all(one[0] != two[0] for one, two in pairwise(runs))
+    assert all(text for _, text in runs)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "runs"),
+    [
+        ("", "", []),
+        ("a key", "a key", [["same", "a key"]]),
+        (
+            "The gauge key is with Tomas",
+            "The gauge key is with Mira.",
+            [["same", "The gauge key is with "], ["removed", "Tomas"], ["added", "Mira."]],
+        ),
+        (
+            "one\nthe old line\nthree\n",
+            "one\nthe new line\nthree\n",
+            [["same", "one\nthe "], ["removed", "old"], ["added", "new"], ["same", " line\nthree\n"]],
+        ),
+        ("x " * 600, "y " * 600, [["removed", "x " * 599 + "x"], ["added", "y " * 599 + "y"], ["same", " "]]),
+    ],
+)
+def test_words_that_differ(query: Query, earlier: str, later: str, runs: list[list[str]]) -> None:
+    assert query("SELECT recall.text_difference(%s, %s) AS runs", (earlier, later))[0]["runs"] == runs
 
 
 EDITS = st.lists(

@@ -137,10 +137,10 @@ SET search_path FROM CURRENT
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
     replaced_through}'::text[];
 
--- diff_versions: the fields in which two versions of a memory differ, with their values; without p_later, from a version
--- to the present.
+-- diff_versions: the fields in which two versions of a memory differ, with their values, and for the title and the body
+-- what differs word by word (text_difference); without p_later, from a version to the present.
 CREATE OR REPLACE FUNCTION recall.diff_versions(p_memory_id bigint, p_earlier int, p_later int DEFAULT NULL)
-RETURNS TABLE (field text, earlier jsonb, later jsonb)
+RETURNS TABLE (field text, earlier jsonb, later jsonb, words jsonb)
 LANGUAGE plpgsql STABLE ROWS 5
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -154,7 +154,9 @@ BEGIN
     v_earlier := recall.said_fields(recall.require_version(v_tenant, p_memory_id, p_earlier));
     v_later := recall.said_fields(recall.require_version(v_tenant, p_memory_id, p_later));
     RETURN QUERY
-    SELECT f.field, v_earlier -> f.field, v_later -> f.field
+    SELECT f.field, v_earlier -> f.field, v_later -> f.field,
+           CASE WHEN f.field IN ('title', 'body')
+                THEN recall.text_difference(v_earlier ->> f.field, v_later ->> f.field) ELSE '[]' END
     FROM unnest(ARRAY['title', 'body', 'role', 'author', 'tags', 'aliases', 'metadata', 'occurred_at', 'valid_from',
                       'valid_until']) WITH ORDINALITY f(field, place)
     WHERE v_earlier -> f.field IS DISTINCT FROM v_later -> f.field ORDER BY f.place;

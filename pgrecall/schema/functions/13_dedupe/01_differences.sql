@@ -1,4 +1,4 @@
--- What two texts state: the marks by which they are told apart, and the difference word by word.
+-- What two texts state: the marks by which they are told apart.
 
 -- stated_times: the names of days, months and times of day in a text, in lower case, sorted; of English, German, Spanish
 -- and French.
@@ -111,73 +111,4 @@ BEGIN
     END IF;
     v_at := array_position(v_two, v_one[v_first]);
     RETURN v_two[v_at : v_last] || v_two[v_first : v_at - 1] <> v_one[v_first : v_last];
-END $$;
-
--- word_difference: how a text differs from another, as a JSON array of [kind, words]: `same`, `removed` (only the first
--- has them) and `added` (only the second). Of texts that differ in long parts, these are told as wholes.
-CREATE OR REPLACE FUNCTION recall.word_difference(p_text text, p_other text) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path FROM CURRENT AS $$
-DECLARE
-    v_one text[] := array_remove(regexp_split_to_array(p_text, '\s+'), '');
-    v_two text[] := array_remove(regexp_split_to_array(p_other, '\s+'), '');
-    v_head int := 0;
-    v_tail int := 0;
-    v_rows int;
-    v_columns int;
-    v_best int[];
-    v_kinds text[] := '{}';
-    v_words text[] := '{}';
-    v_row int := 1;
-    v_column int := 1;
-    v_wide int;
-BEGIN
-    WHILE v_head < least(cardinality(v_one), cardinality(v_two)) AND v_one[v_head + 1] = v_two[v_head + 1] LOOP
-        v_head := v_head + 1;
-    END LOOP;
-    WHILE v_tail < least(cardinality(v_one), cardinality(v_two)) - v_head
-          AND v_one[cardinality(v_one) - v_tail] = v_two[cardinality(v_two) - v_tail] LOOP
-        v_tail := v_tail + 1;
-    END LOOP;
-    v_rows := cardinality(v_one) - v_head - v_tail;
-    v_columns := cardinality(v_two) - v_head - v_tail;
-    v_wide := v_columns + 1;
-    IF v_rows::bigint * v_columns <= 40000 THEN
-        -- The longest common subsequence of what is left, from the end.
-        v_best := array_fill(0, ARRAY[(v_rows + 1) * v_wide]);
-        FOR i IN REVERSE v_rows .. 1 LOOP
-            FOR j IN REVERSE v_columns .. 1 LOOP
-                v_best[(i - 1) * v_wide + j] := CASE WHEN v_one[v_head + i] = v_two[v_head + j]
-                    THEN v_best[i * v_wide + j + 1] + 1
-                    ELSE greatest(v_best[i * v_wide + j], v_best[(i - 1) * v_wide + j + 1]) END;
-            END LOOP;
-        END LOOP;
-    END IF;
-    WHILE v_row <= v_rows OR v_column <= v_columns LOOP
-        IF v_best IS NOT NULL AND v_row <= v_rows AND v_column <= v_columns
-           AND v_one[v_head + v_row] = v_two[v_head + v_column] THEN
-            v_kinds := v_kinds || 'same'::text;
-            v_words := v_words || v_one[v_head + v_row];
-            v_row := v_row + 1;
-            v_column := v_column + 1;
-        ELSIF v_row <= v_rows AND (v_best IS NULL OR v_column > v_columns
-              OR v_best[v_row * v_wide + v_column] >= v_best[(v_row - 1) * v_wide + v_column + 1]) THEN
-            v_kinds := v_kinds || 'removed'::text;
-            v_words := v_words || v_one[v_head + v_row];
-            v_row := v_row + 1;
-        ELSE
-            v_kinds := v_kinds || 'added'::text;
-            v_words := v_words || v_two[v_head + v_column];
-            v_column := v_column + 1;
-        END IF;
-    END LOOP;
-    v_kinds := array_fill('same'::text, ARRAY[v_head]) || v_kinds || array_fill('same'::text, ARRAY[v_tail]);
-    v_words := v_one[1 : v_head] || v_words || v_one[cardinality(v_one) - v_tail + 1 : cardinality(v_one)];
-    RETURN coalesce((
-        SELECT jsonb_agg(jsonb_build_array(r.kind, r.words) ORDER BY r.place)
-        FROM (SELECT g.kind, string_agg(g.word, ' ' ORDER BY g.place) AS words, min(g.place) AS place
-              FROM (SELECT u.kind, u.word, u.place,
-                           u.place - row_number() OVER (PARTITION BY u.kind ORDER BY u.place) AS run
-                    FROM unnest(v_kinds, v_words) WITH ORDINALITY u(kind, word, place)) g
-              GROUP BY g.kind, g.run) r), '[]');
 END $$;

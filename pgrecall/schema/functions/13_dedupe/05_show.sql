@@ -96,7 +96,7 @@ SET search_path FROM CURRENT AS $$
             WHERE o.tenant = p_plan.tenant AND o.plan_id = p_plan.id AND o.cluster = p_cluster AND NOT o.keeper)),
         'members', coalesce((
             SELECT jsonb_agg(recall.dedupe_member(o, m) || jsonb_build_object(
-                'similarity', o.similarity, 'difference', recall.word_difference(
+                'similarity', o.similarity, 'difference', recall.text_difference(
                     left(recall.whole_text(m.title, m.body), 20000), left(recall.whole_text(k.title, k.body), 20000)))
                 ORDER BY o.similarity DESC NULLS LAST, m.id)
             FROM recall.dedupe_item o JOIN recall.memory m ON m.tenant = o.tenant AND m.id = o.memory_id
