@@ -16,11 +16,13 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DedupeOptions:
-    """The options of a plan. ``min_similarity`` is 0 to 1; ``layers`` None means all."""
+    """The options of a plan. ``min_similarity`` is 0 to 1; ``layers`` None means all. What is ``chosen`` was
+    named by a person, not found."""
 
     min_similarity: float
     max_count: int
     layers: tuple[str, ...] | None
+    chosen: bool = False
 
     @classmethod
     def from_document(cls, document: Document) -> DedupeOptions:

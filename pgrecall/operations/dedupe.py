@@ -9,7 +9,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeResult, DedupeSummary
-from pgrecall.operations.operation import NOW, Operation
+from pgrecall.operations.operation import NOW, Operation, id_of
 
 PAGE = 500
 """Number of clusters of a plan to read at a time."""
@@ -38,6 +38,21 @@ class DedupeRequest:
     now: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """Memories to merge, named by id or key.
+
+    Attributes:
+        keeper: the memory that stays.
+        memories: those that go into it, 1 to 100.
+        now: the moment to take for now; None is the database's clock.
+    """
+
+    keeper: int | str
+    memories: Sequence[int | str]
+    now: datetime | None = None
+
+
 def find_duplicates(limit: int = BATCH) -> Operation[int]:
     """Compares up to ``limit`` memories that wait for it and returns how many it compared."""
     return Operation(
@@ -53,6 +68,17 @@ def plan_dedupe(request: DedupeRequest) -> Operation[int]:
     return Operation(
         f"SELECT recall.plan_dedupe(%(min_similarity)s, %(max_count)s, %(layers)s, p_now => {NOW}) AS id",
         _parameters(request),
+        lambda rows: int(rows[0]["id"]),
+    )
+
+
+def plan_merge(keeper: int | str, memories: Sequence[int | str], now: datetime | None) -> Operation[int]:
+    """Stores a plan that merges these memories into the keeper and returns its id."""
+    places = [f"memory{place}" for place, _ in enumerate(memories)]
+    ids = ", ".join(id_of(memory, place) for memory, place in zip(memories, places, strict=True))
+    return Operation(
+        f"SELECT recall.plan_merge({id_of(keeper, 'keeper')}, ARRAY[{ids}]::bigint[], {NOW}) AS id",
+        {"keeper": keeper, "now": now, **dict(zip(places, memories, strict=True))},
         lambda rows: int(rows[0]["id"]),
     )
 

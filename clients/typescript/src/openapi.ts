@@ -734,6 +734,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/dedupe/merges": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Plan Merge
+         * @description Plan to merge memories that you name into one that stays. Nothing is merged yet.
+         */
+        readonly post: operations["plan_merge"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/dedupe/plans/{dedupe}": {
         readonly parameters: {
             readonly query?: never;
@@ -1339,11 +1359,15 @@ export interface components {
             readonly tags: readonly string[];
             readonly aliases: readonly string[];
         };
-        /** @description The options of a plan. `min_similarity` is 0 to 1; `layers` None means all. */
+        /**
+         * @description The options of a plan. `min_similarity` is 0 to 1; `layers` None means all. What is `chosen` was
+         *     named by a person, not found.
+         */
         readonly DedupeOptions: {
             readonly min_similarity: number;
             readonly max_count: number;
             readonly layers: readonly string[] | null;
+            readonly chosen: boolean;
         };
         /** @description The outcome of applying a plan, by memory in the order of the plan, each keeper first. */
         readonly DedupeOutcome: {
@@ -1901,6 +1925,15 @@ export interface components {
             readonly zone: string;
             /** @description As `after`, continues the list behind this memory. */
             readonly cursor: string;
+        };
+        /** @description Memories to merge, named by id or key. */
+        readonly MergeRequest: {
+            /** @description The memory that stays. */
+            readonly keeper: number | string;
+            /** @description Those that go into it, 1 to 100. */
+            readonly memories: readonly (number | string)[];
+            /** @description The moment to take for now; None is the database's clock. */
+            readonly now?: string | null;
         };
         /** @description Why a search does not show a memory, or where it shows it. */
         readonly Miss: {
@@ -4298,6 +4331,39 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["DedupeRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Successful Response */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DedupePlan"];
+                };
+            };
+            /** @description A problem. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    readonly plan_merge: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MergeRequest"];
             };
         };
         readonly responses: {

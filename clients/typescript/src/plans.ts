@@ -17,6 +17,7 @@ import type {
   PrunePlan,
   PruneRequest,
   PruneUndone,
+  Reference,
 } from "./types.js";
 
 interface Limit {
@@ -76,6 +77,17 @@ export class DedupeGroup {
   async plan(options: DedupeRequest & CallOptions = {}): Promise<DedupePlan> {
     const { call, rest } = split(options);
     return this.#transport.send("post", "/v1/dedupe/plans", { body: rest, call });
+  }
+
+  /** Plans to merge memories that you name, by id or key, into one that stays. Nothing is merged yet. */
+  async planMerge(
+    keeper: Reference,
+    memories: readonly Reference[],
+    options: AtTime & CallOptions = {},
+  ): Promise<DedupePlan> {
+    const { call, rest } = split(options);
+    const body = { keeper, memories: [...memories], ...rest };
+    return this.#transport.send("post", "/v1/dedupe/merges", { body, call });
   }
 
   /** Reads a plan with all its clusters, and how the texts of each differ. */

@@ -179,6 +179,10 @@ test("dedupe plans", async () => {
   assert.equal((await memory.dedupe.list({ limit: 1 }))[0]?.id, plan.id);
   assert.equal((await memory.dedupe.apply(plan.id, { clusters: [cluster.cluster] })).merged.length, 1);
   assert.equal((await memory.dedupe.undo(plan.id)).restored, 1);
+  const [keeper, goes] = pair as [number, number];
+  const chosen = await memory.dedupe.planMerge(keeper, [goes]);
+  assert.equal(chosen.options.chosen, true);
+  assert.equal(chosen.clusters[0]?.keeper.id, keeper);
 });
 
 test("erasures", async () => {

@@ -66,6 +66,25 @@ class AsyncDedupeGroup(AsyncGroup):
             pass
         return await self.get(await self._connection.execute(dedupe.plan_dedupe(request)))
 
+    async def plan_merge(
+        self, keeper: int | str, memories: Sequence[int | str], *, now: datetime | None = None
+    ) -> DedupePlan:
+        """Plans to merge memories that you name into one that stays, whatever their texts. Merges nothing.
+
+        The plan is reviewed, applied and undone as any other.
+
+        Args:
+            keeper: the id or key of the memory that stays.
+            memories: the ids or keys of those that go into it, 1 to 100.
+            now: time to use instead of the database's clock.
+
+        Raises:
+            MemoryNotFound: one of them does not exist in this tenant.
+            InvalidInput: one of them is archived, superseded or the keeper itself, one that would go is
+                pinned, or two of them are linked as contradicting each other.
+        """
+        return await self.get(await self._connection.execute(dedupe.plan_merge(keeper, memories, now)))
+
     async def get(self, plan: int, *, limit: int | None = None) -> DedupePlan:
         """Reads a stored plan.
 

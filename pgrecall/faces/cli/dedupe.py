@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from pgrecall.faces.cli.console import notes, output, plain, print_json
 from pgrecall.faces.cli.dedupe_output import show_outcome, show_plan, show_plans, show_undone
 from pgrecall.faces.cli.invocation import DONE, NOTHING_FOUND, CommandGroup, GlobalOptions, pass_globals
-from pgrecall.faces.cli.options import TEXT, json_option, limit_option, now_option
+from pgrecall.faces.cli.options import REFERENCE, TEXT, json_option, limit_option, now_option
 from pgrecall.models.dedupe import DedupePlan
 
 plan_argument = click.argument(
@@ -53,6 +53,27 @@ def plan(
         )
     _report(made, as_json)
     raise Exit(DONE if made.clusters else NOTHING_FOUND)
+
+
+@dedupe.command("plan-merge")
+@click.argument("keeper", type=REFERENCE, metavar="KEEPER", help="Id or key of the memory that stays.")
+@click.argument(
+    "memories", type=REFERENCE, nargs=-1, required=True, metavar="MEMORY...", help="Those that go into it."
+)
+@json_option
+@now_option
+@pass_globals
+def plan_merge(
+    given: GlobalOptions,
+    keeper: int | str,
+    memories: tuple[int | str, ...],
+    as_json: bool,
+    now: datetime | None,
+) -> None:
+    """Plan to merge memories that you name, even if their texts differ; nothing is merged yet."""
+    with given.opened() as memory:
+        made = memory.dedupe.plan_merge(keeper, memories, now=now)
+    _report(made, as_json)
 
 
 @dedupe.command("show")

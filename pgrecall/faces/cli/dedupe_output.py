@@ -91,11 +91,12 @@ def _summary(plan: DedupePlan) -> str:
     report = plan.report
     live = words.counted(report.live, "live memory", "live memories")
     would = "would be" if plan.state == "planned" else "were to be"
+    say = "says" if report.clusters == 1 else "say"
     if not report.planned:
         return f"None of {live} says only what another one says."
     parts = [
         f"{report.planned:,} of {live} {would} merged into {words.counted(report.clusters, 'other')} "
-        f"that {'says' if report.clusters == 1 else 'say'} the same"
+        + ("that you named" if plan.options.chosen else f"that {say} the same")
     ]
     if report.capped:
         parts.append(f"{report.capped:,} more were left out by the limit")

@@ -1,4 +1,4 @@
-"""What people do to one memory: pin, archive, supersede, link, forget; each with what takes it back."""
+"""What people do to one memory, from pinning to forgetting; each with what takes it back."""
 
 from __future__ import annotations
 
@@ -137,6 +137,22 @@ async def supersede(request: PageRequest) -> Response:
     except (InvalidInput, MemoryNotFound) as error:
         return await _choose(request, "supersede", error)
     return _back(request, "superseded" if new else "nothing", other=other)
+
+
+async def merge_form(request: PageRequest) -> Response:
+    """Memories that may be merged with this one."""
+    return await _choose(request, "merge")
+
+
+async def merge(request: PageRequest) -> Response:
+    """Plans the merge of two memories; the plan shows what it does before anything is merged."""
+    try:
+        pair = (_id(request), await _other(request))
+        keeper, goes = pair if request.form.get("stays") != "other" else pair[::-1]
+        plan = await request.memory.dedupe.plan_merge(keeper, [goes])
+    except (InvalidInput, MemoryNotFound) as error:
+        return await _choose(request, "merge", error)
+    return redirect(f"/dedupe/{plan.id}")
 
 
 async def forget_form(request: PageRequest) -> Response:

@@ -50,6 +50,7 @@ _ACTIONS = (
     actions.link,
     actions.unlink,
     actions.supersede,
+    actions.merge,
     actions.forget,
 )
 """Forms that change one memory, each at an address of its name."""
@@ -94,6 +95,7 @@ def create_page(service: Service) -> ASGIApp:
         *(post(f"/{view.__name__}/{{memory}}", view) for view in _ACTIONS),
         get("/link/{memory}", actions.link_form),
         get("/supersede/{memory}", actions.supersede_form),
+        get("/merge/{memory}", actions.merge_form),
         get("/forget/{memory}", actions.forget_form),
         get("/zones", zones.zones),
         post("/feedback", search.feedback),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -9,7 +11,8 @@ from pgrecall.errors import InvalidInput
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import checkbox, float_field, int_field, path_id, text_field
 from pgrecall.faces.page.request_handling import PageRequest, redirect
-from pgrecall.models.dedupe import DedupeKeeper, DedupeMember
+from pgrecall.faces.wording import counted, shortened
+from pgrecall.models.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
 
 MAX_PLANS = 20
 MAX_CLUSTERS = 500
@@ -53,6 +56,7 @@ async def show_plan(request: PageRequest) -> Response:
         merged=sum(item.outcome == "merged" for item in items),
         skipped_count=sum(item.outcome == "skipped" for item in items),
         choosable=plan.state == "planned" and request.may_write and plan.report.clusters <= MAX_CLUSTERS,
+        groups=_groups(plan),
         skipped=[item for item in items if item.outcome == "skipped"][:_MAX_SHOWN],
         contradictions=plan.report.contradictions[:_MAX_SHOWN],
     )
@@ -73,6 +77,42 @@ async def undo_plan(request: PageRequest) -> Response:
     plan = _confirmed_plan(request, "undone")
     await request.memory.dedupe.undo(plan)
     return redirect(f"/dedupe/{plan}#outcome")
+
+
+def _groups(plan: DedupePlan) -> tuple[tuple[str, list[tuple[DedupeCluster, str]]], ...]:
+    """The clusters by what makes them duplicates, each with what its keeper gains."""
+    groups: dict[str, list[tuple[DedupeCluster, str]]] = {}
+    for cluster in plan.clusters:
+        kind = "Chosen by hand" if plan.options.chosen else _kind(cluster)
+        groups.setdefault(kind, []).append((cluster, gain_words(cluster.moves)))
+    return tuple(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
+
+
+def _kind(cluster: DedupeCluster) -> str:
+    if all(member.reason == "The same text." for member in cluster.members):
+        return "Word for word the same"
+    if cluster.keeper.reason.startswith("It says most"):
+        return "One says all that the others say, and more"
+    return "The same but for small words, endings, capitals or punctuation"
+
+
+def gain_words(moves: DedupeMoves) -> str:
+    """What a keeper gets, in a sentence."""
+    parts = [
+        counted(moves.accesses, "access", "accesses") if moves.accesses else "",
+        counted(moves.links, "link") if moves.links else "",
+        _listed(moves.tags, "the tag"),
+        _listed(moves.aliases, "the name"),
+    ]
+    told = [part for part in parts if part]
+    if not told:
+        return "It gains nothing."
+    return f"It gains {', '.join(told[:-1])}{' and ' if len(told) > 1 else ''}{told[-1]}."
+
+
+def _listed(values: Sequence[str], noun: str) -> str:
+    words = shortened(", ".join(values), 120)
+    return f"{noun if len(values) == 1 else f'{noun}s'} {words}" if values else ""
 
 
 def _confirmed_plan(request: PageRequest, action: str) -> int:

@@ -57,8 +57,17 @@ def kept_at(zone: str, vitality: float, bounds: ZoneThresholds | None) -> bool:
     return bounds is not None and bounds.zone(vitality) != zone
 
 
+def excerpt(text: str, most: int | None) -> str:
+    """A text, with the middle left out of a long one; its space is kept."""
+    if most is None or len(text) <= most:
+        return printable(text)
+    half = most // 2
+    return printable(f"{text[:half].rstrip()} … {text[-half:].lstrip()}")
+
+
 _FILTERS: Mapping[str, Callable[..., Any]] = {
     "clean": printable,
+    "excerpt": excerpt,
     "days": lambda count: timedelta(days=count),
     "iso": datetime.isoformat,
     "per_cent": per_cent,

@@ -76,6 +76,20 @@ def test_json_is_the_document_of_sql(vault: Command) -> None:
     assert vault("dedupe", "show", str(made["id"]), "--json").json == made
 
 
+def test_what_a_person_names_is_planned(vault: Command) -> None:
+    told = vault("dedupe", "plan-merge", "ash", "ash again")
+    assert (told.code, told.err) == (0, "")
+    flat = " ".join(told.out.split())
+    assert "1 of 4 live memories would be merged into 1 other that you named." in flat
+    assert "It was chosen to go into it." in flat
+    assert vault("dedupe", "apply", "1").code == 0
+    refused = vault("dedupe", "plan-merge", "ash", "ash again")
+    assert refused.code == 2
+    assert "is archived" in refused.err
+    assert vault("dedupe", "plan-merge", "ash").code == 2
+    assert vault("dedupe", "plan-merge", "ash", "nobody").code == 2
+
+
 def test_nothing_to_merge_and_bad_input(vault: Command) -> None:
     assert vault("forget", "ash").code == 0
     told = vault("dedupe", "plan")

@@ -70,7 +70,7 @@ def number_of(served: Served, key: str) -> int:
 
 VIEWS = (
     "/", "/?q=ferry", "/memories", "/memories?tags=x", "/memories?order=vitality", "/add", "/edit/1",
-    "/link/1", "/supersede/1",
+    "/link/1", "/supersede/1", "/merge/1",
     "/forget/1", "/versions/1", "/versions/1/1",
     "/zones", "/overview", "/overview?layer=activity", "/overview/alive", "/overview/leaving",
     "/overview/unused", "/memories/ferry", "/memories/1", "/links/pier", "/prune", "/dedupe", "/quality",

@@ -138,6 +138,29 @@ def test_a_memory_is_superseded_and_holds_again(served: Served, memory: Memory) 
     assert memory.get(old).superseded_by == new
 
 
+@pytest.mark.parametrize("stays", ["this", "other"])
+def test_two_memories_are_merged_by_a_plan_and_come_apart_again(
+    served: Served, memory: Memory, stays: str
+) -> None:
+    one = note(memory, f"mole-{stays}", "The mole is 40 metres long.")
+    other = note(memory, f"jetty-{stays}", "The jetty has 40 metres.", tags=("stone",))
+    choose = shown(served, f"/merge/{one}").forms[-1]
+    assert memory.dedupe.list() == () or memory.dedupe.list()[0].state != "planned"
+    page = followed(served, sent(served.client, choose, named=f"jetty-{stays}", stays=stays))
+    assert "Chosen by hand" in page.said
+    assert "1 memory would be merged into 1 other, as you chose." in page.said
+    plan = memory.dedupe.list()[0].id
+    assert memory.get(one).archived_at is None, "a plan merges nothing"
+    done = followed(served, sent(served.client, page.form(f"/dedupe/{plan}/apply"), sure="1"))
+    keeper, goes = (one, other) if stays == "this" else (other, one)
+    assert memory.get(goes).superseded_by == keeper
+    assert memory.get(keeper).tags == ("stone",)
+    followed(served, sent(served.client, done.form(f"/dedupe/{plan}/undo"), sure="1"))
+    assert memory.get(goes).archived_at is None
+    itself = sent(served.client, choose, named=f"mole-{stays}")
+    assert (itself.status_code, "cannot be merged into itself" in itself.text) == (422, True)
+
+
 def test_something_is_added_and_what_it_repeats_is_named(served: Served, memory: Memory) -> None:
     form = shown(served, "/add").form("/add")
     typed = {"body": "# Crane\n\nThe crane **lifts** 40 t.", "tags": "crane, heavy", "metadata": '{"p": 1}'}

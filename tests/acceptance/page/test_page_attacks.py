@@ -45,10 +45,11 @@ POSTS = (
     "/add", "/import", "/edit/{0}", "/pin/{0}", "/unpin/{0}", "/archive/{0}", "/unarchive/{0}", "/link/{0}",
     "/unlink/{0}", "/supersede/{0}", "/forget/{0}", "/prune", "/prune/1/apply", "/prune/1/undo", "/feedback",
     "/dedupe", "/dedupe/1/apply", "/dedupe/1/undo", "/restore/{0}",
+    "/merge/{0}",
 )  # fmt: skip
 FORMS = (
     "/edit/{0}", "/link/{0}", "/supersede/{0}", "/forget/{0}", "/memories/{0}", "/links/{0}", "/versions/{0}",
-    "/versions/{0}/1",
+    "/versions/{0}/1", "/merge/{0}",
 )  # fmt: skip
 
 
@@ -105,6 +106,7 @@ def everything(url: str) -> object:
             )
             held.append([memory.get(one.id).links for one in listed])
             held.append([(plan.id, plan.state) for plan in memory.prune.list()])
+            held.append([(plan.id, plan.state) for plan in memory.dedupe.list()])
     return held
 
 
@@ -179,7 +181,7 @@ def test_memories_of_other_tenants_cannot_be_changed(holder: httpx.Client, url: 
     values = {"token": token_of(holder), "body": "Taken over.", "sure": "1", "relation": "mentions"}
     theirs = holder.post(path.format(found["other"]), data={**values, "named": "of-acme"}, headers=SAME)
     assert theirs.status_code == 404, path
-    if path.startswith(("/link", "/unlink", "/supersede")):
+    if path.startswith(("/link", "/unlink", "/supersede", "/merge")):
         ends = {**values, "other": str(found["other"])}
         mine = holder.post(path.format(found["acme"]), data=ends, headers=SAME)
         assert mine.status_code == 404, path

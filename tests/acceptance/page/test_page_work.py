@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 OLD = datetime.now(UTC) - timedelta(days=900)
 VIEWS = (
     "/", "/?q=stone", "/memories", "/add", "/edit/{0}", "/link/{0}", "/supersede/{0}",
-    "/forget/{0}", "/memories/{0}", "/links/{0}", "/versions/{0}", "/versions/{0}/1", "/zones",
+    "/forget/{0}", "/memories/{0}", "/links/{0}", "/versions/{0}", "/versions/{0}/1", "/merge/{0}", "/zones",
     "/overview", "/overview/alive",
     "/prune", "/prune/1", "/maintenance", "/nowhere",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from pgrecall.faces.http.authentication import TenantMemory
 from pgrecall.faces.http.request_handling import ApiRoute
 from pgrecall.faces.http.schemas import Body, OptionalTimestamp, response_list, response_model
 from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeSummary, DedupeUndone
-from pgrecall.operations.dedupe import DedupeRequest
+from pgrecall.operations.dedupe import DedupeRequest, MergeRequest
 
 router = APIRouter(prefix="/v1/dedupe", route_class=ApiRoute, tags=["dedupe"])
 
@@ -23,6 +23,14 @@ async def plan_dedupe(
 ) -> DedupePlan:
     """Compare what was not compared yet, and plan which duplicates to merge. Nothing is merged yet."""
     return await memory.dedupe.plan(**bounds)
+
+
+@router.post("/merges", response_model=response_model(DedupePlan))
+async def plan_merge(
+    memory: TenantMemory, merge: Annotated[dict[str, Any], Body(MergeRequest)]
+) -> DedupePlan:
+    """Plan to merge memories that you name into one that stays. Nothing is merged yet."""
+    return await memory.dedupe.plan_merge(**merge)
 
 
 @router.get("/plans", response_model=response_list(DedupeSummary))

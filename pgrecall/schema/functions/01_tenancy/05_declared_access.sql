@@ -22,7 +22,7 @@ SET search_path FROM CURRENT AS $$
     SELECT u, 'recall_app' FROM unnest(ARRAY[
         'admit_tenant', 'has_active_key', 'apply_dedupe', 'apply_erasure', 'apply_prune', 'begin_import', 'census', 'close_page_session', 'set_setting', 'create_key', 'drop_layer', 'edit', 'end_import',
         'find_duplicates', 'fold_accesses', 'forget', 'key_holder', 'move_vectors_to_own_table', 'import_lines', 'keys', 'open_page_session', 'page_session_tenant', 'link', 'log_shown', 'pin',
-        'plan_dedupe', 'plan_erasure', 'plan_prune', 'drop_erasure', 'rebuild', 'record_access',
+        'plan_dedupe', 'plan_erasure', 'plan_merge', 'plan_prune', 'drop_erasure', 'rebuild', 'record_access',
         'record_accesses', 'refresh_lexemes', 'refresh_medians', 'refresh_statistics', 'refresh_vitality',
         'rejected', 'remember', 'remember_many', 'reset_relevance_model', 'reset_rerank_model', 'revoke_key',
         'search_and_log', 'set_language', 'set_layer', 'resolve_pending_links', 'store_cut_sizes', 'store_relevance_model',

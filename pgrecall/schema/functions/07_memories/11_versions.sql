@@ -36,8 +36,11 @@ BEGIN
 END $$;
 
 -- keep_versions: keeps what these memories, which are locked, say now, as the newest version of each, and deletes the
--- oldest beyond the setting versions.per_memory. For callers that are about to change them.
-CREATE OR REPLACE FUNCTION recall.keep_versions(p_tenant text, p_ids bigint[], p_now timestamptz) RETURNS void
+-- oldest beyond the setting versions.per_memory, unless the change is one that an undo takes back wholly. For callers that
+-- are about to change them.
+CREATE OR REPLACE FUNCTION recall.keep_versions(
+    p_tenant text, p_ids bigint[], p_now timestamptz, p_delete_oldest boolean DEFAULT true
+) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -56,6 +59,9 @@ BEGIN
             SELECT v.number, v.replaced_at, v.replaced_by, v.replaced_through FROM recall.memory_version v
             WHERE v.tenant = p_tenant AND v.memory_id = u.id ORDER BY v.number DESC LIMIT 1) l ON true
         ORDER BY m.id;
+    END IF;
+    IF NOT p_delete_oldest THEN
+        RETURN;
     END IF;
     DELETE FROM recall.memory_version v USING (
         SELECT u.id, l.number FROM unnest(p_ids) u(id)
@@ -181,6 +187,21 @@ BEGIN
     v_version := recall.require_version(v_tenant, p_memory_id, p_number);
     RETURN QUERY SELECT e.id, e.key, e.outcome
     FROM recall.edit(p_memory_id, recall.said_fields(v_version), p_embedded, p_embedded_with, p_now) e;
+END $$;
+
+-- drop_version: deletes the newest version of a memory, kept at p_since or later, if the memory is about to say again just
+-- that (p_said, as said_fields gives it): then it is as if it had said nothing else. Returns whether it did.
+CREATE OR REPLACE FUNCTION recall.drop_version(p_tenant text, p_memory_id bigint, p_said jsonb, p_since timestamptz)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+BEGIN
+    DELETE FROM recall.memory_version v USING (
+        SELECT n.* FROM recall.memory_version n WHERE n.tenant = p_tenant AND n.memory_id = p_memory_id
+        ORDER BY n.number DESC LIMIT 1) newest
+    WHERE v.tenant = p_tenant AND v.memory_id = p_memory_id AND v.number = newest.number
+      AND v.replaced_at >= p_since AND recall.said_fields(v) = p_said;
+    RETURN FOUND;
 END $$;
 
 -- erase_versions: deletes the versions of this tenant that belong to the subject of an erasure although their memories no

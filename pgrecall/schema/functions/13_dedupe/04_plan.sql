@@ -170,10 +170,7 @@ BEGIN
     INTO v_members, v_keepers, v_similarities, v_more, v_found FROM capped c;
     -- As when a prune is planned: what was deleted meanwhile is not planned.
     PERFORM recall.lock_memories(v_tenant, v_members || v_keepers);
-    LOOP
-        v_plan := nextval('recall.dedupe_plan_id_seq');
-        EXIT WHEN NOT EXISTS (SELECT FROM recall.dedupe_plan p WHERE p.tenant = v_tenant AND p.id = v_plan);
-    END LOOP;
+    v_plan := recall.next_dedupe_plan(v_tenant);
     INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
     OVERRIDING SYSTEM VALUE
     VALUES (v_tenant, v_plan, p_now, v_options, jsonb_build_object(
@@ -192,7 +189,69 @@ BEGIN
     RETURN v_plan;
 END $$;
 
--- add_dedupe_items: writes the items of a plan, by cluster; the nearest clusters first.
+-- plan_merge: stores a plan that merges the memories p_ids, 1 to 100 of them, into p_keeper, as a person has chosen, and
+-- returns its id; nothing else changes. Their texts may differ. It is reviewed, applied and undone as any dedupe plan.
+CREATE OR REPLACE FUNCTION recall.plan_merge(p_keeper bigint, p_ids bigint[], p_now timestamptz DEFAULT now())
+RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_tenant text := recall.current_tenant();
+    v_ids bigint[] := ARRAY(SELECT DISTINCT u FROM unnest(p_ids) u ORDER BY u);
+    v_count int := cardinality(v_ids);
+    v_problem text;
+    v_plan bigint;
+BEGIN
+    PERFORM recall.require_moment(p_now), recall.require_one_dimension(p_ids);
+    IF v_count NOT BETWEEN 1 AND 100 THEN
+        PERFORM recall.raise_invalid(format('%s memories cannot be merged into one.', v_count), 'Name 1 to 100 of them.');
+    END IF;
+    PERFORM recall.lock_memories(v_tenant, v_ids || p_keeper);
+    PERFORM recall.require_memory(u) FROM unnest(p_keeper || v_ids) u;
+    SELECT CASE
+        WHEN p_keeper = ANY (v_ids) THEN format('Memory %s cannot be merged into itself.', p_keeper)
+        WHEN m.archived_at IS NOT NULL THEN format('Memory %s is archived.', m.id)
+        WHEN m.superseded_by IS NOT NULL THEN format('Memory %s is superseded by memory %s.', m.id, m.superseded_by)
+        WHEN m.pinned AND m.id <> p_keeper THEN format('Memory %s is pinned, so it must stay.', m.id)
+        WHEN l.relation IS NOT NULL THEN format('Memories %s and %s are linked: %s.', p_keeper, m.id, l.relation) END
+    INTO v_problem
+    FROM recall.memory m
+    LEFT JOIN recall.link l ON l.tenant = v_tenant AND l.relation IN ('contradicts', 'supersedes')
+        AND (l.src, l.dst) IN ((p_keeper, m.id), (m.id, p_keeper))
+    WHERE m.tenant = v_tenant AND m.id = ANY (v_ids || p_keeper)
+    ORDER BY 1 NULLS LAST LIMIT 1;
+    IF v_problem IS NOT NULL THEN
+        PERFORM recall.raise_invalid(v_problem, 'Choose live memories that do not contradict each other.');
+    END IF;
+    v_plan := recall.next_dedupe_plan(v_tenant);
+    INSERT INTO recall.dedupe_plan (tenant, id, created_at, options, report)
+    OVERRIDING SYSTEM VALUE
+    VALUES (v_tenant, v_plan, p_now, recall.dedupe_options(v_tenant, NULL, v_count, NULL) || '{"chosen": true}',
+            jsonb_build_object(
+        'live', (SELECT count(*) FROM recall.memory m WHERE m.tenant = v_tenant AND m.archived_at IS NULL),
+        'uncompared', 0, 'found', v_count, 'planned', v_count, 'capped', 0, 'clusters', 1, 'contradictions', '[]'::jsonb));
+    PERFORM recall.add_dedupe_items(v_tenant, v_plan, v_ids, array_fill(p_keeper, ARRAY[v_count]),
+        array_fill(NULL::double precision, ARRAY[v_count]), array_fill(NULL::int, ARRAY[v_count]), p_now);
+    PERFORM recall.drop_stale_dedupe_plans(v_tenant, 100, p_now);
+    RETURN v_plan;
+END $$;
+
+-- next_dedupe_plan: an id for a new plan that none of this tenant has.
+CREATE OR REPLACE FUNCTION recall.next_dedupe_plan(p_tenant text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_plan bigint;
+BEGIN
+    LOOP
+        v_plan := nextval('recall.dedupe_plan_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM recall.dedupe_plan p WHERE p.tenant = p_tenant AND p.id = v_plan);
+    END LOOP;
+    RETURN v_plan;
+END $$;
+
+-- add_dedupe_items: writes the items of a plan, by cluster; the nearest clusters first. p_more is NULL for those that a
+-- person has chosen.
 CREATE OR REPLACE FUNCTION recall.add_dedupe_items(
     p_tenant text, p_plan_id bigint, p_members bigint[], p_keepers bigint[], p_similarities double precision[],
     p_more int[], p_now timestamptz
@@ -226,6 +285,7 @@ SET jit = off AS $$
     INSERT INTO recall.dedupe_item (
         tenant, plan_id, memory_id, cluster, keeper, vitality, similarity, reason, content_hash)
     SELECT p_tenant, p_plan_id, m.id, c.number, true, c.vitality, NULL, CASE
+               WHEN c.more IS NULL THEN 'It was chosen to stay.'
                WHEN m.pinned THEN 'It is pinned.'
                WHEN c.more > 0 THEN format('It says most: %s more than another.',
                    CASE c.more WHEN 1 THEN '1 word' ELSE c.more || ' words' END)
@@ -240,6 +300,7 @@ SET jit = off AS $$
                WHEN g.more > 0 THEN format('The keeper says all of it and %s more.',
                    CASE g.more WHEN 1 THEN '1 word' ELSE g.more || ' words' END)
                WHEN recall.whole_text(m.title, m.body) = recall.whole_text(k.title, k.body) THEN 'The same text.'
+               WHEN g.more IS NULL THEN 'It was chosen to go into it.'
                ELSE 'The same words of content.' END, m.content_hash
     FROM goes g
     JOIN cluster c ON c.keeper = g.keeper

@@ -43,6 +43,7 @@ BEGIN
     )
     SELECT array_agg(DISTINCT c.dst) INTO v_linked FROM copied c;
     IF v_tags || v_aliases <> '{}' THEN
+        PERFORM recall.keep_versions(p_tenant, ARRAY[p_keeper], p_now, false);
         UPDATE recall.memory m SET tags = m.tags || v_tags, aliases = m.aliases || v_aliases, updated_at = p_now
         WHERE m.tenant = p_tenant AND m.id = p_keeper;
         PERFORM recall.log_changes(p_tenant, ARRAY[p_keeper], 'rewritten', p_now);
@@ -102,16 +103,8 @@ BEGIN
               SELECT FROM recall.access e
               WHERE e.tenant = v_tenant AND e.memory_id = a.memory_id AND e.recorded_at >= p_plan.applied_at
                 AND e.session_id IS NOT NULL AND recall.is_active_access(e.kind));
-        UPDATE recall.memory m
-        SET tags = ARRAY(SELECT t FROM unnest(m.tags) WITH ORDINALITY u(t, place)
-                         WHERE t <> ALL (p_keeper.added_tags) ORDER BY place),
-            aliases = ARRAY(SELECT t FROM unnest(m.aliases) WITH ORDINALITY u(t, place)
-                            WHERE t <> ALL (p_keeper.added_aliases) ORDER BY place),
-            updated_at = CASE m.updated_at WHEN p_plan.applied_at THEN p_keeper.updated_before ELSE m.updated_at END
-        WHERE m.tenant = v_tenant AND m.id = p_keeper.memory_id
-          AND p_keeper.added_tags || p_keeper.added_aliases <> '{}';
-        IF FOUND THEN
-            PERFORM recall.log_changes(v_tenant, ARRAY[p_keeper.memory_id], 'rewritten', p_now);
+        IF p_keeper.added_tags || p_keeper.added_aliases <> '{}' THEN
+            PERFORM recall.take_values(p_plan, p_keeper, p_now);
         END IF;
     END IF;
     WITH dropped AS (
@@ -151,4 +144,32 @@ BEGIN
     PERFORM recall.log_changes(v_tenant, v_back || v_freed, 'restored', p_now);
     PERFORM recall.recount_links(v_tenant, v_recounted || v_cited || p_keeper.memory_id);
     RETURN coalesce(cardinality(v_back), 0);
+END $$;
+
+-- take_values: takes from a keeper the tags and aliases that a merge has given it. If it says nothing else since, the version
+-- that the merge made goes with them; otherwise this is a change as any other.
+CREATE OR REPLACE FUNCTION recall.take_values(p_plan recall.dedupe_plan, p_keeper recall.dedupe_item, p_now timestamptz)
+RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_memory recall.memory;
+    v_said jsonb;
+BEGIN
+    SELECT m.* INTO v_memory FROM recall.memory m WHERE m.tenant = p_plan.tenant AND m.id = p_keeper.memory_id;
+    v_said := recall.said_fields(recall.present_version(p_plan.tenant, v_memory.id));
+    v_memory.tags := ARRAY(SELECT t FROM unnest(v_memory.tags) WITH ORDINALITY u(t, place)
+                           WHERE t <> ALL (p_keeper.added_tags) ORDER BY place);
+    v_memory.aliases := ARRAY(SELECT t FROM unnest(v_memory.aliases) WITH ORDINALITY u(t, place)
+                              WHERE t <> ALL (p_keeper.added_aliases) ORDER BY place);
+    IF NOT recall.drop_version(
+        p_plan.tenant, v_memory.id,
+        v_said || jsonb_build_object('tags', v_memory.tags, 'aliases', v_memory.aliases), p_plan.applied_at) THEN
+        PERFORM recall.keep_versions(p_plan.tenant, ARRAY[v_memory.id], p_now, false);
+    END IF;
+    UPDATE recall.memory m
+    SET tags = v_memory.tags, aliases = v_memory.aliases,
+        updated_at = CASE m.updated_at WHEN p_plan.applied_at THEN p_keeper.updated_before ELSE m.updated_at END
+    WHERE m.tenant = p_plan.tenant AND m.id = v_memory.id;
+    PERFORM recall.log_changes(p_plan.tenant, ARRAY[v_memory.id], 'rewritten', p_now);
 END $$;

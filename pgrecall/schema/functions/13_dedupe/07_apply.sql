@@ -73,7 +73,7 @@ SET search_path FROM CURRENT AS $$
             WHEN o.keeper THEN NULL
             WHEN k.memory_id IS NULL THEN 'its keeper was deleted since'
             WHEN k.note IS NOT NULL THEN 'its keeper was ' || k.note
-            WHEN recall.told_apart(k.m, o.m) IS NOT NULL THEN recall.told_apart(k.m, o.m) || ' since'
+            WHEN NOT p_plan.options @> '{"chosen": true}' AND recall.told_apart(k.m, o.m) IS NOT NULL THEN recall.told_apart(k.m, o.m) || ' since'
             WHEN EXISTS (
                 SELECT FROM recall.link l
                 WHERE l.tenant = p_plan.tenant AND l.relation IN ('contradicts', 'supersedes')

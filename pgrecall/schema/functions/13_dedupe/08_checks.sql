@@ -38,13 +38,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT jsonb_typeof(p_options) = 'object' AND jsonb_typeof(p_report) = 'object'
        AND p_options ?& '{min_similarity, max_count, layers}'
+       AND p_options - '{min_similarity, max_count, layers, chosen}'::text[] = '{}'
        AND p_report ?& '{live, uncompared, found, planned, capped, clusters, contradictions}'
+       AND p_report - '{live, uncompared, found, planned, capped, clusters, contradictions}'::text[] = '{}'
        AND NOT EXISTS (
         SELECT FROM jsonb_each(p_options || p_report) f
         WHERE jsonb_typeof(f.value) <> CASE
             WHEN f.key IN ('max_count', 'min_similarity', 'live', 'uncompared', 'found', 'planned', 'capped', 'clusters')
                 THEN 'number'
-            WHEN f.key = 'contradictions' THEN 'array' ELSE jsonb_typeof(f.value) END
+            WHEN f.key = 'chosen' THEN 'boolean' WHEN f.key = 'contradictions' THEN 'array' ELSE jsonb_typeof(f.value) END
            OR f.key = 'layers' AND jsonb_typeof(f.value) NOT IN ('array', 'null')
            OR f.key = 'contradictions' AND jsonb_path_exists(f.value, '$[*] ? (@.type() != "object" || !(exists(@.src)) '
                '|| !(exists(@.dst)) || !(exists(@.reason)) || !(exists(@.similarity)) || @.src.type() != "number" '
