@@ -106,12 +106,12 @@ def test_a_plan_is_made_applied_and_undone(page: Page, memory: Memory) -> None:
     assert "Word for word the same." in page.inner_text("main")
     number = int(page.url.rpartition("/")[2])
     page.get_by_label("Cluster 1").uncheck()
-    page.get_by_label("Merge the ticked").check()
+    page.get_by_label("Merge this cluster").check()
     page.get_by_role("button", name="Apply plan").click()
     assert "No cluster is ticked, so nothing was merged." in page.inner_text("main")
     assert memory.dedupe.get(number).state == "planned"
     page.goto(f"/dedupe/{number}")
-    page.get_by_label("Merge the ticked").check()
+    page.get_by_label("Merge this cluster").check()
     page.get_by_role("button", name="Apply plan").click()
     assert "1 memory was merged, 0 skipped." in page.inner_text("main")
     assert [memory.get(key).archived_at is None for key in ("ferry/a", "ferry/b")].count(True) == 1
