@@ -37,11 +37,16 @@ def gone(pid: int) -> bool:
         return True
 
 
-def blocked(connection: psycopg.Connection[Any]) -> int:
-    """The server process of a session of this connection's database that waits for a lock, once there is one.
+def blocked(connection: psycopg.Connection[Any], many: int = 1) -> int:
+    """The server process of a session of this connection's database that waits for a lock, once so many do.
 
-    It is looked for over another connection, for this one may be in the middle of anything.
+    It is looked for over another connection, for this one may be in the middle of anything, and in a transaction
+    it would see again and again what it has seen first.
     """
     with psycopg.connect(connection.info.dsn, autocommit=True) as watching:
-        [pid] = until(lambda: watching.execute(BLOCKED).fetchone(), "a wait for a lock")
-    return int(pid)
+        return int(
+            until(
+                lambda: len(rows := watching.execute(BLOCKED).fetchall()) >= many and rows[0][0],
+                f"{many} waits for locks",
+            )
+        )

@@ -1,7 +1,7 @@
 """Clients that change, use and forget the same few memories at once, to look for deadlocks.
 
-A long run by hand: ``python -m tests.concurrency.stress 20000`` uses a new
-database of the configured or the embedded server, and tells what it found.
+A long run by hand: ``python -m tests.concurrency.stress 20000 [first seed]`` uses
+a new database of the configured or the embedded server, and tells what it found.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Client:
             self.forget_for_good, self.forget_for_good, self.forget, self.forget, self.pin, self.pin,
             self.rewrite, self.rewrite, self.rewrite, self.rewrite_one, self.supersede, self.supersede,
             self.link, self.use, self.use, self.converse, self.plan, self.upkeep, self.judge, self.replace,
-            self.erase, self.edit, self.edit,
+            self.erase, self.edit, self.edit, self.merge, self.restore, self.embed, self.embed, self.search,
+            self.bring_back,
         ]  # fmt: skip
         for self._turn in range(operations):
             action = self._chance.choice(actions)
@@ -153,8 +154,47 @@ class Client:
         number = call(self._connection, "plan_erasure(%s::jsonb, 'Ann', %s)", subject, NOW)
         call(self._connection, "apply_erasure(%s, 'Bram', 2, %s)", number, NOW)
 
+    def merge(self) -> None:
+        """Memories of one text, some of them linked, become one; and two again, now and then."""
+        drafts = [{"key": key, "title": "", "body": "the same words in both of them", "tags": [key]}
+                  for key in self._keys(2)]  # fmt: skip
+        self._remember(drafts)
+        call(self._connection, "find_duplicates()")
+        number = call(self._connection, "plan_dedupe(p_now => %s)", NOW)
+        self._connection.execute("SELECT * FROM recall.apply_dedupe(%s, NULL, %s)", (number, NOW))
+        if self._chance.random() < 0.5:
+            call(self._connection, "undo_dedupe(%s, %s)", number, NOW)
+
+    def restore(self) -> None:
+        """A text that the memory had before."""
+        one = self._one()
+        text = "SELECT number FROM recall.versions(%s) WHERE replaced_at IS NOT NULL"
+        numbers = [row["number"] for row in self._connection.execute(text, (one,)).fetchall()]
+        if numbers:
+            call(self._connection, "restore_version(%s, %s, p_now => %s)", one, self._chance.choice(numbers), NOW)
+
+    def embed(self) -> None:
+        """What the worker does: vectors, token signs and passages of what has none, in any order."""
+        text = "SELECT id, body, content_hash FROM recall.unembedded(0, 5, %s)"
+        rows = self._connection.execute(text, (self._chance.choice([None, "model"]),)).fetchall()
+        vector = str([1.0] + [0.0] * 63)
+        items = [
+            {"id": row["id"], "content_hash": row["content_hash"], "embedding": vector, "tokens": ["x0f", "xf0"],
+             "passages": [{"start": 0, "end": len(row["body"]), "embedding": vector}] if row["body"] else []}
+            for row in rows
+        ]  # fmt: skip
+        self._chance.shuffle(items)
+        call(self._connection, "store_embeddings(%s::jsonb, 'model')", json.dumps(items))
+
+    def search(self) -> None:
+        request = json.dumps({"query": f"text {self._turn}", "k": 4, "session_id": "s1"})
+        self._connection.execute("SELECT * FROM recall.search_and_log(%s::jsonb, p_now => %s)", (request, NOW))
+
+    def bring_back(self) -> None:
+        call(self._connection, "unarchive(%s, %s)", self._one(), NOW)
+
     def upkeep(self) -> None:
-        match self._chance.randrange(6):
+        match self._chance.randrange(9):
             case 0:
                 call(self._connection, "fold_accesses(%s)", self._chance.randint(1, 20))
             case 1:
@@ -165,6 +205,12 @@ class Client:
                 call(self._connection, "expire_memories(5, %s)", NOW)
             case 4:
                 call(self._connection, "refresh_statistics(%s)", NOW)
+            case 5:
+                call(self._connection, "refresh_vitality(0, 100, %s)", NOW)
+            case 6:
+                call(self._connection, "expire_searches(5, %s)", NOW + timedelta(days=90))
+            case 7:
+                call(self._connection, "expire_changes(5, %s)", NOW + timedelta(days=900))
             case _:
                 rate = self._chance.choice([2.0, 3.0])
                 call(self._connection, "set_layer('activity', %s, p_now => %s)", rate, NOW)
@@ -188,7 +234,7 @@ def _place(error: psycopg.Error) -> str:
     return "; ".join([error.diag.message_primary or "", *places])
 
 
-def stress(url: str, operations: int, clients: int = CLIENTS) -> Found:
+def stress(url: str, operations: int, clients: int = CLIENTS, first_seed: int = 0) -> Found:
     """So many operations, shared by clients that begin together."""
 
     def run(seed: int) -> Found:
@@ -201,21 +247,21 @@ def stress(url: str, operations: int, clients: int = CLIENTS) -> Found:
         connection.execute("SELECT recall.remember_many(%s::jsonb, p_now => %s)", (json.dumps(drafts), BIRTH))
     found = Found()
     with ThreadPoolExecutor(clients) as threads:
-        for part in threads.map(run, range(clients)):
+        for part in threads.map(run, range(first_seed, first_seed + clients)):
             found.counts += part.counts
             found.errors += part.errors
     return found
 
 
-def main(operations: int) -> None:
+def main(operations: int, first_seed: int = 0) -> None:
     from benchmarks.harness import fresh_database
     from pgrecall.settings import Settings
 
     with fresh_database(Settings(), 64) as url:
-        found = stress(url, operations)
+        found = stress(url, operations, first_seed=first_seed)
     sys.stdout.write(f"{found.counts.total():,} operations, {len(found.errors)} errors: {found.counts}\n")
     sys.stdout.writelines(f"{line}\n" for line in found.errors)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:3]))

@@ -15,10 +15,7 @@ from tests.integration.prune.prune_tools import note
 from tests.scale import SCALE, tell
 from tests.waiting import blocked, until
 
-WAITING = (
-    "SELECT count(*) AS waiting FROM pg_stat_activity "
-    "WHERE datname = current_database() AND wait_event_type = 'Lock'"
-)
+WAITING = "SELECT count(*) AS waiting FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
 
 
 @pytest.mark.timeout(600 * SCALE)
@@ -111,7 +108,7 @@ def test_a_use_that_waited_for_a_plan_locks_what_the_returning_memory_refers_to(
             blocked(first)
         assert applied == [{"memory_id": memory, "outcome": "archived"}]
         forgetting = in_background(third, "forget(%s, true, %s)", end, NOW)
-        until(lambda: fourth.execute(WAITING).fetchall() == [{"waiting": 2}], "two waits for locks")
+        blocked(fourth, 2)
         fourth.execute("COMMIT")
         assert (using(), forgetting(), deadlocks(fourth)) == (2, True, 0)
     assert query("SELECT archived_at FROM recall.get(%s)", (memory,)) == [{"archived_at": None}]
@@ -140,8 +137,40 @@ def test_an_edit_with_a_vector_locks_what_superseded_the_memory(database_url: st
         editing = in_background(first, text, memory, json.dumps({"body": "new", "title": ""}), embedded, NOW)
         blocked(third)
         forgetting = in_background(second, "forget(%s, true, %s)", later, NOW)
-        until(lambda: third.execute(WAITING).fetchall() == [{"waiting": 2}], "two waits for locks")
+        blocked(third, 2)
         third.execute("COMMIT")
         editing()
         assert (forgetting(), deadlocks(third)) == (True, 0)
+    sound(query)
+
+
+def test_two_that_embed_a_memory_lock_it_once(database_url: str, query: Query) -> None:
+    """While somebody refers to it, and another edits it: both have waited, and know its old version."""
+    memory, last = note(query, "k"), note(query, "last")
+    rows = query("SELECT id, content_hash FROM recall.unembedded(0)")
+    items = json.dumps([{**row, "embedding": str([1.0] + [0.0] * 63)} for row in rows])
+    text = "store_embeddings(%s::jsonb, 'model')"
+    query(f"SELECT recall.{text}", ("[]",))  # the first one writes down the name of the model
+    with (
+        connected(database_url) as first,
+        connected(database_url) as second,
+        connected(database_url) as third,
+        connected(database_url) as fourth,
+        connected(database_url) as fifth,
+    ):
+        first.execute("BEGIN")
+        first.execute("SELECT FROM recall.memory WHERE id = %s FOR KEY SHARE", (memory,))
+        second.execute("BEGIN")
+        second.execute("SELECT FROM recall.memory WHERE id = %s FOR NO KEY UPDATE", (last,))
+        with third.transaction():
+            call(third, "edit(%s, %s::jsonb, p_now => %s)", memory, json.dumps({"author": "Ann"}), NOW)
+            embedding = in_background(fourth, text, items)
+            blocked(third)
+            again = in_background(fifth, text, items)
+            blocked(third, 2)
+        # One of them has got the memory and waits for the last; the other waits for it.
+        until(lambda: third.execute(WAITING).fetchall() == [{"waiting": 2}], "two waits for transactions")
+        second.execute("COMMIT")
+        assert sorted((embedding(), again())) == [0, 2]
+        assert deadlocks(third) == 0
     sound(query)

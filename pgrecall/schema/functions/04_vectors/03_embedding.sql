@@ -108,13 +108,16 @@ BEGIN
     IF FOUND THEN
         PERFORM recall.raise_invalid(format('Memory %s cannot be embedded: %s.', v_bad.id, v_bad.problem));
     END IF;
+    -- Locked by a statement before: one that locks a row and updates it meets its old version twice, where others who do
+    -- the same may wait by then.
+    PERFORM recall.lock_memories(v_tenant, p_changed => ARRAY(SELECT i.id FROM jsonb_to_recordset(p_items) AS i(id bigint)));
     WITH fitting AS MATERIALIZED (
         SELECT m.id, i.embedding::halfvec AS embedding, coalesce(i.tokens, 'null') AS tokens,
                coalesce(i.passages, 'null') AS passages, m.embedded_with IS DISTINCT FROM p_model AS new
         FROM jsonb_to_recordset(p_items) AS i(id bigint, content_hash text, embedding text, tokens jsonb, passages jsonb)
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = i.id AND m.content_hash = i.content_hash
         WHERE i.embedding IS NOT NULL AND (m.embedded_with IS DISTINCT FROM p_model OR 'array' IN (jsonb_typeof(i.tokens), jsonb_typeof(i.passages)))
-        ORDER BY m.id FOR NO KEY UPDATE OF m
+        ORDER BY m.id
     ), stored AS (
         UPDATE recall.memory m SET embedded_with = p_model, passage_count = recall.passages_counted(f.passages)
         FROM fitting f

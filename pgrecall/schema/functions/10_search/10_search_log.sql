@@ -102,15 +102,10 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_until timestamptz := recall.require_moment(p_now)
         - make_interval(secs => 86400 * recall.setting_number(v_tenant, 'search.log_days'));
-    v_dropped bigint;
-BEGIN
-    WITH old AS MATERIALIZED (
+    v_old bigint[] := ARRAY(
         SELECT s.id FROM recall.search_log s
-        WHERE s.tenant = v_tenant AND s.at <= v_until ORDER BY s.at, s.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED
-    ), dropped AS (
-        DELETE FROM recall.search_log s USING old o WHERE s.tenant = v_tenant AND s.id = o.id
-        RETURNING s.id
-    )
-    SELECT count(*) INTO v_dropped FROM dropped;
-    RETURN v_dropped;
+        WHERE s.tenant = v_tenant AND s.at <= v_until ORDER BY s.at, s.id LIMIT recall.require_limit(p_limit) FOR UPDATE SKIP LOCKED);
+BEGIN
+    DELETE FROM recall.search_log s WHERE s.tenant = v_tenant AND s.id = ANY (v_old);
+    RETURN cardinality(v_old);
 END $$;
