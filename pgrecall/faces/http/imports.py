@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pgrecall.client.export_file import is_export
 from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, SourceKind, known_kind, open_source
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -66,9 +67,10 @@ class ImportOptions:
 
 
 class Imports:
-    """The imports of one service; one runs at a time for each tenant."""
+    """The imports of one service, whose requests hold so many bytes; one runs at a time for each tenant."""
 
-    def __init__(self) -> None:
+    def __init__(self, body_bytes: int) -> None:
+        self._body_bytes = body_bytes
         self._known: dict[tuple[str, int], Import] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._last: Counter[str] = Counter()  # by tenant: no number tells of another
@@ -129,6 +131,7 @@ class Imports:
     ) -> None:
         try:
             await asyncio.to_thread(path.write_bytes, data)
+            await asyncio.to_thread(require_unpacked, path, self._body_bytes)
             if options.kind == "export" or (options.kind == "auto" and is_export(path)):
                 made.kind = "export"
                 began.set_result(None)
@@ -188,7 +191,7 @@ def _items(path: Path, options: ImportOptions) -> tuple[str, list[Item]]:
         layer=options.layer,
         tools=options.tools,
     )
-    items = [*map(partial(_without_folder, folder=path.parent), read)]
+    items = [*map(partial(_without_folder, folder=path.parent), bounded(read, path.name))]
     problems = [item for item in items if isinstance(item, Problem)]
     if not any(isinstance(item, Draft) for item in items):
         first = f": {problems[0].where}: {problems[0].reason}" if problems else "."

@@ -56,7 +56,7 @@ class Service:
             self.settings.http_queue,
             self.settings.http_timeout,
         )
-        self.imports = Imports()
+        self.imports = Imports(self.settings.http_body_bytes)
         self.metrics = HttpMetrics(self.queue)
         self.metrics.register_pool(memory.pool_figures)
         self.telemetry = Telemetry(tracing, self.metrics)

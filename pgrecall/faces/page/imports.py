@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.page.form_fields import Upload
 from pgrecall.faces.page.request_handling import PageRequest, View, redirect
+from pgrecall.importers.bounds import bounded, require_unpacked
 from pgrecall.importers.detect import BY_SESSION, known_kind, open_source
 from pgrecall.models.import_export import ImportReport, Problem, Skipped
 from pgrecall.models.memories import Draft
@@ -67,9 +68,14 @@ class Import:
 
 
 class Imports:
-    """The imports of one service, by a random number; one runs at a time for each tenant."""
+    """The imports of one service, by a random number; one runs at a time for each tenant.
 
-    def __init__(self) -> None:
+    Args:
+        body_bytes: what one request may hold.
+    """
+
+    def __init__(self, body_bytes: int) -> None:
+        self._body_bytes = body_bytes
         self._imports: dict[str, Import] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -93,7 +99,7 @@ class Imports:
         number = secrets.token_urlsafe(12)
         started = Import(memory.tenant, tuple(each.name for each in files), datetime.now(UTC))
         self._imports[number] = started
-        task = asyncio.create_task(_import(memory, started, files))
+        task = asyncio.create_task(_import(memory, started, files, self._body_bytes))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return number
@@ -129,14 +135,14 @@ def import_views(imports: Imports) -> tuple[View, View]:
     return receive, show
 
 
-async def _import(memory: AsyncMemory, state: Import, files: tuple[Upload, ...]) -> None:
+async def _import(memory: AsyncMemory, state: Import, files: tuple[Upload, ...], body_bytes: int) -> None:
     """Imports the files one after the other; what cannot be read is a problem of its file."""
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="pgrecall-import-"))
     try:
         for place, upload in enumerate(files):
             path = folder / str(place) / upload.name
             await asyncio.to_thread(_write, path, upload.data)
-            state.reports.append((upload.name, await _import_file(memory, state, path)))
+            state.reports.append((upload.name, await _import_file(memory, state, path, body_bytes)))
     except Exception as error:  # noqa: BLE001 -- the page shows it; nobody awaits this task
         state.failed = error.message if isinstance(error, RecallError) else type(error).__name__
     finally:
@@ -144,14 +150,15 @@ async def _import(memory: AsyncMemory, state: Import, files: tuple[Upload, ...])
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _import_file(memory: AsyncMemory, state: Import, path: Path) -> ImportReport:
+async def _import_file(memory: AsyncMemory, state: Import, path: Path, body_bytes: int) -> ImportReport:
     def reached(items: int) -> None:
         state.read += items
 
     try:
+        await asyncio.to_thread(require_unpacked, path, body_bytes)
         kind = await asyncio.to_thread(known_kind, path)
         source = kind if kind in BY_SESSION else f"page:{path.name}"
-        items = open_source(path, kind=kind, source=source)
+        items = bounded(open_source(path, kind=kind, source=source), path.name)
         return await memory.import_drafts(
             _without_folder(items, path.parent),
             source=source,

@@ -106,6 +106,29 @@ def test_an_export_is_imported_whole(api: Served, pgrecall: Any, tmp_path: Path,
     assert (made["state"], counts(made), stored(api)) == ("done", (1, 0, 0), 1)
 
 
+BLANKS = b" " * 3_000_000
+BOMBS = {
+    "a record": ("bomb.jsonl.gz", gzip.compress(b'{"body": "' + BLANKS + b'x"}')),
+    "a chat": ("bomb.json.gz", gzip.compress(b"[" + BLANKS + b"]")),
+    "an export": ("bomb.gz", gzip.compress(b'{"pgrecall": "export"}\n' + BLANKS)),
+}
+
+
+@pytest.mark.parametrize("what", BOMBS)
+def test_a_file_that_unpacks_to_far_more_is_refused_before_it_is_read(api: Served, what: str) -> None:
+    """A service reads for many: one key could fill its memory with a few kilobytes."""
+    name, data = BOMBS[what]
+    refused = send(api, name, data)
+    assert refused.status_code == 422, refused.text
+    assert f"{name} unpacks to more than 2,000,000 bytes" in refused.json()["detail"]
+
+
+def test_a_packed_vault_that_unpacks_to_far_more_is_refused(api: Served, tmp_path: Path) -> None:
+    notes: dict[str, Any] = {f"note{number}.md": BLANKS[:900_000].decode() for number in range(3)}
+    refused = send(api, "vault.zip", write_zip(tmp_path / "vault.zip", notes).read_bytes())
+    assert "vault.zip unpacks to more than 2,000,000 bytes" in refused.json()["detail"]
+
+
 def test_it_can_be_followed(api: Served) -> None:
     lines = "\n".join(json.dumps({"key": f"n{number}", "body": f"Note {number}"}) for number in range(300))
     begun = sent(api, "notes.jsonl", lines.encode(), wait=False)

@@ -134,6 +134,21 @@ def test_what_the_front_door_refuses_is_not_imported(
     assert caught.value.message.startswith("Line ")
 
 
+def test_a_field_that_one_line_lacks_has_its_default(documents: list[dict[str, Any]], sql: Query) -> None:
+    """However lines are batched: one that can be stored alone can be stored beside others."""
+    place = next(place for place, each in enumerate(documents) if place and "memory_version" in each)
+    row = {name: value for name, value in documents[place]["memory_version"].items() if name != "tags"}
+    header, *lines = [
+        json.dumps(each)
+        for each in [*documents[:place], {"memory_version": row}, *documents[place + 1 :]]
+    ]
+    sql("SELECT recall.begin_import(%s)", (header,), tenant="target")
+    sql("SELECT recall.import_lines(%s)", (lines,), tenant="target")
+    sql("SELECT recall.end_import()", tenant="target")
+    found = "SELECT tags FROM recall.versions(%s) WHERE number = %s"
+    assert sql(found, (row["memory_id"], row["number"]), tenant="target") == [{"tags": []}]
+
+
 def test_successors_in_a_circle_are_refused(target: Memory, documents: list[dict[str, Any]]) -> None:
     first = next(each["supersession"] for each in documents if "supersession" in each)
     reverse = {"id": first["superseded_by"], "superseded_by": first["id"]}

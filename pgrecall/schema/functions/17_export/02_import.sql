@@ -244,9 +244,12 @@ BEGIN
     BEGIN
         v_counts := recall.import_part(v_tenant, p_lines, (v_state ->> 'embeddings')::boolean);
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR undefined_object THEN
+        -- One by one, to find the line. If each can be stored, their fields differ, and a missing one has its default.
+        v_counts := '{}';
         FOR i IN 1 .. cardinality(p_lines) LOOP
             BEGIN
-                PERFORM recall.import_part(v_tenant, p_lines[i : i], (v_state ->> 'embeddings')::boolean);
+                v_counts := recall.added_counts(
+                    v_counts, recall.import_part(v_tenant, p_lines[i : i], (v_state ->> 'embeddings')::boolean));
             EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded
                         OR undefined_object THEN
                 PERFORM recall.raise_invalid(
@@ -254,7 +257,6 @@ BEGIN
                     'The file is damaged, or not as it was exported; nothing of it was stored.');
             END;
         END LOOP;
-        RAISE;
     END;
     v_line := v_line + coalesce(cardinality(p_lines), 0);
     UPDATE recall.setting s SET value = v_state || jsonb_build_object('line', v_line, 'came', (

@@ -1,0 +1,59 @@
+"""Bounds of files that somebody sends to a service, which reads them for many tenants in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+from zipfile import BadZipFile, ZipFile
+
+from pgrecall.errors import InvalidInput
+from pgrecall.importers.files import READ_FAULTS, open_bytes
+
+T = TypeVar("T")
+
+UNPACKED = 10
+"""A file may unpack to so many times what a request may hold; text packs to about a tenth."""
+
+MOST_ITEMS = 200_000
+"""Memories, problems and parts left out of one file: each takes memory however short it is."""
+
+_CHUNK = 1 << 20
+
+
+def require_unpacked(path: Path, body_bytes: int) -> None:
+    """Raises InvalidInput for a packed file that unpacks to far more than a request of so many bytes may hold."""
+    most = UNPACKED * body_bytes
+    if _unpacked(path, most) > most:
+        raise InvalidInput(
+            f"{path.name} unpacks to more than {most:,} bytes.",
+            hint="Send it in parts, or import it with `pgrecall import`.",
+        )
+
+
+def _unpacked(path: Path, most: int) -> int:
+    """The bytes that are in it, counted until there are more than ``most``; 0 if it cannot be read, as its
+    importer will say."""
+    size = 0
+    try:
+        if path.suffix.lower() == ".zip":
+            with ZipFile(path) as archive:
+                return sum(entry.file_size for entry in archive.infolist())
+        if path.suffix == ".gz":
+            with open_bytes(path) as file:
+                while size <= most and (data := file.read(_CHUNK)):
+                    size += len(data)
+    except (*READ_FAULTS, BadZipFile, NotImplementedError):
+        return 0
+    return size
+
+
+def bounded(items: Iterable[T], name: str) -> Iterator[T]:
+    """The items of a file; raises InvalidInput where there are more than MOST_ITEMS."""
+    for number, item in enumerate(items):
+        if number == MOST_ITEMS:
+            raise InvalidInput(
+                f"{name} has more than {MOST_ITEMS:,} memories and problems.",
+                hint="Send it in parts, or import it with `pgrecall import`.",
+            )
+        yield item
