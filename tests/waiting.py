@@ -40,8 +40,8 @@ def gone(pid: int) -> bool:
 def blocked(connection: psycopg.Connection[Any], many: int = 1) -> int:
     """The server process of a session of this connection's database that waits for a lock, once so many do.
 
-    It is looked for over another connection, for this one may be in the middle of anything, and in a transaction
-    it would see again and again what it has seen first.
+    It is looked for over another connection, for this one may be in the middle of anything, and would see in
+    a transaction again and again what it has seen first.
     """
     with psycopg.connect(connection.info.dsn, autocommit=True) as watching:
         return int(

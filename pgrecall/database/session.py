@@ -12,7 +12,14 @@ from pgrecall.database.error_translation import translated
 from pgrecall.database.pooler import pool_mode, process_of, shared_process
 from pgrecall.database.server import Call, Row
 
-_BEGIN = "SELECT set_config('recall.tenant', %s, true), pg_backend_pid() AS pid"
+LOCK_WAIT = "20s"
+"""How long a statement waits for a lock: jobs serve one tenant after another, and a transaction that one
+tenant leaves open must not keep the others waiting."""
+
+_BEGIN = (
+    "SELECT set_config('recall.tenant', %s, true), set_config('lock_timeout', %s, true), "
+    "pg_backend_pid() AS pid"
+)
 
 
 @contextmanager
@@ -57,7 +64,7 @@ class Session:
 
     def _begun_for(self, tenant: str) -> int:
         """Sets the tenant of the transaction, and returns the process that runs it."""
-        begun = self._connection.execute(_BEGIN, (tenant,)).fetchone()
+        begun = self._connection.execute(_BEGIN, (tenant, LOCK_WAIT)).fetchone()
         assert begun is not None
         return int(begun["pid"])
 

@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 def require_unpacked(path: Path, body_bytes: int) -> None:
-    """Raises InvalidInput for a packed file that unpacks to far more than a request of so many bytes may hold."""
+    """Raises InvalidInput for a packed file that holds far more than a request of so many bytes may."""
     most = UNPACKED * body_bytes
     if _unpacked(path, most) > most:
         raise InvalidInput(

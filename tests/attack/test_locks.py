@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,8 @@ from psycopg import errors
 from psycopg.conninfo import make_conninfo
 
 from pgrecall.schema import migrate
-from tests.attack.world import GUESSED, NOW, World
+from tests.attack.calls import Attack, attacks_on, functions_of
+from tests.attack.world import GUESSED, NOW, RIGHTS, World
 
 pytestmark = pytest.mark.attack
 
@@ -124,3 +126,54 @@ def test_an_upgrade_waits_for_no_outsider(
     tried["locks"] += 2
     url = make_conninfo(with_globex.url, options="-c lock_timeout=5s")
     assert not migrate.upgrade(url).changed
+
+
+BOUNDED = ("make_access_partitions", "run_due_job")
+"""These serve the whole database: they wait for others, but not for long, and isolation.md says so."""
+
+
+@pytest.mark.parametrize("victim", ["globex", "newcomer"])
+@pytest.mark.parametrize("right", RIGHTS)
+def test_nobody_waits_for_what_others_hold_open(
+    right: str, victim: str, with_globex: World, logins: dict[str, str], tried: Counter[str]
+) -> None:
+    """The attacker calls all functions in one transaction that never ends; another tenant calls them too."""
+    functions = functions_of(with_globex.admin)
+    ids = {name: number for name, number in with_globex.ids.items() if name != "memory"}
+    with (
+        with_globex.log_in(logins[right]) as attacker,
+        psycopg.connect(with_globex.url, autocommit=True) as other,
+    ):
+        other.execute("SELECT set_config('recall.tenant', %s, false)", (victim,))
+        attacker.execute("BEGIN")
+        held = sum(
+            _succeeds(attacker, next(attacks_on(one, ids, with_globex.own))) for one in functions
+        )
+        assert held > 20
+        other.execute("SET lock_timeout = '20s'")
+        waits: list[str] = []
+        for function in functions:
+            if function.name in BOUNDED:
+                continue
+            tried["locks"] += 1
+            attack = next(attacks_on(function, {}, with_globex.ids["memory"]))
+            if function.name == "create_key":
+                attack = attack._replace(parameters=(attack.parameters[0], secrets.token_bytes(32), NOW))
+            try:
+                with other.transaction(force_rollback=True):
+                    other.execute(attack.sql.encode(), attack.parameters)
+            except errors.LockNotAvailable:
+                waits.append(function.name)
+            except psycopg.Error:
+                continue
+        attacker.execute("ROLLBACK")
+    assert waits == []
+
+
+def _succeeds(connection: psycopg.Connection[Any], attack: Attack) -> bool:
+    try:
+        with connection.transaction():
+            connection.execute(attack.sql.encode(), attack.parameters)
+    except psycopg.Error:
+        return False
+    return True

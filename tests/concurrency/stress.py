@@ -171,16 +171,17 @@ class Client:
         text = "SELECT number FROM recall.versions(%s) WHERE replaced_at IS NOT NULL"
         numbers = [row["number"] for row in self._connection.execute(text, (one,)).fetchall()]
         if numbers:
-            call(self._connection, "restore_version(%s, %s, p_now => %s)", one, self._chance.choice(numbers), NOW)
+            number = self._chance.choice(numbers)
+            call(self._connection, "restore_version(%s, %s, p_now => %s)", one, number, NOW)
 
     def embed(self) -> None:
         """What the worker does: vectors, token signs and passages of what has none, in any order."""
-        text = "SELECT id, body, content_hash FROM recall.unembedded(0, 5, %s)"
+        text = "SELECT id, length(body) AS length, content_hash FROM recall.unembedded(0, 5, %s)"
         rows = self._connection.execute(text, (self._chance.choice([None, "model"]),)).fetchall()
         vector = str([1.0] + [0.0] * 63)
         items = [
-            {"id": row["id"], "content_hash": row["content_hash"], "embedding": vector, "tokens": ["x0f", "xf0"],
-             "passages": [{"start": 0, "end": len(row["body"]), "embedding": vector}] if row["body"] else []}
+            {**row, "embedding": vector, "tokens": ["x0f", "xf0"],
+             "passages": [{"start": 0, "end": row["length"], "embedding": vector}] if row["length"] else []}
             for row in rows
         ]  # fmt: skip
         self._chance.shuffle(items)
@@ -188,7 +189,8 @@ class Client:
 
     def search(self) -> None:
         request = json.dumps({"query": f"text {self._turn}", "k": 4, "session_id": "s1"})
-        self._connection.execute("SELECT * FROM recall.search_and_log(%s::jsonb, p_now => %s)", (request, NOW))
+        text = "SELECT * FROM recall.search_and_log(%s::jsonb, p_now => %s)"
+        self._connection.execute(text, (request, NOW))
 
     def bring_back(self) -> None:
         call(self._connection, "unarchive(%s, %s)", self._one(), NOW)

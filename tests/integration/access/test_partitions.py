@@ -12,7 +12,7 @@ import pytest
 from pgrecall import Memory
 from tests.conftest import Query
 from tests.integration.access.use_tools import as_tenant, fold_all, note, rebuild, record, state
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, blocked
 
 DAY = timedelta(days=1)
 FAR = datetime(2031, 11, 20, tzinfo=UTC)
@@ -111,6 +111,26 @@ def test_a_partition_is_like_the_table(sql: Query) -> None:
     with pytest.raises(psycopg.errors.CheckViolation):
         sql("INSERT INTO recall.access (tenant, memory_id, kind, weight, at, recorded_at) "
             "VALUES ('acme', 1, 'glance', 1, now(), %s)", (FAR,))  # fmt: skip
+
+
+def test_others_go_on_while_somebody_keeps_the_log_from_being_free(database_url: str, query: Query) -> None:
+    """A reader's open transaction, of whichever tenant, keeps it for as long as the reader likes."""
+    memory = note(query)
+    making = "SELECT recall.make_access_partitions(%s, 1)"
+    with (
+        as_tenant(database_url) as reader,
+        as_tenant(database_url) as maker,
+        as_tenant(database_url) as writer,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        with reader.transaction():
+            reader.execute("SELECT recall.accesses_of(%s)", (memory,))
+            made = threads.submit(lambda: maker.execute(making, (FAR,)).fetchall())
+            blocked(reader)
+            writer.execute("SET lock_timeout = '5s'")
+            for _ in range(5):
+                writer.execute("SELECT recall.record_access(%s)", (memory,))
+        assert made.result(timeout=PATIENCE) == [(2,)]
 
 
 def test_many_may_make_partitions_while_accesses_arrive(database_url: str, query: Query) -> None:

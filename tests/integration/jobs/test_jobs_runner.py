@@ -311,3 +311,18 @@ def test_every_job_runs_in_a_small_database(memory: Memory, query: Query) -> Non
     assert {job.name: job.state for job in memory.jobs.list()} == {
         job.name: "manual" if job.by_hand else "waiting" for job in JOBS
     }
+
+
+def test_a_transaction_that_a_tenant_leaves_open_stops_nobodys_jobs(
+    runner: Made, query: Query, queued: list[int], database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.database.session.LOCK_WAIT", "200ms")
+    shown(query, "A note", tenant="globex")
+    with psycopg.connect(database_url) as other:
+        other.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        other.execute("SELECT recall.pin(%s)", (queued[0],))
+        ended = runner().sweep(job_named("fold"), ["acme", "globex"])
+        other.rollback()
+    assert [(one.tenant, one.state, one.attempt) for one in ended] == [
+        ("acme", "failed", 3), ("globex", "done", 1),
+    ]  # fmt: skip

@@ -70,3 +70,21 @@ def test_the_tenant_of_the_transaction_stays(query: Query) -> None:
 def test_other_jobs_are_refused_by_name(query: Query, jobs: list[str | None]) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="These are not all jobs that SQL can run"):
         query(DUE, (jobs,))
+
+
+def test_a_transaction_that_a_tenant_leaves_open_stops_nobodys_jobs(query: Query, database_url: str) -> None:
+    """A run waits a while for what somebody holds, and fails; the next tenant has its turn."""
+    used = shown(query, "A note on the tide.")
+    shown(query, "A note.", tenant="globex")
+    [row] = query("SELECT proconfig FROM pg_proc WHERE oid = 'recall.run_due_job'::regproc")
+    assert "lock_timeout=20s" in row["proconfig"]
+    query("ALTER FUNCTION recall.run_due_job SET lock_timeout = '200ms'")
+    with psycopg.connect(database_url) as other:
+        other.execute("SELECT set_config('recall.tenant', 'acme', true)")
+        other.execute("SELECT recall.pin(%s)", (used,))
+        assert (run(query, "fold"), run(query, "fold"), run(query, "fold")) == (True, True, False)
+        other.rollback()
+    assert runs(query, "job, state, error") == [
+        ("fold", "failed", "canceling statement due to lock timeout")
+    ]
+    assert runs(query, "job, state", tenant="globex") == [("fold", "done")]

@@ -2,7 +2,7 @@
 
 -- make_access_partitions: makes the partitions of the month of p_now and the p_ahead months after it where they
 -- are missing, and moves rows of the default partition there; returns how many were made. Gives up when the log is
--- not free for ten seconds, since everything that uses it waits behind this.
+-- not free for ten seconds.
 CREATE OR REPLACE FUNCTION recall.make_access_partitions(
     p_now timestamptz DEFAULT now(), p_ahead int DEFAULT 3
 ) RETURNS int
@@ -24,7 +24,7 @@ BEGIN
         v_name := 'access_' || to_char(v_month, 'YYYY_MM');
         IF to_regclass('recall.' || v_name) IS NULL THEN
             -- Or a row on its way to the default partition would find that its month has one of its own now.
-            LOCK TABLE recall.access IN ACCESS EXCLUSIVE MODE;
+            PERFORM recall.lock_access_log();
             EXECUTE format(
                 'CREATE TABLE recall.%I (LIKE recall.access INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', v_name);
             EXECUTE format(
@@ -39,4 +39,25 @@ BEGIN
         END IF;
     END LOOP;
     RETURN v_made;
+END $$;
+
+-- lock_access_log: waits until nobody uses the access log, and holds it alone until the transaction ends. It gives up
+-- and retries often, since everything that uses the log waits behind it, and a transaction that has read the log and
+-- does nothing more, of whichever tenant, may hold it as long as it likes.
+CREATE OR REPLACE FUNCTION recall.lock_access_log() RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET lock_timeout = '100ms' AS $$
+BEGIN
+    FOR v_try IN 1 .. 20 LOOP
+        BEGIN
+            LOCK TABLE recall.access IN ACCESS EXCLUSIVE MODE;
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            PERFORM pg_sleep(0.4);
+        END;
+    END LOOP;
+    RAISE EXCEPTION USING ERRCODE = 'lock_not_available',
+        MESSAGE = 'The access log was in use for as long as this was tried.',
+        HINT = 'What is logged meanwhile is found as before. In pg_stat_activity, look for transactions that stay open.';
 END $$;

@@ -56,11 +56,13 @@ END $$;
 -- due. Of p_jobs (all of sql_jobs, if null) the first that is due, for the tenant that waits longest. One step a call,
 -- because each belongs in a transaction of its own: commit, and call it again. A job that is not done after a step is
 -- due at once; one that fails is recorded as failed, and is due again at its interval or in ten minutes, whichever is
--- sooner. Workers and other sessions that call it share the work.
+-- sooner. One that waits 20 seconds for a lock fails, so that no tenant's open transaction keeps the others waiting.
+-- Workers and other sessions that call it share the work.
 CREATE OR REPLACE FUNCTION recall.run_due_job(p_jobs text[] DEFAULT NULL, p_now timestamptz DEFAULT now())
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+SET lock_timeout = '20s' AS $$
 DECLARE
     v_before text := coalesce(current_setting('recall.tenant', true), '');
     v_due record;
