@@ -2,8 +2,8 @@
 
     python -m benchmarks.cold [--memories 50000] [--questions 200] [--json]
 
-Fills a database with the conversations of `benchmarks.profile`, or uses the one in its folder --cache. It then
-restarts the server three times: with nothing in memory, after `pg_prewarm` has read the vector index, and
+Fills a database with the conversations of `benchmarks.profile`, or uses the one in its folder --cache. Then
+it restarts the server three times: with nothing in memory, after `pg_prewarm` has read the vector index, and
 after it has read everything that a search reads. Before each start it empties the file cache of the operating
 system, if it may (as root, on Linux). If it may not, blocks come from there, and only their number counts.
 """
