@@ -212,7 +212,7 @@ def test_bad_input_is_refused_and_nothing_logged(
 
 
 @pytest.mark.parametrize(
-    ("text", "part"), [("", "empty"), ("?! ...", "only stop words or punctuation"), ("a\0b", "NUL")]
+    ("text", "part"), [("", "empty"), ("?! ...", "no letter or digit"), ("a\0b", "NUL")]
 )
 def test_an_unusable_question_is_refused_as_in_search(harbour: Memory, text: str, part: str) -> None:
     with pytest.raises(InvalidInput, match=part):

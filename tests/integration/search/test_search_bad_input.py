@@ -22,8 +22,8 @@ EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"query": ""}, "The query is empty."),
     ({"query": " \t\r\n "}, "The query is empty."),
-    ({"query": "\u00a0\u2003"}, "holds only stop words or punctuation."),
-    ({"query": "?!... -- ()"}, "The query '?!... -- ()' holds only stop words or punctuation."),
+    ({"query": "\u00a0\u2003"}, "holds no letter or digit."),
+    ({"query": "?!... -- ()"}, "The query '?!... -- ()' holds no letter or digit."),
     ({"query": "x" * 10_001}, "10001 characters; at most 10,000"),
     ({"query": MEGABYTE}, "1048576 characters; at most 10,000"),
     ({"k": 0}, "k is 0; it must lie between 1 and 1,000."),

@@ -98,7 +98,7 @@ def test_a_hint_must_occur(sql: Query) -> None:
         ({"queries": ["one"] * 500}, "There are 500 queries; at most 16"),
         ({"queries": ["good", ""]}, "The query is empty."),
         ({"queries": ["good", None]}, "The query is empty."),
-        ({"queries": ["good", "?!"]}, "The query '?!' holds only stop words or punctuation."),
+        ({"queries": ["good", "?!"]}, "The query '?!' holds no letter or digit."),
         ({"profile": "nonsense"}, "The profile 'nonsense' is unknown."),
         ({"weights": {"smell": 1}}, "There is no arm 'smell' to weigh."),
         ({"weights": {"lexical": -1}}, "The weight of lexical is -1;"),

@@ -183,10 +183,17 @@ BEGIN
             UNION ALL SELECT NULL, m.id, 1, true
             FROM recall.memory m WHERE m.tenant = p_tenant AND m.key = btrim(p_query)) x) n;
 
-    IF q.words IS NULL AND q.named_ids IS NULL AND NOT (
-        p_by_meaning AND to_tsvector(recall.configuration('simple'), recall.spaced(p_query)) <> '') THEN
+    IF q.words IS NULL AND q.named_ids IS NULL THEN
+        IF to_tsvector(recall.configuration('simple'), recall.spaced(p_query)) = '' THEN
+            PERFORM recall.raise_invalid(
+                format('The query %L holds no letter or digit.', left(p_query, 100)),
+                'Add a word that says what you look for.');
+        END IF;
+        IF p_by_meaning THEN
+            RETURN q;
+        END IF;
         PERFORM recall.raise_invalid(
-            format('The query %L holds only stop words or punctuation.', left(p_query, 100)),
+            format('The query %L holds only stop words.', left(p_query, 100)),
             'Add a word that says what you look for. Stop words alone are searched by meaning, which needs an embedding.');
     END IF;
     RETURN q;
