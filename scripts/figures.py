@@ -18,7 +18,7 @@ from pgrecall.graph.link_graph import LinkGraph
 from pgrecall.vitality.activation import AccessSummary, optimized_base_level
 from pgrecall.vitality.parameters import DEFAULT_ZONES, PRESETS, LayerRates
 from pgrecall.vitality.score import activation_terms, vitality_of
-from pgrecall.vitality.use import use_term
+from pgrecall.vitality.use import MOST_MEDIANS, use_term
 from scripts.svg import Drawing, LineChart
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "figures"
@@ -83,16 +83,19 @@ def weighing() -> str:
     ticks = [(0.01, "1/100"), (0.1, "1/10"), (1.0, "as its layer"), (10.0, "10"), (100.0, "100")]
     chart = LineChart("S over the median S of its layer", "score", (0.01, 100), logarithmic=True, ticks=ticks)
     for number, relevance in enumerate((0.9, 0.5, 0.2, 0.05)):
-        points = [(ratio, _scored(relevance, ratio)) for ratio in _spaced(0.01, 100)]
+        points = [(ratio, _scored(relevance, ratio, MOST_MEDIANS)) for ratio in _spaced(0.01, 100)]
         chart.line(f"relevance {relevance:g}", points, number)
+    points = [(ratio, _scored(0.2, ratio, 1.0)) for ratio in _spaced(0.01, 100)]
+    chart.line("0.2, much used", points, 2, dashed=True)
     return chart.svg(
-        "The score as use moves it: at the median of its layer it is the relevance; a memory without use has "
-        "0.7 times the odds, one with 63 medians or more 5.7 times."
+        "The score as use moves it: at the median of its layer it is the relevance. Where memories are "
+        "rarely used, one without use has 0.7 times the odds and one with 63 medians or more 5.7 times; "
+        "where they are used a lot (dashed), 0.6 and 16 times."
     )
 
 
-def _scored(relevance: float, ratio: float) -> float:
-    odds = relevance / (1 - relevance) * math.exp(0.5 * use_term(ratio, 1.0))
+def _scored(relevance: float, ratio: float, worth: float) -> float:
+    odds = relevance / (1 - relevance) * math.exp(0.5 * use_term(ratio, 1.0, worth))
     return odds / (1 + odds)
 
 

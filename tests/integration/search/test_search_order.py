@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgrecall import Memory
-from pgrecall.vitality.use import use_term
+from pgrecall.vitality.use import fresh, use_term
 from tests.conftest import NOW, Query
 from tests.integration.search.search_tools import (
     DAY,
@@ -134,7 +134,7 @@ def ranking_sum(query: Query, memory: int, min_age: float = 3600) -> float:
 
 
 MODES = {
-    "odds": lambda p, _, s, weight: logistic(math.log(p / (1 - p)) + weight * use_term(s, MEDIAN)),
+    "odds": lambda p, _, s, weight: logistic(math.log(p / (1 - p)) + weight * use_term(s, MEDIAN, fresh())),
     "unbounded": lambda p, v, _, weight: logistic(
         math.log(p / (1 - p)) + weight * math.log(v / (1 - v) / MEDIAN)
     ),
@@ -156,7 +156,7 @@ def test_each_mode_weighs_as_documented(ages: Query, mode: str, weight: float) -
     assert hits == sorted(hits, key=lambda hit: (-hit["explanation"]["score"]["log_odds"], hit["id"]))
 
 
-def test_use_multiplies_the_odds_of_one_memory_over_another_by_8_at_most(query: Query) -> None:
+def test_where_little_is_used_use_multiplies_the_odds_by_8_at_most(query: Query) -> None:
     """Of three old notes that answer alike, one was used a hundred times within the hour."""
     for key in ("used", "asked", "other"):
         remember(query, "the harbour contract", key=key, now=NOW - 3000 * DAY)
@@ -171,7 +171,35 @@ def test_use_multiplies_the_odds_of_one_memory_over_another_by_8_at_most(query: 
 
     assert scores["asked"]["vitality"] == scores["other"]["vitality"] == pytest.approx(0, abs=TINY)
     assert scores["used"]["vitality"] == pytest.approx(0.5 * math.log(32), abs=TINY)
-    assert 0.5 * (use_term(math.inf, 1) - use_term(0, 1)) == pytest.approx(math.log(8))
+
+
+def test_where_all_is_used_a_use_counts_more_and_one_multiplies_the_odds_by_8_at_most(query: Query) -> None:
+    """Nine notes were used 1 to 9 times a day ago; then the least used one is used once more."""
+    ids = [remember(query, "the harbour contract", key=str(n), now=NOW - 90 * DAY) for n in range(9)]
+    for number, memory in enumerate(ids):
+        for use in range(number + 1):
+            query(
+                "SELECT recall.record_access(%s, 'used', %s, p_session_id => %s, p_now => %s)",
+                (memory, NOW - DAY - use * 30 * MINUTE, f"s{use}", NOW),
+            )
+    query("SELECT recall.refresh_medians(%s)", (NOW,))
+    [median] = query("SELECT base FROM recall.layer_median WHERE layer = 'knowledge'")
+    typical = math.exp(median["base"])
+
+    def added() -> dict[str, float]:
+        hits = search(query, "harbour contract")
+        return {hit["key"]: hit["explanation"]["score"]["vitality"] for hit in hits}
+
+    before = added()
+    query("SELECT recall.record_access(%s, 'used', %s, p_now => %s)", (ids[0], NOW - MINUTE, NOW))
+    after = added()
+
+    assert fresh() / typical < 2
+    for number, memory in enumerate(ids[1:], 1):
+        ratio = ranking_sum(query, memory) / typical
+        assert before[str(number)] == pytest.approx(0.8 * math.log((1 + ratio) / 2), abs=TINY)
+    assert 0.4 < after["0"] - before["0"] < math.log(8)
+    assert after["1"] == before["1"]
 
 
 def test_what_was_used_in_this_session_counts_as_a_day_old(query: Query) -> None:
@@ -187,7 +215,8 @@ def test_what_was_used_in_this_session_counts_as_a_day_old(query: Query) -> None
     hits = {hit["key"]: hit for hit in search(query, "harbour contract", session_id="mine")}
 
     for key, min_age in (("a", 86_400), ("b", 3_600)):
-        expected = 0.5 * use_term(ranking_sum(query, ids[key], min_age), math.exp(median["base"]))
+        used = ranking_sum(query, ids[key], min_age)
+        expected = 0.5 * use_term(used, math.exp(median["base"]), fresh())
         assert hits[key]["explanation"]["score"]["vitality"] == pytest.approx(expected, abs=TINY)
     assert hits["a"]["vitality"] == hits["b"]["vitality"]
     assert hits["a"]["score"] < hits["b"]["score"]
@@ -298,8 +327,10 @@ def test_the_score_recomputes_from_its_explanation(ages: Query, mode: str, embed
         assert hit["score"] == pytest.approx(logistic(score["log_odds"]), abs=TINY)
         if mode == "odds":
             # The layer `entity` has no median yet: two accesses at birth, 100 days ago on a slow clock.
-            median = MEDIAN if hit["layer"] == "knowledge" else 2 * (0.1 * 100) ** -0.5
-            used = use_term(ranking_sum(ages, hit["id"]), median)
+            entity = hit["layer"] == "entity"
+            median = 2 * (0.1 * 100) ** -0.5 if entity else MEDIAN
+            newest = fresh(0.1, birth_weight=2) if entity else fresh()
+            used = use_term(ranking_sum(ages, hit["id"]), median, newest)
             assert score["vitality"] == pytest.approx(score["weight"] * used, abs=TINY)
 
 

@@ -43,7 +43,10 @@ def test_sql_answers_it_with_a_vector_and_refuses_it_without(query: Query, memor
 
 @pytest.mark.parametrize(
     ("options", "refused"),
-    [({"weights": {"semantic": 0.0}}, "only stop words"), ({"queries": ["?!"]}, "'\\?!' holds no letter or digit")],
+    [
+        ({"weights": {"semantic": 0.0}}, "only stop words"),
+        ({"queries": ["?!"]}, "'\\?!' holds no letter or digit"),
+    ],
 )
 def test_without_meaning_or_without_a_letter_it_is_refused(
     memory: Memory, options: SearchOptions, refused: str

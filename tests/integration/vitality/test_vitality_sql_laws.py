@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pgrecall.vitality.activation import AccessSummary
 from pgrecall.vitality.links import stretch
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
-from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, use_term
+from pgrecall.vitality.use import CUE_MIN_AGE_DAYS, MIN_AGE_DAYS, fresh, use_term
 from tests.conftest import Query
 from tests.integration.access.use_tools import BIRTH, Use, item, note, record
 from tests.integration.vitality.vitality_cases import DAY, TERMS, USE, Case, ask, sums
@@ -106,8 +106,9 @@ def test_what_use_adds_is_that_of_the_python_module_and_bounded(
     expected = accesses + terms.spread + terms.revival
     [row] = ask(sql, USE, [case], min_age * DAY, math.log(median))
     assert row["total"] == pytest.approx(expected, rel=1e-9)
-    assert row["term"] == pytest.approx(use_term(expected, median), rel=1e-9, abs=1e-9)
-    assert -math.log(2) <= row["term"] <= math.log(32) * HAIR
+    newest = fresh(case.rates.clock, decay, case.rates.birth_weight)
+    assert row["term"] == pytest.approx(use_term(expected, median, newest), rel=1e-9, abs=1e-9)
+    assert -1.6 * math.log(2) * HAIR <= row["term"] <= 1.6 * math.log(32) * HAIR
 
 
 @LAW

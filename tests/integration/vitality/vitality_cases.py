@@ -23,7 +23,7 @@ _GIVEN = (
 )
 SUMS = f"SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8) AS total {_GIVEN} ORDER BY e.place"
 USE = (
-    "SELECT s.total, recall.use_term(s.total, g.median) AS term "
+    "SELECT s.total, recall.use_term(s.total, g.median, recall.fresh_base(l)) AS term "
     f"{_GIVEN} CROSS JOIN (SELECT %s::float8 AS min_age, %s::float8 AS median) g CROSS JOIN LATERAL ("
     "SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8, g.min_age) AS total OFFSET 0) s "
     "ORDER BY e.place"
@@ -53,7 +53,12 @@ class Case:
         return {
             "row": row,
             "weights": asdict(self.weights),
-            "layer": asdict(self.rates.zones),
+            "layer": {
+                **asdict(self.rates.zones),
+                "clock": self.rates.clock,
+                "decay": self.rates.effective_decay,
+                "birth_weight": self.rates.birth_weight,
+            },
             "pinned": self.pinned,
             "now": self.now,
         }

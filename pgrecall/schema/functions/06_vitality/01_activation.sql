@@ -139,13 +139,23 @@ RETURN
     + recall.spread_term(a, w, p_now)
     + recall.revival_term(a, w, p_now);
 
--- use_term: what use adds to the log-odds of a memory for each unit of weight: ln((1 + r) / 2), r = S over the median
--- S of its layer, counted up to 63. The median memory gets 0, one without any use -ln 2, and the most is ln 32, so that
--- use multiplies the odds of one memory over another by at most 64^weight: 8 for the weight 0.5.
-CREATE OR REPLACE FUNCTION recall.use_term(p_activation double precision, p_median_base double precision)
-RETURNS double precision
+-- fresh_base: ln S of a memory stored in this layer an hour ago. One use adds no more to S where nothing links to the
+-- memory, as a birth counts at least once.
+CREATE OR REPLACE FUNCTION recall.fresh_base(l recall.layer_in_force) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ln((1 + least(p_activation / exp(p_median_base), 63)) / 2);
+RETURN ln(l.birth_weight) - l.decay * (ln(l.clock) - ln(24::double precision));
+
+-- use_term: what use adds to the log-odds of a memory for each unit of weight: k ln((1 + r) / 2), r = S over the median
+-- S of its layer, counted up to 63. The median memory gets 0. k = ln 64 / ln(1 + u), between 1 and 1.6, u = the S of a
+-- fresh memory in medians (see fresh_base), which one use does not exceed. So one use multiplies the odds of a memory by at most 64^weight, 8 for the weight 0.5, and all
+-- its uses by at most 64^(1.6 weight), which is 28.
+CREATE OR REPLACE FUNCTION recall.use_term(
+    p_activation double precision, p_median_base double precision, p_fresh_base double precision
+) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ln((1 + least(p_activation / exp(p_median_base), 63)) / 2)
+    * least(1.6, ln(64::double precision)
+                 / ln(1 + exp(least(greatest(p_fresh_base - p_median_base, 0), ln(63::double precision)))));
 
 -- zone_of: the zone of a retention in a layer, half-open: active from its first bound, dormant below the last.
 CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision, l recall.layer_in_force) RETURNS text

@@ -146,7 +146,7 @@ BEGIN
         FROM judged j JOIN unnest(v_layers) l ON l.name = j.layer
         CROSS JOIN LATERAL (
             SELECT CASE WHEN v_mode = 'unbounded' THEN ln(j.activation) - l.median_base
-                        ELSE recall.use_term(j.use, l.median_base) END AS use_term,
+                        ELSE recall.use_term(j.use, l.median_base, recall.fresh_base(l)) END AS use_term,
                    j.activation / (1 + j.activation) AS vital
             OFFSET 0) x
         WHERE recall.logistic(j.logit) >= v_request.min_relevance
