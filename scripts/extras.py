@@ -102,7 +102,9 @@ class Trial:
             tried = USED if self.extras == NONE else [name for name in USED if name in installed - {NONE}]
             failures = [found for name in tried if (found := self._use(name, name in installed))]
             files = (path for path in self.home.rglob("*") if path.is_file() and not path.is_symlink())
-            size = sum(path.lstat().st_size for path in files if WORK not in path.parts)
+            size = sum(
+                path.lstat().st_size for path in files if WORK not in path.relative_to(self.home).parts
+            )
             packages = len(list(self.home.glob("lib/python*/site-packages/*.dist-info")))
         finally:
             shutil.rmtree(self.home)

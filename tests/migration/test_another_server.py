@@ -79,7 +79,8 @@ def test_a_dump_answers_the_same_on_a_fresh_server(
     assert fetch(restored, "SELECT problem FROM recall.access_problems()") == []
     assert fetch(restored, DEFINITIONS) == fetch(url, DEFINITIONS)
     after = asked(restored, "acme")
-    assert [name for name in answers if after[name] != answers[name]] == []
+    kept = answers.keys() - {"languages"}  # those come with the server: 18 knows Estonian, 16 does not
+    assert [name for name in kept if after[name] != answers[name]] == []
     assert [fetch(restored, sql) for sql in (STATISTICS, MEDIANS)] == [
         fetch(url, sql) for sql in (STATISTICS, MEDIANS)
     ]

@@ -102,13 +102,15 @@ def every_write(writer: Writer) -> dict[str, tuple[str, tuple[Any, ...]]]:
     }  # fmt: skip
 
 
-@pytest.fixture(params=["reported", "unreported"])
+@pytest.fixture(params=["reported", "unreported", "reported, on a slow disk"])
 def writer(database_url: str, request: pytest.FixtureRequest) -> Iterator[Writer]:
     """A session whose plans were made when there were a few memories, and that then finds thousands.
 
-    How many rows were inserted is reported to other sessions, or, in an open transaction, not yet.
+    How many rows were inserted is reported to other sessions, or, in an open transaction, not yet. The disk is
+    one where random reads are cheap, as the embedded server has it, or dear, as Postgres ships.
     """
-    with psycopg.connect(database_url, autocommit=True) as connection:
+    options = f"-c random_page_cost={4 if 'slow' in request.param else 1.1}"
+    with psycopg.connect(database_url, options=options, autocommit=True) as connection:
         connection.execute("SELECT set_config('recall.tenant', 'acme', false)")
         connection.execute("SELECT recall.set_setting('prune.grace_days', 0)")
         connection.execute(FILL, {"at": LONG_AGO, "many": 40})

@@ -22,6 +22,8 @@ from tests.conftest import DIMENSIONS, NOW, cloned, dropped
 pytestmark = pytest.mark.slow
 
 BIG, SMALL = 6_000, 300
+PAGE_COSTS = {"fast disk": 1.1, "as Postgres ships": 4.0}
+"""Values of random_page_cost: that of the embedded server, and the default, which most servers keep."""
 SOME_QUESTIONS = 20
 
 # Zipf words (w1 in most memories, w2000 in few) and `everywhere` in all; directions are random.
@@ -72,8 +74,12 @@ Plans = list[Node]
 class Corpus:
     """A connection to the filled database that runs statements as a tenant and keeps their plans."""
 
-    def __init__(self, url: str) -> None:
-        self._connection = psycopg.connect(url, row_factory=dict_row)
+    def __init__(self, url: str, *, random_page_cost: float = 1.1) -> None:
+        self.url = url
+        options = f"-c random_page_cost={random_page_cost}"
+        self._connection = psycopg.connect(url, options=options, row_factory=dict_row)
+        self._connection.execute("LOAD 'auto_explain'")
+        self._connection.commit()
         self._logged: list[str] = []
         self._connection.add_notice_handler(lambda notice: self._logged.append(notice.message_primary or ""))
 
@@ -179,7 +185,7 @@ TALKATIVE = (
 
 @pytest.fixture(scope="module")
 def clone(server: EmbeddedServer, template: str) -> Iterator[Callable[[], Corpus]]:
-    """Makes empty databases for this file, with auto_explain loaded; dropped at its end."""
+    """Makes empty databases for this file; dropped at its end."""
     made: list[tuple[str, Corpus]] = []
 
     def make() -> Corpus:
@@ -188,7 +194,6 @@ def clone(server: EmbeddedServer, template: str) -> Iterator[Callable[[], Corpus
             cloned(admin, name, template)
         corpus = Corpus(make_conninfo(server.url, dbname=name))
         made.append((name, corpus))
-        corpus.run("LOAD 'auto_explain'", tenant="big")
         corpus.run(TALKATIVE, tenant="big")
         return corpus
 
@@ -200,13 +205,21 @@ def clone(server: EmbeddedServer, template: str) -> Iterator[Callable[[], Corpus
 
 
 @pytest.fixture(scope="module")
-def corpus(clone: Callable[[], Corpus]) -> Corpus:
+def filled(clone: Callable[[], Corpus]) -> Corpus:
     """Tenant ``big`` with 6,000 memories, ``middling`` with 3,000 and ``small`` with 300."""
     made = clone()
     made.fill("middling", 1, BIG // 2)
     made.fill("small", 1, SMALL)
     made.fill("big", 1, BIG)
     return made
+
+
+@pytest.fixture(scope="module", params=PAGE_COSTS.values(), ids=PAGE_COSTS)
+def corpus(filled: Corpus, request: pytest.FixtureRequest) -> Iterator[Corpus]:
+    """The filled database as a server sees it that says this of its disk."""
+    opened = Corpus(filled.url, random_page_cost=request.param)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,9 @@ CREATE OR REPLACE FUNCTION recall.summarize_accesses(
     credit double precision, reached timestamptz
 )
 LANGUAGE plpgsql STABLE ROWS 20
-SET search_path FROM CURRENT AS $$
+SET search_path FROM CURRENT
+-- Whether the log is looked up by memory must not depend on the server's setting, which is often for slow disks.
+SET random_page_cost = 1.1 AS $$
 DECLARE
     v_burst interval := recall.burst_window(p_tenant);
     v_from timestamptz := (SELECT min(u) FROM unnest(p_after) u) - v_burst;

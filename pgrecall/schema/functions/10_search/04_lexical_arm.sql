@@ -113,6 +113,8 @@ CREATE OR REPLACE FUNCTION recall.newest_memories_matching(
 ) RETURNS TABLE (id bigint, strength double precision)
 LANGUAGE plpgsql STABLE ROWS 100
 SET search_path FROM CURRENT
+-- The newest by index: where random reads are said to be dear, all of a tenant's rows would be read and sorted.
+SET enable_sort = off
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_any tsquery := recall.any_of(p_words);
