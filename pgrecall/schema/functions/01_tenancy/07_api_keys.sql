@@ -54,7 +54,7 @@ RETURNS TABLE (id bigint, name text, created_at timestamptz, last_used_at timest
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT k.id, k.name, k.created_at, k.last_used_at, k.revoked_at FROM recall.api_key k
-    WHERE k.tenant = recall.current_tenant()
+    WHERE k.tenant = (SELECT recall.current_tenant())
     ORDER BY k.id DESC
 $$;
 

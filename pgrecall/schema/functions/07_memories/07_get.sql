@@ -7,7 +7,7 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.key, m.content_hash, m.source, m.embedded_with IS NOT NULL
     FROM recall.memory m
-    WHERE m.tenant = recall.current_tenant() AND m.key = ANY (p_keys)
+    WHERE m.tenant = (SELECT recall.current_tenant()) AND m.key = ANY (p_keys)
 $$;
 
 -- keys_of_source: the keys of live memories from a source, or from these sessions of it; by key.
@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION recall.keys_of_source(p_source text, p_sessions text[
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT m.key FROM recall.memory m
-    WHERE m.tenant = recall.current_tenant() AND m.source = p_source AND m.key IS NOT NULL
+    WHERE m.tenant = (SELECT recall.current_tenant()) AND m.source = p_source AND m.key IS NOT NULL
       AND m.archived_at IS NULL AND (p_sessions IS NULL OR m.session_id = ANY (p_sessions))
     ORDER BY m.key
 $$;
@@ -28,7 +28,7 @@ DECLARE
     v_id bigint;
 BEGIN
     SELECT m.id INTO v_id FROM recall.memory m
-    WHERE m.tenant = recall.current_tenant() AND m.key = p_key;
+    WHERE m.tenant = (SELECT recall.current_tenant()) AND m.key = p_key;
     IF v_id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory with key %L in this tenant.', p_key),
@@ -44,7 +44,7 @@ LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF NOT EXISTS (
-        SELECT FROM recall.memory m WHERE m.tenant = recall.current_tenant() AND m.id = p_id) THEN
+        SELECT FROM recall.memory m WHERE m.tenant = (SELECT recall.current_tenant()) AND m.id = p_id) THEN
         RAISE EXCEPTION USING ERRCODE = 'no_data_found',
             MESSAGE = format('There is no memory with id %s in this tenant.', coalesce(p_id::text, 'NULL')),
             DETAIL = coalesce(p_id::text, ''), COLUMN = 'id',

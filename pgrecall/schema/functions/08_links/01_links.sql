@@ -83,7 +83,7 @@ END $$;
 CREATE OR REPLACE FUNCTION recall.count_pending_links() RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT count(*) FROM recall.pending_link p WHERE p.tenant = recall.current_tenant()
+    SELECT count(*) FROM recall.pending_link p WHERE p.tenant = (SELECT recall.current_tenant())
 $$;
 
 -- recount_links: sets the in-degree (references from live memories) and the time of the newest link. The rows are

@@ -124,7 +124,7 @@ LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM recall.require_logistic_model(p_profile);
-    DELETE FROM recall.relevance_model r WHERE r.tenant = recall.current_tenant() AND r.profile = p_profile;
+    DELETE FROM recall.relevance_model r WHERE r.tenant = (SELECT recall.current_tenant()) AND r.profile = p_profile;
     RETURN FOUND;
 END $$;
 
@@ -169,6 +169,6 @@ CREATE OR REPLACE FUNCTION recall.reset_rerank_model(p_reranker text) RETURNS bo
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    DELETE FROM recall.rerank_model r WHERE r.tenant = recall.current_tenant() AND r.reranker = p_reranker;
+    DELETE FROM recall.rerank_model r WHERE r.tenant = (SELECT recall.current_tenant()) AND r.reranker = p_reranker;
     RETURN FOUND;
 END $$;

@@ -101,7 +101,7 @@ DECLARE
     v_plan recall.prune_plan;
 BEGIN
     SELECT * INTO v_plan FROM recall.prune_plan p
-    WHERE p.tenant = recall.current_tenant() AND p.id = p_plan_id;
+    WHERE p.tenant = (SELECT recall.current_tenant()) AND p.id = p_plan_id;
     IF NOT FOUND THEN
         PERFORM recall.raise_invalid(
             format('There is no prune plan %s in this tenant.', coalesce(p_plan_id::text, 'NULL')),

@@ -9,7 +9,7 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT e.id, e.kind, e.weight, e.at, e.session_id
     FROM recall.access e
-    WHERE e.tenant = recall.current_tenant() AND e.memory_id = p_memory_id
+    WHERE e.tenant = (SELECT recall.current_tenant()) AND e.memory_id = p_memory_id
     ORDER BY e.at DESC, e.id DESC
     LIMIT recall.require_between(p_limit, 1, 10000, 'p_limit')
 $$;
