@@ -194,7 +194,7 @@ def show_import(console: SafeConsole, report: ImportReport) -> None:
     if report.skipped:
         console.print("Left out or assumed:")
         for left_out in report.skipped:
-            console.print(f"  {left_out.count:,} {left_out.what}")
+            console.print(f"  {left_out.what}: {left_out.count:,}")
     show_problems(console, report.problems)
 
 

@@ -98,12 +98,30 @@ def _in_folder(folder: Path) -> list[ChatFile]:
     return exports or lines
 
 
-def _in_archive(path: Path) -> list[ChatFile]:
+def count_other_files(path: Path, read: Sequence[ChatFile]) -> int:
+    """How many files at a path are not among those that are read: pictures, settings, a page to look at.
+
+    Raises:
+        InvalidInput: the path is an archive that cannot be read.
+    """
+    if path.is_dir():
+        return sum(len(names) for _, _, names in os.walk(path)) - len(read)
+    if path.suffix.lower() != ".zip":
+        return 0
+    files = [entry for entry in _entries(path) if not entry.is_dir() and not _is_of_finder(entry)]
+    return len(files) - len(read)
+
+
+def _entries(path: Path) -> list[ZipInfo]:
     try:
         with ZipFile(path) as archive:
-            entries = archive.infolist()
+            return archive.infolist()
     except _FAULTS as error:
         raise InvalidInput(f"{show(path)} cannot be read: {reason(error)}.", hint=_REPACK) from error
+
+
+def _in_archive(path: Path) -> list[ChatFile]:
+    entries = _entries(path)
     for entry in entries:
         if entry.filename.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", entry.filename):
             raise InvalidInput(
@@ -117,8 +135,13 @@ def _in_archive(path: Path) -> list[ChatFile]:
 
 
 def _is_wanted(entry: ZipInfo) -> bool:
-    folder, _, name = entry.filename.rpartition("/")
-    return _CONVERSATIONS.fullmatch(name) is not None and not folder.startswith("__MACOSX")
+    name = entry.filename.rpartition("/")[2]
+    return _CONVERSATIONS.fullmatch(name) is not None and not _is_of_finder(entry)
+
+
+def _is_of_finder(entry: ZipInfo) -> bool:
+    """Whether macOS has added it when it packed the archive."""
+    return entry.filename.startswith("__MACOSX")
 
 
 def _require_readable(path: Path, entry: ZipInfo) -> None:

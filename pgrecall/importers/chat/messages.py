@@ -8,6 +8,7 @@ from typing import Any
 
 from pgrecall.importers.chat.turns import (
     ATTACHMENTS,
+    EMPTY,
     IMAGES,
     SOUNDS,
     TOOLS,
@@ -113,10 +114,17 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
     role = role_of_sender(speaker)
     tally.fields(value, _KNOWN, "message")
     calls = value.get("tool_calls") or value.get("function_call")
+    if "content" not in value and not calls:
+        raise ValueError("content is missing")
     content = value.get("content")
-    texts = (
-        [] if calls and content in (None, "", []) else [required_text(_content(content, tally), "content")]
-    )
+    if content in (None, "", []):  # OpenAI's is null where the model calls a tool or refuses
+        content = value.get("refusal")
+    content = _content(content, tally)
+    empty = content is None or (isinstance(content, str) and not content.strip())
+    if empty and not calls:
+        tally.add(EMPTY)
+        return None
+    texts = [] if empty else [required_text(content, "content")]
     if calls or role == "tool":
         if not tools:
             tally.add(TOOLS)

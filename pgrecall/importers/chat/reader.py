@@ -13,11 +13,11 @@ from pgrecall.importers.chat.claude_code import is_claude_code, read_claude_code
 from pgrecall.importers.chat.codex import is_codex, read_codex
 from pgrecall.importers.chat.cursor import is_cursor, read_cursor
 from pgrecall.importers.chat.drafts import Target, conversation_drafts
-from pgrecall.importers.chat.files import ChatFile, chat_files, json_lines, json_values
+from pgrecall.importers.chat.files import ChatFile, chat_files, count_other_files, json_lines, json_values
 from pgrecall.importers.chat.gemini import is_gemini, read_gemini
 from pgrecall.importers.chat.locomo import read_locomo
 from pgrecall.importers.chat.messages import is_message, is_messages, read_messages
-from pgrecall.importers.chat.turns import Conversation, Tally
+from pgrecall.importers.chat.turns import OTHER_FILES, Conversation, Tally
 from pgrecall.importers.chat.vscode import is_vscode, read_vscode
 from pgrecall.importers.files import require_file, show
 from pgrecall.importers.json_records import load_json
@@ -107,7 +107,9 @@ def read_chats(
             f"{show(path)} contains no conversations.",
             hint="An export has a conversations.json; sessions are .jsonl files.",
         )
-    return _read(files, kind, Target(source, prefix, layer), tools)
+    tally = Tally()
+    tally.add(OTHER_FILES, count_other_files(path, files))
+    return _read(files, kind, Target(source, prefix, layer), tally, tools)
 
 
 def read_transcript(
@@ -122,8 +124,9 @@ def read_transcript(
     return (item for item in items if not isinstance(item, Skipped))
 
 
-def _read(files: Sequence[ChatFile], kind: ChatKind, target: Target, tools: bool) -> Iterator[Item]:
-    tally = Tally()
+def _read(
+    files: Sequence[ChatFile], kind: ChatKind, target: Target, tally: Tally, tools: bool
+) -> Iterator[Item]:
     seen: set[str] = set()
     for file in files:
         problems: list[Problem] = []

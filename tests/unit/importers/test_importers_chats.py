@@ -65,6 +65,7 @@ def test_chatgpt(tmp_path: Path) -> None:
         "system messages": 1, "tool calls and results, which the option tools keeps": 2, "thoughts of the model": 1,
         "turns of other branches": 1, "images": 1, "attached files": 1, "turns without text": 1,
         "turns without a time, dated by the turn before": 1, "times without a zone, read as UTC": 1,
+        "files without conversations": 2,
     }  # fmt: skip
     second = drafts[1]
     assert second.key == "chatgpt/c-1/m5"
@@ -94,7 +95,7 @@ def test_claude(tmp_path: Path) -> None:
     ]
     assert skipped == {
         "tool calls and results, which the option tools keeps": 2, "attached files": 2, "thoughts of the model": 1,
-        "turns without text": 1,
+        "turns without text": 1, "files without conversations": 2,
     }  # fmt: skip
     assert [draft.key for draft in drafts] == ["claude/conv-9/a1", "claude/conv-9/a2", "claude/conv-9/a3"]
     assert read(path, tools=True)[0][1].body == '[repl] {"code": "1+1"}\n\n2\n\nTwo.'
@@ -115,7 +116,7 @@ def test_the_branch_of_claude_that_was_shown_last(tmp_path: Path) -> None:
     ]
     drafts, _, skipped = read(write_form("claude", tmp_path, [conversation]))
     assert [draft.body for draft in drafts] == ["q", "new", "more"]
-    assert skipped == {"turns of other branches": 1}
+    assert skipped == {"turns of other branches": 1, "files without conversations": 2}
     conversation["current_leaf_message_uuid"] = "old"
     assert [draft.body for draft in read(write_form("claude", tmp_path, [conversation]))[0]] == ["q", "old"]
 
@@ -260,6 +261,27 @@ def test_messages_of_openai(tmp_path: Path) -> None:
     kept = read(path, tools=True)[0]
     assert [draft.role for draft in kept] == ["system", "user", "assistant", "tool", "assistant"]
     assert '"look"' in kept[2].body
+
+
+@pytest.mark.parametrize("nothing", [None, "", " ", []])
+def test_a_refusal_is_what_was_said_and_a_message_without_text_is_counted(
+    nothing: object, tmp_path: Path
+) -> None:
+    messages = [
+        {"role": "user", "content": nothing},
+        {"role": "assistant", "content": nothing if nothing != " " else None, "refusal": "Not that."},
+    ]
+    drafts, problems, skipped = read(write_json(tmp_path / "talk.json", messages))
+    assert [draft.body for draft in drafts] == ["Not that."]
+    assert (problems, skipped["turns without text"]) == ([], 1)
+
+
+def test_the_other_files_of_an_export_are_counted(tmp_path: Path) -> None:
+    entries = {"a/conversations.json": chat_forms.chatgpt_export(), "a/dall-e/one.webp": "x", "__MACOSX/a/._x": "x"}
+    assert read(write_zip(tmp_path / "export.zip", entries))[2]["files without conversations"] == 1
+    write_json(tmp_path / "export" / "conversations.json", chat_forms.chatgpt_export())
+    (tmp_path / "export" / "chat.html").write_text("<html>")
+    assert read(tmp_path / "export")[2]["files without conversations"] == 1
 
 
 @pytest.mark.parametrize("kind", ["list", "lines"])

@@ -188,7 +188,7 @@ def test_plain_chat(write: Write) -> None:
     messages = [
         {"role": "user", "content": "How?"},
         {"role": "assistant", "content": [{"type": "text", "text": "So."}, {"type": "image_url"}]},
-        {"role": "assistant", "content": None},
+        {"role": "assistant"},
     ]
     for value in (messages, {"messages": messages}):
         first, second, third = sorted(
