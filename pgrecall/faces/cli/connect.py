@@ -82,6 +82,8 @@ def connect(
     if not changes:
         output().print(f"{chosen.title} is {'not connected' if undo else 'connected already'}.")
         return
+    for change in changes:
+        change.require_writable()
     _show(changes)
     if not yes and not (sys.stderr.isatty() and click.confirm("Write this?", err=True)):
         raise InvalidInput("Nothing was changed.", hint="--yes writes without a question.")

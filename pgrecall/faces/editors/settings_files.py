@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -13,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import InvalidInput
+from pgrecall.faces.editors import jsonc
 
 Document = dict[str, Any]
 _MAX_BYTES = 50_000_000
-_INDENT = re.compile(r"^\{\s*\n([ \t]+)\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,9 @@ class SettingsFile:
                 raise InvalidInput(f"{path} has more than {_MAX_BYTES:,} bytes.", hint="Change it by hand.")
             before = real.read_bytes().decode("utf-8-sig") if real.exists() else None
             return cls(real, before or "", before)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        except (OSError, UnicodeDecodeError, RuntimeError) as error:
+            reasons = {UnicodeDecodeError: "it is not UTF-8", RuntimeError: "its links lead in a circle"}
+            reason = error.strerror if isinstance(error, OSError) else reasons[type(error)]
             raise InvalidInput(f"{path} cannot be read: {reason}.") from error
 
     @property
@@ -50,15 +52,15 @@ class SettingsFile:
         return self.path.suffix == ".toml"
 
     def document(self) -> Document:
-        """Its content.
+        """Its content; in JSON, comments and trailing commas are passed over, as editors do.
 
         Raises:
-            InvalidInput: it is not valid, has comments where JSON has none, or is not an object.
+            InvalidInput: it is not valid, or is not an object.
         """
         try:
-            found = tomllib.loads(self.text) if self.is_toml else json.loads(self.text or "{}")
+            found = tomllib.loads(self.text) if self.is_toml else jsonc.parse(self.text).value
         except (ValueError, RecursionError) as error:
-            kind = "TOML" if self.is_toml else "JSON without comments"
+            kind = "TOML" if self.is_toml else "JSON"
             raise InvalidInput(
                 f"{self.path} is not {kind}: {str(error).rstrip('.')}.",
                 hint="Correct it, or add the entry by hand; --print shows it.",
@@ -86,12 +88,23 @@ class SettingsFile:
         return self._with_toml(table, name, entry, changed) if self.is_toml else self.with_document(changed)
 
     def with_document(self, document: Document) -> SettingsFile:
-        """The JSON file with another content, indented as it was."""
+        """The JSON file with another content. What does not differ stays as it is written, comments too.
+
+        Raises:
+            InvalidInput: a list that has to be replaced has comments inside.
+        """
         if document == self.document():
             return self
-        found = _INDENT.match(self.text)
-        indent: int | str = found[1] if found else 2
-        return replace(self, text=json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
+        try:
+            changed = replace(self, text=jsonc.changed(self.text, document))
+        except jsonc.CommentsInside as error:
+            raise InvalidInput(
+                f"{self.path} has comments inside {error}, which a change would lose.",
+                hint="Move them, or change it by hand.",
+            ) from error
+        if not changed._holds(document):
+            raise InvalidInput(f"{self.path} cannot be changed safely.", hint="Change it by hand.")
+        return changed
 
     def _with_toml(
         self, table: str, name: str, entry: Mapping[str, Any] | None, after: Document
@@ -99,15 +112,17 @@ class SettingsFile:
         """Rewrites the lines of this entry's tables; comments elsewhere stay."""
         own = re.compile(rf"^\[\s*{re.escape(table)}\s*\.\s*\"?{re.escape(name)}\"?\s*(\.[^\]]*)?\]")
         kept, inside = [], False
-        for line in self.text.splitlines():
+        newline = "\r\n" if "\r\n" in self.text else "\n"
+        for line in self.text.split(newline):
             if line.lstrip().startswith("["):
                 inside = own.match(line.strip()) is not None
             if not inside:
                 kept.append(line)
-        text = "\n".join(kept).rstrip()
+        text = newline.join(kept).rstrip()
         if entry is not None:
-            text = f"{text}\n\n{toml_entry(table, name, entry)}".lstrip()
-        changed = replace(self, text=text.rstrip() + "\n")
+            own_text = toml_entry(table, name, entry).replace("\n", newline)
+            text = f"{text}{newline}{newline}{own_text}".lstrip()
+        changed = replace(self, text=text.rstrip() + newline)
         if not changed._holds(after):
             raise InvalidInput(
                 f"{table}.{name} in {self.path} is written in a form that cannot be changed safely.",
@@ -120,6 +135,14 @@ class SettingsFile:
             return self.document() == document
         except InvalidInput:
             return False
+
+    def require_writable(self) -> None:
+        """Raises InvalidInput if the file is read-only: what made it so would write it again."""
+        if self.before is not None and not self.path.stat().st_mode & stat.S_IWUSR:
+            raise InvalidInput(
+                f"{self.path} is read-only.",
+                hint="Change it where it comes from, or by hand; --print shows the entry.",
+            )
 
     def write(self) -> Path | None:
         """Writes the file whole or not at all; returns the copy of what was there before, if anything was.

@@ -106,8 +106,8 @@ def every_write(writer: Writer) -> dict[str, tuple[str, tuple[Any, ...]]]:
 def writer(database_url: str, request: pytest.FixtureRequest) -> Iterator[Writer]:
     """A session whose plans were made when there were a few memories, and that then finds thousands.
 
-    How many rows were inserted is reported to other sessions, or, in an open transaction, not yet. The disk is
-    one where random reads are cheap, as the embedded server has it, or dear, as Postgres ships.
+    How many rows were inserted is reported to other sessions, or, in an open transaction, not yet. The disk
+    is one where random reads are cheap, as the embedded server has it, or dear, as Postgres ships.
     """
     options = f"-c random_page_cost={4 if 'slow' in request.param else 1.1}"
     with psycopg.connect(database_url, options=options, autocommit=True) as connection:

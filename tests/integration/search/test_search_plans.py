@@ -214,7 +214,7 @@ def filled(clone: Callable[[], Corpus]) -> Corpus:
     return made
 
 
-@pytest.fixture(scope="module", params=PAGE_COSTS.values(), ids=PAGE_COSTS)
+@pytest.fixture(scope="module", params=list(PAGE_COSTS.values()), ids=list(PAGE_COSTS))
 def corpus(filled: Corpus, request: pytest.FixtureRequest) -> Iterator[Corpus]:
     """The filled database as a server sees it that says this of its disk."""
     opened = Corpus(filled.url, random_page_cost=request.param)

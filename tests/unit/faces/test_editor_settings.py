@@ -49,6 +49,90 @@ def test_json_keeps_its_indentation(indent: int | str) -> None:
     assert added.with_entry("servers", "pgrecall", None).text == text
 
 
+COMMENTED = """\
+// mine
+{
+    /* what I use */
+    "mcpServers": {
+        // do not touch
+        "other": {"url": "http://x/*not*/", "args": [1, 2,],},  // "the first"
+    },
+    "big": 12345678901234567890, "exact": 1.10, // kept as written
+}
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_comments_and_trailing_commas_stay(newline: str) -> None:
+    text = COMMENTED.replace("\n", newline)
+    added = json_file(text).with_entry("mcpServers", "pgrecall", ENTRY)
+    assert added.document()["mcpServers"]["pgrecall"] == ENTRY
+    before, after = text.splitlines(), added.text.splitlines()
+    assert [line for line in after if line in before] == before
+    assert added.text.count("\n") == added.text.count(newline)
+    assert added.with_entry("mcpServers", "pgrecall", None).text == text
+    changed = added.with_entry("mcpServers", "pgrecall", ENTRY | {"args": ["mcp"]})
+    assert changed.with_entry("mcpServers", "pgrecall", None).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n",
+        "{}",
+        "{ }",
+        "{\n}\n",
+        '{"a": 1}',
+        '{"a": {}, "a": {"b": 2}}',
+        "// mine\n",
+        '{"servers": {/*x*/}}',
+    ],
+)
+def test_any_form_of_nothing_gets_the_entry(text: str) -> None:
+    added = json_file(text).with_entry("servers", "pgrecall", ENTRY)
+    assert added.document()["servers"] == {"pgrecall": ENTRY}
+    assert ("/*x*/" in added.text, "// mine" in added.text) == ("/*x*/" in text, "// mine" in text)
+    kept = {name: value for name, value in json_file(text).document().items() if name != "servers"}
+    assert added.with_entry("servers", "pgrecall", None).document() == kept
+
+
+@pytest.mark.parametrize("text", ['{"a":1,"servers":{"x":{"command":"c"}}}', '{"a": [1, 2]}\n'])
+def test_a_file_of_one_line_stays_one(text: str) -> None:
+    added = json_file(text).with_entry("servers", "pgrecall", ENTRY)
+    assert added.text.count("\n") == text.count("\n")
+    assert added.with_entry("servers", "pgrecall", None).text == text
+
+
+def test_comments_in_a_list_that_is_replaced_are_not_lost() -> None:
+    text = '{"hooks": {"Stop": [\n  // mine\n  {"command": "x"}\n]}}'
+    file = json_file(text)
+    with pytest.raises(InvalidInput, match="has comments inside hooks"):
+        file.with_document({"hooks": {"Stop": []}})
+    assert "// mine" in file.with_document({"hooks": {"Stop": [{"command": "x"}], "Start": [1]}}).text
+
+
+@given(VALUES, VALUES)
+def test_any_object_becomes_any_other(one: object, other: object) -> None:
+    text = json.dumps({"a": one, "b": 1}, indent=2)
+    assert json_file(text).with_document({"a": other, "c": one}).document() == {"a": other, "c": one}
+
+
+def test_a_read_only_file_is_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+    path.chmod(0o444)
+    with pytest.raises(InvalidInput, match="is read-only"):
+        SettingsFile.read(path).require_writable()
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.symlink_to(path)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        SettingsFile.read(path)
+
+
 def test_toml_keeps_comments_and_other_tables() -> None:
     text = '# mine\nmodel = "x"  # keep\n\n[mcp_servers.other]\ncommand = "o"\n'
     added = toml_file(text).with_entry("mcp_servers", "pgrecall", ENTRY)
@@ -67,7 +151,11 @@ def test_toml_before_and_after_the_entry_stays() -> None:
 @pytest.mark.parametrize(
     ("file", "part"),
     [
-        (json_file('{"a": 1, // mine\n}'), "is not JSON without comments"),
+        (json_file('{"a": 1 "b": 2}'), "is not JSON"),
+        (json_file('{"a": 1 /* no end'), "is not JSON"),
+        (json_file("{,}"), "is not JSON"),
+        (json_file('{"a": 01}'), "is not JSON"),
+        (json_file('{"a": '), "is not JSON"),
         (json_file("[1]"), "holds no JSON object"),
         (json_file('{"mcp_servers": []}'), "mcp_servers in settings.json is not an object"),
         (json_file("[" * 100_000), "is not JSON"),

@@ -277,7 +277,11 @@ def test_a_refusal_is_what_was_said_and_a_message_without_text_is_counted(
 
 
 def test_the_other_files_of_an_export_are_counted(tmp_path: Path) -> None:
-    entries = {"a/conversations.json": chat_forms.chatgpt_export(), "a/dall-e/one.webp": "x", "__MACOSX/a/._x": "x"}
+    entries = {
+        "a/conversations.json": chat_forms.chatgpt_export(),
+        "a/dall-e/one.webp": "x",
+        "__MACOSX/a/._x": "x",
+    }
     assert read(write_zip(tmp_path / "export.zip", entries))[2]["files without conversations"] == 1
     write_json(tmp_path / "export" / "conversations.json", chat_forms.chatgpt_export())
     (tmp_path / "export" / "chat.html").write_text("<html>")

@@ -191,8 +191,7 @@ DECLARE
 BEGIN
     IF NOT v_counted THEN
         -- No statistics yet: count now, bounded, so that rare words weigh more from the first search on.
-        SELECT count(*) INTO v_total FROM (
-            SELECT FROM recall.memory m WHERE m.tenant = p_tenant LIMIT 10000) counted;
+        v_total := recall.memory_count(p_tenant);
     END IF;
     RETURN QUERY
     WITH asked AS MATERIALIZED (
