@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -40,7 +41,7 @@ from pgrecall.faces.cli.options import (
 )
 from pgrecall.faces.snippets import snippet
 from pgrecall.faces.wording import counted, name_of
-from pgrecall.models.memories import AccessKind, Link, ListedMemory, ListOrder, StoredMemory
+from pgrecall.models.memories import AccessCounts, AccessKind, Link, ListedMemory, ListOrder, StoredMemory
 from pgrecall.search.explanation import activation_terms
 
 
@@ -272,6 +273,11 @@ def _values(memory: StoredMemory) -> Iterator[tuple[str, str]]:
             value = f"{value:%Y-%m-%d %H:%M:%S %Z}"
         elif isinstance(value, tuple):
             value = ", ".join(value)
+        elif isinstance(value, AccessCounts):
+            numbers = {"stored": value.stored, "shown": value.shown, "used": value.used}
+            value = ", ".join(f"{what} {counted(number, 'time')}" for what, number in numbers.items())
+        elif isinstance(value, dict):
+            value = json.dumps(value, ensure_ascii=False)
         yield name.replace("_", " "), "yes" if value is True else str(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,8 @@ def test_edit_changes_what_is_given(pgrecall: Command) -> None:
     )
     stored = pgrecall("show", "spare", "--json").json
     assert (stored["body"], stored["tags"], stored["author"]) == ("It hangs in the shed.", ["home"], None)
+    shown = pgrecall("show", "spare").out
+    assert re.search("access counts +stored [0-9]+ times?, shown 0 times, used 0 times", shown)
     assert pgrecall("edit", "spare", "--tag", "home").out == "Nothing changed.\n"
     nothing = pgrecall("edit", "spare")
     assert (nothing.code, nothing.err.split(" Give")[0]) == (2, "Error: There is nothing to change.")
