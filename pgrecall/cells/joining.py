@@ -103,7 +103,7 @@ def remove(fleet: Fleet, number: int) -> None:
         fleet.cell(entry).run("SELECT recall.leave_cells()")
     except DatabaseUnavailable as error:
         raise InvalidInput(
-            f"Cell {number} does not answer, so it cannot be told that it is a cell no more.",
+            f"Cell {number} does not answer, so it cannot be informed that it is no longer a cell.",
             hint="Start it, then remove it.",
         ) from error
     fleet.directory.run("DELETE FROM recall_cells.cell WHERE number = %(number)s", {"number": number})

@@ -144,7 +144,7 @@ class Mover:
             self._take(copying, entry.target)  # killed in the middle of the flip; it may have been used there
             entry = replace(entry, step="flipped")
         if entry.step == "flipped":
-            self._said("It was used in its new cell since, so it is moved back as it is now.")
+            self._said("It has been used in its new cell, so it is moved back with these changes.")
             self._finish(tenant)
             self._move(tenant, entry.source)
             self._finish(tenant)

@@ -60,7 +60,7 @@ def lacks(cell: Cell, end: End) -> tuple[Lack, ...]:
         found.append(
             Lack(
                 f"Role {role} logs in without a password, which a subscription of it needs.",
-                "a password in PGRECALL_CELLS, and scram-sha-256 in pg_hba.conf for whoever connects",
+                "a password in PGRECALL_CELLS, and scram-sha-256 in pg_hba.conf for its connections",
             )
         )
     if end == "target" and not row["may_subscribe"]:

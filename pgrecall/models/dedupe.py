@@ -117,7 +117,7 @@ class DedupeCluster:
 
 @dataclass(frozen=True, slots=True)
 class ProposedContradiction:
-    """Two memories that are the same but for a number, a date, a negation or a small word that turns them.
+    """Two memories that differ only in a number, a date, a negation or a small word that changes the meaning.
 
     A proposal: a person links them, as with ``pgrecall link SRC DST --relation contradicts``.
     """

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 ENOUGH = 30
-"""Searches with a verdict or a use from which conclusions are drawn; of fewer only counts are told."""
+"""Searches with a verdict or a use that a conclusion needs; with fewer, reports contain only counts."""
 
 MissOutcome = Literal[
     "found", "filtered", "ranked_lower", "too_irrelevant", "not_confident", "beyond_pool", "not_found"
@@ -254,7 +254,7 @@ class ArmUse:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Logged questions asked again: what would move if the settings were changed.
+    """Replayed questions: which results would change with other settings.
 
     Attributes:
         searches: how many were asked again.
@@ -267,7 +267,7 @@ class Replay:
         gain: mean change of its reciprocal rank; None without any.
         gain_low, gain_high: the 95 % interval of that mean; None for fewer than 30.
         arms: how often what each arm found was used, with today's settings.
-        moved: those that would move most.
+        moved: the searches whose results would change most.
         conclusion: a sentence, which refuses where too little is known.
         skipped: a sentence for each step that did not run.
     """

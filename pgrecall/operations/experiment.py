@@ -76,7 +76,7 @@ def _conclusion(document: Mapping[str, Any], differences: tuple[ExperimentDiffer
 def _told(one: ExperimentDifference) -> str:
     figures = f"{100 * one.difference:+.1f} points (interval {100 * one.low:+.1f} to {100 * one.high:+.1f})"
     if one.verdict == "no_difference":
-        return f"`{one.arm}` cannot be told from `default`: {figures}."
+        return f"`{one.arm}` is not distinguishable from `default`: {figures}."
     compared = "more" if one.verdict == "better" else "less"
     return f"With `{one.arm}`, what is shown is used {compared} often than with `default`: {figures}."
 

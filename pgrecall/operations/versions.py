@@ -61,7 +61,7 @@ def restore_version(
     content_hash: str | None,
     now: datetime | None,
 ) -> Operation[Remembered]:
-    """Makes a memory say again what it said in a version."""
+    """Restores the text and fields of a version."""
     return Operation(
         f"SELECT * FROM recall.restore_version({id_of(reference, 'memory')}, %(number)s, %(embedded)s, "
         f"%(model)s, {NOW})",
@@ -96,7 +96,7 @@ def changes(
 
 
 def change_cursor() -> Operation[str]:
-    """Reads the cursor behind the last change."""
+    """Reads the cursor after the last change."""
     return Operation(
         "SELECT recall.change_cursor() AS cursor", {}, lambda rows: str(rows[0]["cursor"]), repeatable=True
     )

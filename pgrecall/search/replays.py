@@ -1,4 +1,4 @@
-"""What replayed searches add up to: what would move, whether that is better, and what each arm finds."""
+"""Summarises replayed searches: what would change, whether that is better, and what each arm finds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def require_change(change: Mapping[str, object], k: int, moved: int) -> None:
     """Raises InvalidInput where nothing is changed, or a number is out of its bounds."""
     if not change:
         raise InvalidInput(
-            "Nothing is changed, so nothing would move.",
+            "No setting is changed, so no result would change.",
             hint="Change weights, vitality_mode, vitality_weight or profile.",
         )
     for name, number, least, most in (("k", k, 1, MOST_HITS), ("moved", moved, 0, MOST_MOVED)):
@@ -116,14 +116,14 @@ def _conclusion(judged: int, low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return (
             f"Too little to conclude from: {judged:,} of these searches have a used memory, and {ENOUGH} are "
-            "needed. The counts say what would move, not whether it would be better."
+            "needed. The counts say what would change, not whether it would be better."
         )
     bounds = f"95 % interval {low:+.3f} to {high:+.3f} of the reciprocal rank, {judged:,} searches"
     if low > 0:
         return f"What was used would rank higher ({bounds})."
     if high < 0:
         return f"What was used would rank lower ({bounds})."
-    return f"No difference can be told from chance ({bounds})."
+    return f"The difference is not distinguishable from chance ({bounds})."
 
 
 def _arms(replayed: Sequence[Replayed]) -> tuple[ArmUse, ...]:

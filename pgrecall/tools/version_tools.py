@@ -71,7 +71,7 @@ class VersionResult(Result):
 class HistoryResult(Result):
     """The result of ``history``."""
 
-    versions: tuple[VersionResult, ...] = Field(description="Newest first, the present first of all.")
+    versions: tuple[VersionResult, ...] = Field(description="Newest first, starting with the current one.")
 
 
 class WordsResult(Result):
@@ -101,7 +101,7 @@ class RestoreResult(Result):
 
     id: int
     key: str | None
-    outcome: str = Field(description="updated, or unchanged if it says this already.")
+    outcome: str = Field(description="updated, or unchanged if the memory already has this text.")
 
 
 class ChangeResult(Result):
@@ -208,7 +208,7 @@ RESTORE = Tool(
     name="restore",
     title="Restore a version",
     description=(
-        "Make a memory say again what it said in an earlier version. What it says now becomes a version too, "
+        "Restore an earlier version of a memory. The current text becomes a version too, "
         "so this can be undone. Use it when an edit was wrong; for new facts use `remember`."
     ),
     arguments=RestoreArguments,

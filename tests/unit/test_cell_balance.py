@@ -1,4 +1,4 @@
-"""Which moves even out cells."""
+"""Which moves balance the cells."""
 
 from __future__ import annotations
 

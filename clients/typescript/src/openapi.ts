@@ -15,14 +15,14 @@ export interface paths {
          * List Memories
          * @description List memories, newest first or by vitality. This does not count as an access.
          *
-         *     Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; behind the last
+         *     Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
          *     memory it is empty.
          */
         readonly get: operations["list_memories"];
         readonly put?: never;
         /**
          * Remember
-         * @description Store a memory; one with the same key is updated, and a text that is there already is not repeated.
+         * @description Store a memory; one with the same key is updated, and a text that is already stored is not repeated.
          *
          *     `similar` names a memory that it nearly repeats.
          */
@@ -184,7 +184,7 @@ export interface paths {
         readonly post: operations["link"];
         /**
          * Unlink
-         * @description Remove links from one memory to another; after `supersedes` the target holds again.
+         * @description Remove links from one memory to another; without `supersedes` the target is valid again.
          */
         readonly delete: operations["unlink"];
         readonly options?: never;
@@ -409,7 +409,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Miss
-         * @description Tell why a search does not show a memory: by its filters, its rank, and what each arm saw.
+         * @description Explain why a search does not show a memory: its filters, its rank, and the findings of each arm.
          */
         readonly post: operations["miss"];
         readonly delete?: never;
@@ -429,7 +429,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Replay
-         * @description Ask logged questions again with changed settings, and tell what would move. Nothing is changed.
+         * @description Replay logged questions with other settings, and report which results would change. Changes nothing.
          */
         readonly post: operations["replay"];
         readonly delete?: never;
@@ -805,7 +805,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Undo Dedupe
-         * @description Take the merges of a plan back.
+         * @description Undo the merges of a plan.
          */
         readonly post: operations["undo_dedupe"];
         readonly delete?: never;
@@ -896,7 +896,7 @@ export interface paths {
         readonly get: operations["versions"];
         /**
          * Restore Version
-         * @description Make a memory say again what it said in a version; what it says now becomes a version in turn.
+         * @description Restore the text and fields of a version; the replaced ones become a version.
          *
          *     Its layer, links, pin and accesses stay, and an archived memory stays archived. `outcome` is `updated` or
          *     `unchanged`.
@@ -960,7 +960,7 @@ export interface paths {
         };
         /**
          * Change Cursor
-         * @description Return the cursor behind the last change.
+         * @description Return the cursor after the last change.
          *
          *     To copy a tenant, take it first, then read the memories, then the changes since.
          */
@@ -2201,7 +2201,7 @@ export interface components {
             readonly reason: string;
         };
         /**
-         * @description Two memories that are the same but for a number, a date, a negation or a small word that turns them.
+         * @description Two memories that differ only in a number, a date, a negation or a small word that changes the meaning.
          *
          *     A proposal: a person links them, as with `pgrecall link SRC DST --relation contradicts`.
          */
@@ -2316,7 +2316,7 @@ export interface components {
             /** @description Another memory that it nearly repeats; it was stored all the same. */
             readonly similar: components["schemas"]["Similar"] | null;
         };
-        /** @description Logged questions asked again: what would move if the settings were changed. */
+        /** @description Replayed questions: which results would change with other settings. */
         readonly Replay: {
             /** @description How many were asked again. */
             readonly searches: number;
@@ -2342,7 +2342,7 @@ export interface components {
             readonly gain_high: number | null;
             /** @description How often what each arm found was used, with today's settings. */
             readonly arms: readonly components["schemas"]["ArmUse"][];
-            /** @description Those that would move most. */
+            /** @description The searches whose results would change most. */
             readonly moved: readonly components["schemas"]["ReplayedSearch"][];
             /** @description A sentence, which refuses where too little is known. */
             readonly conclusion: string;
@@ -2376,7 +2376,7 @@ export interface components {
              */
             readonly limit?: number;
             /**
-             * @description Searches at most in the answer, those that would move most, 0 to 1,000.
+             * @description Maximum number of changed searches in the answer, the most changed ones, 0 to 1,000.
              * @default 20
              */
             readonly moved?: number;
@@ -3401,11 +3401,11 @@ export interface operations {
     readonly import_file: {
         readonly parameters: {
             readonly query: {
-                /** @description Name of the file; its ending tells its format. */
+                /** @description Name of the file; its ending determines its format. */
                 readonly name: string;
                 /** @description Format, where it cannot be detected. */
                 readonly kind?: ("auto" | "markdown" | "jsonl" | "chat" | "chatgpt" | "claude" | "claude-code" | "codex" | "cursor" | "gemini" | "vscode" | "mem0" | "hindsight") | "export";
-                /** @description Layer of notes and turns that name none. */
+                /** @description Layer of notes and turns without one. */
                 readonly layer?: string | null;
                 /** @description Name to remember the import by; by default that of the file. */
                 readonly source?: string | null;

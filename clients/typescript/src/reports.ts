@@ -84,7 +84,7 @@ export class ChangesGroup {
     );
   }
 
-  /** Returns the cursor behind the last change. */
+  /** Returns the cursor after the last change. */
   async cursor(call: CallOptions = {}): Promise<string> {
     return (await this.#transport.send("get", "/v1/changes/cursor", { call })).cursor;
   }
@@ -143,7 +143,7 @@ export class QualityGroup {
     return this.#transport.send("post", "/v1/quality/miss", { body: { ...rest, query, memory }, call, safe: true });
   }
 
-  /** Asks logged questions again with changed settings, and tells what would move. Nothing is changed. */
+  /** Replays logged questions with other settings, and reports which results would change. Changes nothing. */
   async replay(options: ReplayOptions & CallOptions = {}): Promise<Replay> {
     const { call, rest } = split(options);
     return this.#transport.send("post", "/v1/quality/replay", { body: rest, call, safe: true });

@@ -45,7 +45,7 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
             said = "Calls of its tenants do not find it."
             found.append(CellFinding(entry.number, "fail", said, _UPGRADE))
         elif not (node.active and node.synced):
-            said = "Citus has not told it of the other nodes, so no call is sent there."
+            said = "Citus has not sent it the list of nodes, so no call is sent there."
             fix = f"SELECT citus_activate_node('{node.host}', {node.port}), on the coordinator"
             found.append(CellFinding(entry.number, "fail", said, fix))
         try:

@@ -219,7 +219,7 @@ class AsyncMemory(AsyncStore):
         Raises:
             InvalidInput: the search was not logged or does not exist (any more), or it did not show one of
                 them. Nothing was recorded.
-            MemoryNotFound: there is no memory with such a key.
+            MemoryNotFound: there is no memory with this key.
         """
         from pgrecall.operations.feedback import used
 

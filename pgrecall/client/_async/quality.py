@@ -67,7 +67,7 @@ class AsyncQualityGroup(AsyncGroup):
         return await self._connection.execute(experiment(number, difference))
 
     async def miss(self, question: str, memory: int | str, **options: Unpack[SearchOptions]) -> Miss:
-        """Tells why a search does not show a memory: by its filters, its rank, and what each arm saw.
+        """Explains why a search does not show a memory: its filters, its rank, and the findings of each arm.
 
         Nothing is logged.
 
@@ -102,8 +102,8 @@ class AsyncQualityGroup(AsyncGroup):
     ) -> Replay:
         """Asks logged questions again, as of then: with today's settings, and with changed ones.
 
-        Where it is known what was used, it tells whether that would rank higher. Filters are not in the log,
-        so the questions are asked without. Nothing is logged or changed.
+        For searches with a known use, it says whether the used memory would rank higher. Filters are not in
+        the log, so the questions are asked without. Nothing is logged or changed.
 
         >>> report = await memory.quality.replay(vitality_weight=1.0)           # doctest: +SKIP
         >>> print(report.same, report.gain, report.conclusion)                  # doctest: +SKIP
@@ -112,7 +112,7 @@ class AsyncQualityGroup(AsyncGroup):
             k: hits of each search, 1 to 100.
             since, until: only searches of this period, its end excluded.
             limit: searches at most, the newest ones, 1 to 1,000.
-            moved: searches at most in the report, those that would move most, up to 1,000.
+            moved: maximum number of changed searches in the report, the most changed ones, up to 1,000.
             change: what to change: ``weights`` of arms, ``vitality_mode``, ``vitality_weight``, ``profile``.
 
         Raises:

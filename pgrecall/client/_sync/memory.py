@@ -217,7 +217,7 @@ class Memory(Store):
         Raises:
             InvalidInput: the search was not logged or does not exist (any more), or it did not show one of
                 them. Nothing was recorded.
-            MemoryNotFound: there is no memory with such a key.
+            MemoryNotFound: there is no memory with this key.
         """
         from pgrecall.operations.feedback import used
 

@@ -262,6 +262,6 @@ def _chosen(
     if lettered:
         skipped.append(
             f"likeness in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
-            "near-duplicates are told by their letters"
+            "near-duplicates are found by their letters"
         )
     return replace(block, skipped=tuple(skipped), confidence=result.confidence)

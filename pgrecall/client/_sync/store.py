@@ -163,7 +163,7 @@ class Store(Links):
             filters: those of :class:`SearchFilter`, such as ``layers``, ``tags``, ``since``; not ``as_of``.
 
         Returns:
-            One page; it is empty behind the last memory.
+            One page; it is empty after the last memory.
 
         Raises:
             InvalidInput: a filter, the order, the cursor or the limit is invalid.

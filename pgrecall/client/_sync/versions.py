@@ -51,7 +51,7 @@ class VersionsGroup(Group):
         return self._connection.execute(operations.diff_versions(memory, earlier, later))
 
     def restore(self, memory: int | str, version: int, *, now: datetime | None = None) -> Remembered:
-        """Makes a memory say again what it said in a version; what it says now becomes a version in turn.
+        """Restores the text and fields of a version; the replaced ones become a version.
 
         Its layer, links, pin and accesses stay, and an archived memory stays archived.
 
@@ -61,7 +61,7 @@ class VersionsGroup(Group):
             now: time to use instead of the database's clock.
 
         Returns:
-            Its id and key, and whether it was updated, or unchanged as it says this already.
+            Its id and key, and whether it was updated, or unchanged because it already has this text.
 
         Raises:
             MemoryNotFound: there is none in this tenant.
@@ -102,7 +102,7 @@ class ChangesGroup(Group):
         return self._connection.execute(operations.changes(since, limit, kinds))
 
     def cursor(self) -> str:
-        """Returns the cursor behind the last change.
+        """Returns the cursor after the last change.
 
         To copy a tenant, take it first, then read the memories, then the changes since.
         """

@@ -75,11 +75,11 @@ def fit(
 @click.option("--reranker", is_flag=True, help="Reset the coefficients of the configured reranker instead.")
 @pass_globals
 def reset(given: GlobalOptions, profile: str, reranker: bool) -> None:
-    """Go back to the coefficients that ship. Exit code 1 when they are in force already."""
+    """Restore the shipped coefficients. Exit code 1 when they are already in force."""
     with given.opened() as memory:
         changed = memory.calibration.reset(profile, reranker=reranker)
     if not changed:
-        notes().print("The coefficients that ship are in force already.")
+        notes().print("The shipped coefficients are already in force.")
         raise Exit(NOTHING_FOUND)
     output().print("The coefficients that ship are in force again.")
 

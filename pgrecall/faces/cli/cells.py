@@ -69,14 +69,14 @@ def require_fleet(given: GlobalOptions) -> Fleet:
 
 @click.group("cell", cls=CommandGroup)
 def cell() -> None:
-    """Manage cells: databases that share out the tenants of an installation. For administrators."""
+    """Manage cells: databases that share the tenants of an installation. For administrators."""
 
 
 @cell.command("add")
 @click.argument("url", type=TEXT, metavar="URL", help="The database, as clients reach it.")
 @click.option("--number", type=click.IntRange(0, 4_000_000), help="Number of the cell; by default the next.")
 @click.option(
-    "--room", type=_Size(), metavar="SIZE", help="Place no new tenant there beyond this, as in 200GB."
+    "--room", type=_Size(), metavar="SIZE", help="Size from which no new tenant is placed there, as in 200GB."
 )
 @pass_globals
 def add(given: GlobalOptions, url: str, number: int | None, room: int | None) -> None:
@@ -132,13 +132,13 @@ def show_findings(found: tuple[CellFinding, ...], others: str, as_json: bool) ->
 @cell.command("replica")
 @cell_argument
 @click.argument("url", type=TEXT, metavar="URL", required=False, help="The standby, as clients reach it.")
-@click.option("--remove", is_flag=True, help="Let the cell answer all its searches itself again.")
+@click.option("--remove", is_flag=True, help="Remove the replica; the cell answers all its searches again.")
 @pass_globals
 def replica(given: GlobalOptions, number: int, url: str | None, remove: bool) -> None:
-    """Name a streaming standby of a cell, which answers searches while it is recent enough.
+    """Name a streaming standby of a cell. It answers searches while it is recent enough.
 
     User and password of the URL are not kept: clients use those of PGRECALL_CELLS. Clients that are open
-    already learn of it when they look a tenant up.
+    already read it when they look up a tenant.
     """
     if (url is None) != remove:
         raise InvalidInput("It is not clear what to do.", hint="Name the URL of a standby, or say --remove.")
@@ -154,7 +154,7 @@ def replica(given: GlobalOptions, number: int, url: str | None, remove: bool) ->
 @click.option("--stop", is_flag=True, help="Let new tenants in again.")
 @pass_globals
 def drain(given: GlobalOptions, number: int, stop: bool) -> None:
-    """Place no new tenants in a cell, before it is emptied and removed."""
+    """Place no new tenants in a cell, before you empty and remove it."""
     entry, left = require_fleet(given).drain(number, stop=stop)
     if stop:
         output().print(f"Cell {entry.number} takes new tenants again.")
@@ -177,7 +177,7 @@ def remove(given: GlobalOptions, number: int) -> None:
 @json_option
 @pass_globals
 def balance(given: GlobalOptions, only_plan: bool, applies: bool, as_json: bool) -> None:
-    """Plan moves that even out cells and empty those that drain, or make them."""
+    """Plan moves that balance cells and empty those being drained, or make these moves."""
     from pgrecall.cells.balance import plan_balance
     from pgrecall.cells.move import Mover
 
@@ -200,7 +200,7 @@ def balance(given: GlobalOptions, only_plan: bool, applies: bool, as_json: bool)
 
 def _show_balance(plan: BalancePlan) -> None:
     if not plan.moves:
-        output().print("No move would even out the cells.")
+        output().print("No move would balance the cells better.")
         return
     rows = table("tenant", "from", "to", "size", right=("from", "to", "size"))
     for move in plan.moves:

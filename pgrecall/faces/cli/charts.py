@@ -65,7 +65,7 @@ def zones(
 ) -> None:
     """Draw how many memories each layer has in each zone, now and over time. Exit code 1 without memories.
 
-    The past is computed from the access log, each instant anew: with many memories take fewer instants.
+    Each instant of the past is computed from the access log: with many memories, use fewer instants.
     """
     form, moment = require_drawable(out), _moment(now)
     if not 2 <= instants <= MOST_INSTANTS:

@@ -53,8 +53,8 @@ def connect(
     """Connect an editor to this memory: claude, claude-desktop, codex, cursor, vscode or gemini.
 
     Adds the MCP server `pgrecall` to the editor's settings. The change is shown first, and a copy of the file
-    is kept. --capture adds hooks, but for claude-desktop, which runs none: a session that ends is imported,
-    and one that begins is offered the memories that are most alive.
+    is kept. --capture adds hooks, except for claude-desktop, which runs none: they import a session that
+    ends, and offer a new session the memories with the highest vitality.
     """
     if only_print and undo:
         raise InvalidInput("--print and --undo exclude each other.", hint="Leave out one of them.")
@@ -111,7 +111,7 @@ _editor_option = click.option(
 @_editor_option
 @pass_globals
 def start(given: GlobalOptions, editor: hooks.CapturedEditor) -> None:
-    """Print the memories that are most alive, as a hook at the start of a session answers."""
+    """Print the memories with the highest vitality, for a hook at the start of a session."""
     with _failing_softly():
         hooks.read_event(sys.stdin)
         with given.opened() as memory:

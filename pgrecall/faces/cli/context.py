@@ -63,7 +63,7 @@ _REASONS = {
     type=float,
     default=MIN_RELEVANCE,
     show_default=True,
-    help="Leave out memories of lower relevance, 0 to 1, but for the best one.",
+    help="Leave out memories of lower relevance, 0 to 1, except the best one.",
 )
 @click.option(
     "--nearest", is_flag=True, help="Show the nearest memories even if probably none answers the question."

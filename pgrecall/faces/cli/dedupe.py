@@ -118,7 +118,7 @@ def apply(
 @now_option
 @pass_globals
 def undo(given: GlobalOptions, number: int, as_json: bool, now: datetime | None) -> None:
-    """Take the merges of a plan back. Exit code 1 when there was nothing to restore."""
+    """Undo the merges of a plan. Exit code 1 when there was nothing to restore."""
     with given.opened() as memory:
         undone = memory.dedupe.undo(number, now=now)
     if as_json:

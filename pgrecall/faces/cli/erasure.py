@@ -31,7 +31,7 @@ def erasure() -> None:
 @click.option("--session", type=TEXT, help="Memories of this session.")
 @click.option("--tag", type=TEXT, help="Memories with this tag.")
 @click.option("--source", type=TEXT, help="Memories from this source.")
-@click.option("--key", type=TEXT, help="Memories with such a key; * stands for any characters.")
+@click.option("--key", type=TEXT, help="Memories with this key; * stands for any characters.")
 @click.option("--asked-by", type=TEXT, required=True, help="Person who asked for the erasure.")
 @json_option
 @now_option

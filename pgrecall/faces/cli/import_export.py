@@ -68,7 +68,7 @@ _UNITS: dict[KnownKind, str] = {
 @click.option(
     "--kind", "--format", type=click.Choice(get_args(Kind)), default="auto", help="Kind of the source."
 )
-@click.option("--layer", help="Layer of notes and turns that name none.")
+@click.option("--layer", help="Layer of notes and turns without one.")
 @click.option("--source", type=TEXT, help="Name to remember the import by; by default that of the path.")
 @click.option("--prefix", default="", help="Prefix of every key.")
 @click.option("--tools", is_flag=True, help="With chats: keep tool calls, their results and sub-agents.")

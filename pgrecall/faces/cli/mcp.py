@@ -50,7 +50,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
     type=click.IntRange(0, 65535),
     metavar="PORT",
     help="Without --http: also answer /metrics, /healthz and /readyz at this port of 127.0.0.1; 0 takes a "
-    "free one. With --http, /metrics is beside /mcp.",
+    "free one. With --http, /metrics is next to /mcp.",
 )
 @allow_superuser_option
 @pass_globals

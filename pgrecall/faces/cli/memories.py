@@ -160,7 +160,7 @@ def link(given: GlobalOptions, source: int | str, target: int | str, relation: s
 @click.option("--relation", type=TEXT, help="Remove this relation alone.")
 @pass_globals
 def unlink(given: GlobalOptions, source: int | str, target: int | str, relation: str | None) -> None:
-    """Remove links between two memories. After `supersedes` the target holds again.
+    """Remove links between two memories. Without `supersedes` the target is valid again.
 
     Exit code 1 when there was none.
     """
@@ -196,7 +196,7 @@ def supersede(given: GlobalOptions, old: int | str, new: int | str) -> None:
 @click.option("--undo", is_flag=True, help="Remove the pin.")
 @pass_globals
 def pin(given: GlobalOptions, memory: int | str, undo: bool) -> None:
-    """Pin a memory: it stays out of every prune plan, whatever its vitality."""
+    """Pin a memory: every prune plan leaves it out, however low its vitality."""
     with given.opened() as client:
         changed = client.pin(memory, not undo)
     if changed:

@@ -45,7 +45,7 @@ arms_option = click.option(
 
 @click.group("quality", cls=CommandGroup)
 def quality() -> None:
-    """Show how well searches answer, why one missed a memory, and what other settings would move."""
+    """Show how well searches answer, why one missed a memory, and what other settings would change."""
 
 
 @quality.command("report")
@@ -130,7 +130,7 @@ def miss(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Tell why a search for QUESTION does not show a memory: its filters, its rank, what each arm saw.
+    """Explain why a search for QUESTION does not show a memory: filters, rank, findings of each arm.
 
     Exit code 1 when the search does not show it.
     """
@@ -172,7 +172,7 @@ def replay(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Ask logged questions again with changed weights or modes, and show what would move. Changes nothing.
+    """Replay logged questions with other weights or modes, and show what would change. Changes nothing.
 
     Exit code 1 when no search is logged.
     """

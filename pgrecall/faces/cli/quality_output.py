@@ -94,7 +94,7 @@ def show_miss(console: SafeConsole, found: Miss) -> None:
 
 
 def show_replay(console: SafeConsole, found: Replay) -> None:
-    """What would move, whether it would be better, and use by arm."""
+    """Prints what would change, whether it would be better, and use by arm."""
     for step in found.skipped:
         notes().print(f"Skipped: {step}")
     if found.refused:

@@ -71,7 +71,7 @@ def remember(
     now: datetime | None,
     **options: Any,
 ) -> None:
-    """Store one memory. A text that is there already is not stored again.
+    """Store one memory. A text that is already stored is not stored again.
 
     A memory that nearly repeats another is stored, and the other one is named.
     """

@@ -71,7 +71,7 @@ def create(
 @any_tenant_option
 @pass_globals
 def bind(given: GlobalOptions, name: str, tenant: str | None, any_tenant: bool) -> None:
-    """Bind a role to a tenant: it then acts for this tenant and no other, whatever it asks for."""
+    """Bind a role to a tenant: it then acts for this tenant and no other."""
     from pgrecall.schema.roles import bind
 
     wanted = _require_tenant(tenant, any_tenant=any_tenant)

@@ -86,7 +86,7 @@ _NUMBERS = ("#", "score", "relevance")
     help="Weight of an arm, 0 to 10; may be repeated.",
 )
 @click.option("--rerank", is_flag=True, help="Let the configured reranker reorder the best candidates.")
-@click.option("--deadline", type=float, help="Seconds for the reranker; it stops with what it has by then.")
+@click.option("--deadline", type=float, help="Seconds for the reranker; scores that are ready by then count.")
 @click.option("--explain", is_flag=True, help="Explain the rank of each hit.")
 @json_option
 @now_option

@@ -44,7 +44,7 @@ def list_(given: GlobalOptions, as_json: bool) -> None:
 @click.option("--cell", "number", type=int, required=True, metavar="CELL", help="Cell for the tenant.")
 @pass_globals
 def place(given: GlobalOptions, name: str, number: int) -> None:
-    """Place a new tenant in a cell by hand. Others go where most room is when they are first used."""
+    """Choose the cell of a new tenant. By default it is the cell with the most room at the first use."""
     placed = require_fleet(given).place(name, number)
     output().print(f"Tenant {name} lives in cell {placed.cell}.")
 
@@ -52,7 +52,7 @@ def place(given: GlobalOptions, name: str, number: int) -> None:
 @tenant.command("move")
 @tenant_argument
 @click.option("--to", "target", type=int, metavar="CELL", help="Cell to move the tenant to.")
-@click.option("--dry-run", is_flag=True, help="Check, and say how much would move; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Check, and show what would be moved; change nothing.")
 @click.option("--undo", is_flag=True, help="Undo the move: end a copy, or move the tenant back.")
 @click.option("--finish", is_flag=True, help="Delete the rows at the source of a tenant that has moved.")
 @json_option
@@ -66,7 +66,7 @@ def move(
     finish: bool,
     as_json: bool,
 ) -> None:
-    """Move a tenant to another cell while it is used. The same command continues a move that broke off.
+    """Move a tenant to another cell while it is in use. The same command continues an interrupted move.
 
     Writers wait for a moment at the end. The rows at the source stay until --finish or `pgrecall tenant
     sweep`; until then --undo is possible.
@@ -104,7 +104,7 @@ def move(
 @json_option
 @pass_globals
 def sweep(given: GlobalOptions, older_than: float, as_json: bool) -> None:
-    """Delete the rows at the source of every tenant that moved so long ago."""
+    """Delete the rows at the source of tenants that moved at least --older-than hours ago."""
     from pgrecall.cells.move import Mover
 
     done = Mover(require_fleet(given)).sweep(older_than * 3600)

@@ -29,7 +29,7 @@ _number = click.IntRange(1, 2**31 - 1)
 @json_option
 @pass_globals
 def history(given: GlobalOptions, memory: int | str, limit: int, as_json: bool) -> None:
-    """List what a memory said before it was changed, newest first, with the present on top."""
+    """List the versions of a memory, newest first, with the current one on top."""
     with given.opened() as client:
         found = client.versions.list(memory, limit=limit)
     if as_json:
@@ -73,14 +73,14 @@ def diff(given: GlobalOptions, memory: int | str, earlier: int, later: int | Non
 @now_option
 @pass_globals
 def restore(given: GlobalOptions, memory: int | str, version: int, now: datetime | None) -> None:
-    """Make a memory say again what it said in a version; what it says now becomes a version.
+    """Restore the text and fields of a version; the replaced ones become a version.
 
-    A memory that was archived stays archived. Exit code 1 when it says this already.
+    An archived memory stays archived. Exit code 1 when the memory already has this text.
     """
     with given.opened(embeds=True) as client:
         outcome = client.versions.restore(memory, version, now=now).outcome
     if outcome == "unchanged":
-        notes().print("It says this already.")
+        notes().print("The memory already has this text.")
         raise Exit(NOTHING_FOUND)
     output().print(f"Restored version {version}.")
 
@@ -94,9 +94,7 @@ def restore(given: GlobalOptions, memory: int | str, version: int, now: datetime
     multiple=True,
     help="Only this kind; may be repeated.",
 )
-@click.option(
-    "--cursor", "only_cursor", is_flag=True, help="Print the cursor behind the last change instead."
-)
+@click.option("--cursor", "only_cursor", is_flag=True, help="Print the cursor after the last change instead.")
 @limit_option(100, 1000, "changes")
 @json_option
 @pass_globals

@@ -70,7 +70,7 @@ async def browse(request: PageRequest) -> Response:
 
 
 def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[str]:
-    """Questions that have an answer here, from the names of what is most alive and of what is new."""
+    """Questions that have an answer here, made from titles of new memories and of the liveliest."""
     names = [*titles, *(named(memory.title, None, memory.id) for memory in recent if memory.title)]
     short = dict.fromkeys(shortened(name, 60) for name in names if name and len(name) <= 60)
     return [

@@ -33,7 +33,7 @@ async def quality(request: PageRequest) -> Response:
 
 
 async def replay(request: PageRequest) -> Response:
-    """What would move if yesterday's questions were asked with other weights. Changes nothing."""
+    """Which results of logged questions would change with other weights. Changes nothing."""
     fields = {name: (text_field(request.form, name) or "").strip() for name in _REPLAY_FIELDS}
     try:
         days = int_field(request.form, "days", 1, low=1, high=90)

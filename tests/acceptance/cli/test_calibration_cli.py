@@ -50,7 +50,7 @@ def test_it_is_fitted_reported_drawn_stored_and_reset(
         (0, "The coefficients that ship are in force again.\n"),
         (1, ""),
     ]
-    assert "are in force already" in reset[1].err
+    assert "are already in force" in reset[1].err
 
 
 def test_a_dry_run_is_a_document_and_changes_nothing(pgrecall: Command, qrels: str) -> None:

@@ -62,5 +62,5 @@ def test_a_replay(pgrecall: Command, memory: Memory) -> None:
     assert heavy.json["searches"] == 1
     nothing = pgrecall("quality", "replay", tenant="acme")
     assert nothing.code == 2
-    assert nothing.err.startswith("Error: Nothing is changed, so nothing would move.")
+    assert nothing.err.startswith("Error: No setting is changed, so no result would change.")
     assert pgrecall("quality", "replay", "--weight", "taste=1", tenant="acme").code == 2

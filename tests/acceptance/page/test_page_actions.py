@@ -56,7 +56,7 @@ def followed(served: Served, answer: httpx.Response) -> Page:
 def test_a_memory_is_pinned_and_unpinned(served: Served, memory: Memory) -> None:
     number = note(memory, "crane")
     page = followed(served, sent(served.client, shown(served, f"/memories/{number}").form(f"/pin/{number}")))
-    assert "Pinned: no prune plan takes it." in page.said
+    assert "Pinned: prune plans leave it out." in page.said
     assert memory.get(number).pinned
     undone = followed(
         served, sent(served.client, next(f for f in page.forms if f.action == f"/unpin/{number}"))
@@ -77,7 +77,7 @@ def test_a_memory_is_archived_and_comes_back(served: Served, memory: Memory) -> 
     assert "search finds it again" in followed(served, sent(served.client, undo[0])).said
     assert memory.get(number).archived_at is None
     again = served.client.post(f"/unarchive/{number}", data=undo[0].fields, headers=SAME)
-    assert "it was so already" in followed(served, again).said
+    assert "it was already so" in followed(served, again).said
 
 
 def test_memories_are_linked_and_unlinked(served: Served, memory: Memory) -> None:
@@ -169,7 +169,7 @@ def test_something_is_added_and_what_it_repeats_is_named(served: Served, memory:
     [stored] = memory.list(tags=("heavy",))
     assert (stored.body, stored.metadata) == (typed["body"], {"p": 1})
     assert page.all("strong"), "Markdown is rendered"
-    assert "It was there already" in followed(served, sent(served.client, form, **typed)).said
+    assert "It was already stored" in followed(served, sent(served.client, form, **typed)).said
     bad = sent(served.client, form, body="x", occurred_at="never")
     assert bad.status_code == 422
     assert Page(bad).form("/add").fields["body"] == "x"

@@ -97,7 +97,7 @@ def test_quality_says_what_the_log_says(page: Page, served: Served) -> None:
 def test_a_replay_without_a_change_says_so(page: Page) -> None:
     page.goto("/quality")
     page.get_by_role("button", name="Replay").click()
-    assert "Nothing is changed, so nothing would move." in page.inner_text("[role=alert]")
+    assert "No setting is changed, so no result would change." in page.inner_text("[role=alert]")
 
 
 def test_a_plan_is_made_applied_and_undone(page: Page, memory: Memory) -> None:
@@ -117,7 +117,7 @@ def test_a_plan_is_made_applied_and_undone(page: Page, memory: Memory) -> None:
     assert [memory.get(key).archived_at is None for key in ("ferry/a", "ferry/b")].count(True) == 1
     page.get_by_label("Restore the memories").check()
     page.get_by_role("button", name="Undo plan").click()
-    assert "The merges were taken back." in page.inner_text("main")
+    assert "The merges were undone." in page.inner_text("main")
     assert [memory.get(key).archived_at for key in ("ferry/a", "ferry/b")] == [None, None]
 
 

@@ -151,7 +151,7 @@ def test_without_vectors_repeats_are_found_by_their_letters(settings: Settings) 
     assert [*left(block).values()] == ["near_duplicate"]
     assert block.skipped == (
         "meaning: no embedder is configured",
-        "likeness in meaning: 3 of 3 memories have no vector to compare, so their near-duplicates are told "
+        "likeness in meaning: 3 of 3 memories have no vector to compare, so their near-duplicates are found "
         "by their letters",
     )
 

@@ -100,7 +100,7 @@ def test_every_line_that_is_missing_is_missed(target: Memory, lines: list[str]) 
     for place in range(1, len(lines)):
         with pytest.raises(InvalidInput, match=r"is not whole|cannot be imported"):
             target.export.read(stream(lines[:place] + lines[place + 1 :]))
-        with pytest.raises(InvalidInput, match="The export is not whole: its first line tells of"):
+        with pytest.raises(InvalidInput, match="The export is not whole: its first line announces"):
             target.export.read(stream(lines[:place]))
 
 

@@ -176,7 +176,7 @@ def test_enough_sessions_are(memory: Memory, query: Query) -> None:
     # By hand: Newcombe's method 10 with z = 2.2414.
     assert (worse.difference, worse.low, worse.high) == pytest.approx((-0.2, -0.2664, -0.1307), abs=2e-3)
     assert "With `off`, what is shown is used less often than with `default`" in report.conclusion
-    assert "`other` cannot be told from `default`" in report.conclusion
+    assert "`other` is not distinguishable from `default`" in report.conclusion
     assert memory.quality.experiment(difference=0.05).refused == "too_few"
 
 

@@ -301,7 +301,7 @@ def test_the_same_settings_move_nothing(memory: Memory) -> None:
     assert (found.searches, found.same, found.same_first, found.overlap) == (30, 30, 30, 1.0)
     assert (found.judged, found.better, found.worse, found.gain) == (30, 0, 0, 0.0)
     assert found.conclusion.startswith(
-        "No difference can be told from chance (95 % interval +0.000 to +0.000"
+        "The difference is not distinguishable from chance (95 % interval +0.000 to +0.000"
     )
 
 

@@ -63,9 +63,7 @@ def test_fold_goes_on_until_nothing_is_left() -> None:
 def test_a_smaller_batch_makes_smaller_steps() -> None:
     session = Answers(5, 2, 0, 3, 0, 4, 0)
     context = run("expire", session, Task(batch=5))
-    assert session.names == (
-        ["expire_memories 5"] * 3 + ["expire_searches 5"] * 2 + ["expire_changes 5"] * 2
-    )
+    assert session.names == (["expire_memories 5"] * 3 + ["expire_searches 5"] * 2 + ["expire_changes 5"] * 2)
     assert context.done == 14
 
 

@@ -65,5 +65,5 @@ async def apply_dedupe(
 async def undo_dedupe(
     memory: TenantMemory, dedupe: DedupePlanId, now: OptionalTimestamp = None
 ) -> DedupeUndone:
-    """Take the merges of a plan back."""
+    """Undo the merges of a plan."""
     return await memory.dedupe.undo(dedupe, now=now)

@@ -30,11 +30,13 @@ FILE = {
 async def import_file(
     request: Request,
     memory: TenantMemory,
-    name: Annotated[str, Query(description="Name of the file; its ending tells its format.", pattern=NAME)],
+    name: Annotated[
+        str, Query(description="Name of the file; its ending determines its format.", pattern=NAME)
+    ],
     kind: Annotated[
         SourceKind | Literal["export"], Query(description="Format, where it cannot be detected.")
     ] = "auto",
-    layer: Annotated[str | None, Query(description="Layer of notes and turns that name none.")] = None,
+    layer: Annotated[str | None, Query(description="Layer of notes and turns without one.")] = None,
     source: Annotated[
         str | None, Query(description="Name to remember the import by; by default that of the file.")
     ] = None,

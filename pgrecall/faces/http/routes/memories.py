@@ -114,7 +114,7 @@ AnyOf = Annotated[list[str] | None, Query(description="Only memories with one of
 
 @router.post("/memories", response_model=response_model(Remembered), tags=["memories"])
 async def remember(memory: TenantMemory, draft: Annotated[Draft, Body(Draft)]) -> Remembered:
-    """Store a memory; one with the same key is updated, and a text that is there already is not repeated.
+    """Store a memory; one with the same key is updated, and a text that is already stored is not repeated.
 
     `similar` names a memory that it nearly repeats.
     """
@@ -154,7 +154,7 @@ async def list_memories(
 ) -> tuple[ListedMemory, ...]:
     """List memories, newest first or by vitality. This does not count as an access.
 
-    Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; behind the last
+    Parameters that are lists may be repeated. The next page starts `after` the last `cursor`; after the last
     memory it is empty.
     """
     return await memory.list(
@@ -266,7 +266,7 @@ async def unlink(
     relation: Annotated[str | None, Query(description="Remove this relation alone.")] = None,
     now: OptionalTimestamp = None,
 ) -> Counted:
-    """Remove links from one memory to another; after `supersedes` the target holds again."""
+    """Remove links from one memory to another; without `supersedes` the target is valid again."""
     ends = memory_reference(source), memory_reference(target)
     return Counted(await memory.unlink(*ends, relation, now=now))
 

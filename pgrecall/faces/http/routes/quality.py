@@ -37,7 +37,7 @@ class ReplayBounds:
         k: hits of each search, 1 to 100.
         since, until: only searches of this period, its end excluded.
         limit: searches at most, the newest ones, 1 to 1,000.
-        moved: searches at most in the answer, those that would move most, 0 to 1,000.
+        moved: maximum number of changed searches in the answer, the most changed ones, 0 to 1,000.
     """
 
     k: int = 10
@@ -80,7 +80,7 @@ async def miss(
         Body(SearchRequest, MissedMemory, without=("rerank", "deadline", "log", "explain"), name="MissBody"),
     ],
 ) -> Miss:
-    """Tell why a search does not show a memory: by its filters, its rank, and what each arm saw."""
+    """Explain why a search does not show a memory: its filters, its rank, and the findings of each arm."""
     return await memory.quality.miss(body.pop("query", ""), body.pop("memory"), **body)
 
 
@@ -89,5 +89,5 @@ async def replay(
     memory: TenantMemory,
     body: Annotated[dict[str, Any], Body(RankingChange, ReplayBounds, name="ReplayBody")],
 ) -> Replay:
-    """Ask logged questions again with changed settings, and tell what would move. Nothing is changed."""
+    """Replay logged questions with other settings, and report which results would change. Changes nothing."""
     return await memory.quality.replay(**body)

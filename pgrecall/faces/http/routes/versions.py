@@ -54,7 +54,7 @@ async def restore_version(
     reference: MemoryReference,
     wanted: Annotated[VersionToRestore, Body(VersionToRestore)],
 ) -> Remembered:
-    """Make a memory say again what it said in a version; what it says now becomes a version in turn.
+    """Restore the text and fields of a version; the replaced ones become a version.
 
     Its layer, links, pin and accesses stay, and an archived memory stays archived. `outcome` is `updated` or
     `unchanged`.
@@ -91,7 +91,7 @@ async def changes(
 
 @router.get("/changes/cursor", response_model=response_model(ChangeCursor))
 async def change_cursor(memory: TenantMemory) -> ChangeCursor:
-    """Return the cursor behind the last change.
+    """Return the cursor after the last change.
 
     To copy a tenant, take it first, then read the memories, then the changes since.
     """

@@ -1,8 +1,8 @@
 -- Login roles and the tenants they act for. For administrators: roles that may act as the owner of this schema.
 
--- bind_role: binds a login role to one tenant, whatever tenant it sets; '*' lets it name any tenant, for services
--- that serve many. Replaces an earlier binding; returns whether that is a change. The role also has to be a member
--- of recall_reader, recall_app or recall_worker. A tenant that is bound for the first time gets its locks.
+-- bind_role: binds a login role to one tenant, regardless of the tenant that it sets; '*' lets it name any tenant, for
+-- services that serve many. Replaces an earlier binding; returns whether anything changed. The role must also be a
+-- member of recall_reader, recall_app or recall_worker. A tenant that is bound for the first time gets its locks.
 CREATE OR REPLACE FUNCTION recall.bind_role(p_role text, p_to_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

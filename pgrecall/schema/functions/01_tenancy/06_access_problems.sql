@@ -194,8 +194,8 @@ SET search_path FROM CURRENT AS $$
           AND NOT EXISTS (SELECT FROM aclexplode(d.defaclacl) a WHERE a.grantee = 0))
 $$;
 
--- access_problems: everything that is not as declared: a sentence without its full stop, the statement that mends it,
--- whether an upgrade mends it by itself (`ours`) or an administrator of the server has to, and whether it is `grave`.
+-- access_problems: every difference from the declarations: a sentence without its full stop, the statement that repairs
+-- it, whether an upgrade repairs it (`ours`) or an administrator of the server must, and whether it is `grave`.
 CREATE OR REPLACE FUNCTION recall.access_problems()
 RETURNS TABLE (problem text, fix text, ours boolean, grave boolean)
 LANGUAGE sql STABLE

@@ -23,8 +23,8 @@ BEGIN
     RETURN recall.language_in_setting(recall.setting_value(p_tenant, 'language'));
 END $$;
 
--- languages: the languages available to a tenant, by name; which one this tenant has; and whether accents are
--- removed, which is the same for all.
+-- languages: the languages available to a tenant, by name; which one is this tenant's; and whether accents are removed,
+-- which is the same for all.
 CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, current boolean, accents_off boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$

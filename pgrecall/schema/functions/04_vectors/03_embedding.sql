@@ -8,9 +8,9 @@ RETURN p_memory.embedded_with IS NOT NULL AND p_memory.passage_count IS NULL
     AND octet_length(p_memory.title) + octet_length(p_memory.body) > 250;
 
 -- unembedded: up to p_limit memories after the id p_after that have no embedding or, where p_model is given, not one
--- of that model; with p_tokens those that have one of that model and no token signs by it, with p_passages those of which
--- nobody knows yet whether they need passages: what a worker needs to embed them; by id. Archived ones too, which can be
--- asked for as well.
+-- of that model; with p_tokens those that have one of that model but no token signs by it, with p_passages those for
+-- which it is not known yet whether they need passages. Returns what a worker needs to embed them; by id. Archived
+-- memories are included, because searches can include them.
 CREATE OR REPLACE FUNCTION recall.unembedded(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 64, p_model text DEFAULT NULL, p_tokens boolean DEFAULT false,
     p_passages boolean DEFAULT false
@@ -72,8 +72,8 @@ BEGIN
 END $$;
 
 -- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding, tokens, passages}, made by the embedder
--- p_model; returns how many. Token signs and passages may be left out, and are kept too of a memory that has its vector.
--- A memory whose text is no longer what was embedded is left for the next run.
+-- p_model; returns how many. Token signs and passages may be left out; they are also stored for a memory that already
+-- has its vector. If the text of a memory has changed since it was embedded, the memory is left for the next run.
 CREATE OR REPLACE FUNCTION recall.store_embeddings(p_items jsonb, p_model text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

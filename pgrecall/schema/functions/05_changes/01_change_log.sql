@@ -48,7 +48,7 @@ BEGIN
 END $$;
 
 -- expire_changes: deletes up to p_limit changes of this tenant that are older than the setting changes.days, and returns
--- how many. The position of the last one stays: a reader that is not so far has missed some.
+-- how many. Keeps the position of the last one, so that a reader with an older cursor is refused.
 CREATE OR REPLACE FUNCTION recall.expire_changes(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -33,8 +33,8 @@ BEGIN
         ELSE 9223372036854775807 END;
 END $$;
 
--- change_cursor: the cursor behind the last change. To copy a tenant, take it, read the memories, then read the changes
--- since: some come twice, none is missed.
+-- change_cursor: the cursor after the last change. To copy a tenant, get this cursor, read the memories, then read the
+-- changes since: some may be seen twice, none is missed.
 CREATE OR REPLACE FUNCTION recall.change_cursor() RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -48,9 +48,10 @@ END $$;
 -- changes: up to p_limit (1 to 1,000) changes of this tenant's memories after p_since, the cursor of the last one read
 -- (NULL: from the first that is kept), in order. `kind` is new, rewritten, archived, restored (from the archive, or what
 -- superseded it was deleted), superseded or merged (by `other_id`), deleted for good, or risen or faded to another
--- `zone`, as the job vitality saw it. `key`, `layer` and `title` (of a memory without one the start of its body) are those of
--- now, NULL of what was deleted. A change is there once every transaction that began before it has ended, also those of
--- other databases of the server. Raises an error for a cursor of changes that are not kept any more.
+-- `zone`, as the job vitality saw it. `key`, `layer` and `title` (of a memory without one the start of its body) have
+-- their current values, NULL if the memory was deleted. A change is returned once every transaction that began before
+-- it has ended, including those of other databases of the server. Raises an error for a cursor of changes that are no
+-- longer kept.
 CREATE OR REPLACE FUNCTION recall.changes(
     p_since text DEFAULT NULL, p_limit int DEFAULT 100, p_kinds text[] DEFAULT NULL
 ) RETURNS TABLE (

@@ -40,8 +40,8 @@ BEGIN
     ON CONFLICT (tenant, layer) DO UPDATE SET base = excluded.base, computed_at = excluded.computed_at;
 END $$;
 
--- refresh_statistics: what search compares with, recomputed: document frequencies and layer medians.
--- Returns how many live memories were counted.
+-- refresh_statistics: recomputes the statistics that search uses: document frequencies and layer medians. Returns how
+-- many live memories were counted.
 CREATE OR REPLACE FUNCTION recall.refresh_statistics(p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -58,8 +58,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + 1 / recall.activation_sum(a, w, p_now));
 
 -- refresh_vitality: brings the cached vitality of up to p_limit memories with ids above p_after up to p_now; reports
--- read it, ranking never does. Stores the zones that follow, and logs which live memories have risen or faded to another
--- zone since the last refresh. Returns the last id looked at, NULL when there were none left.
+-- read it, ranking never does. Stores the resulting zones, and logs which live memories have risen or faded to another
+-- zone since the last refresh. Returns the last processed id, NULL when none was left.
 CREATE OR REPLACE FUNCTION recall.refresh_vitality(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 10000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint

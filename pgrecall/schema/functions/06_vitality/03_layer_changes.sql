@@ -172,7 +172,7 @@ BEGIN
 END $$;
 
 -- presets: the layers of each preset with their rates and thresholds. `default` reads rates as clocks with the
--- source's decay, `seed` follows the source to the letter, `calibrated` reads rates as clocks with a decay fitted
+-- source's decay, `seed` follows the source exactly, `calibrated` reads rates as clocks with a decay fitted
 -- to access logs.
 CREATE OR REPLACE FUNCTION recall.presets()
 RETURNS TABLE (
@@ -199,8 +199,8 @@ SET search_path FROM CURRENT AS $$
     JOIN recall.known_settings() k ON k.name = 'vitality.revival_days'
 $$;
 
--- use_preset: makes this tenant's layers of a preset, and the settings that it has, exactly the preset's; other
--- layers stay. Returns how many memories age differently from now on.
+-- use_preset: sets this tenant's layers and settings to those that the preset contains; other layers stay. Returns how
+-- many memories age differently from now on.
 CREATE OR REPLACE FUNCTION recall.use_preset(p_name text, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

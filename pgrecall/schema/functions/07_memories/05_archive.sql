@@ -91,7 +91,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY m.id
 $$;
 
--- pin: pins a memory, which keeps it out of all prune plans, or unpins it. Returns whether that is a change.
+-- pin: pins a memory, which keeps it out of all prune plans, or unpins it. Returns whether anything changed.
 CREATE OR REPLACE FUNCTION recall.pin(
     p_memory_id bigint, p_pinned boolean DEFAULT true, p_now timestamptz DEFAULT now()
 ) RETURNS boolean

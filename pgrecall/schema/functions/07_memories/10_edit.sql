@@ -1,10 +1,11 @@
 -- Changing fields of a memory.
 
--- edit: changes those fields of a memory that p_changes, a JSON object, has; null empties a field. Returns `outcome`:
--- updated, or unchanged if it has these values already. A new text takes away the vector, and p_embedded, an object
--- {content_hash, embedding, tokens, passages} as store_embeddings takes it, made by the embedder p_embedded_with, is the
--- new one. Without it, or if it is of another text, the job embed makes one. Links, key, source and accesses stay; a new
--- text logs a write, which is no use. What the memory said before is kept as a version.
+-- edit: changes the fields of a memory that the JSON object p_changes contains; null empties a field. Returns
+-- `outcome`: updated, or unchanged if the memory already has these values. A new text removes the vector. The new
+-- vector is p_embedded, an object {content_hash, embedding, tokens, passages} as for store_embeddings, made by the
+-- embedder p_embedded_with. Without it, or if it belongs to another text, the job embed makes a vector. Links, key,
+-- source and accesses stay; a new text logs a write, which does not count as a use. The previous values are kept as a
+-- version.
 CREATE OR REPLACE FUNCTION recall.edit(
     p_memory bigint, p_changes jsonb, p_embedded jsonb DEFAULT NULL, p_embedded_with text DEFAULT NULL,
     p_now timestamptz DEFAULT now()

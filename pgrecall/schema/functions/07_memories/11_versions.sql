@@ -71,9 +71,9 @@ BEGIN
     WHERE v.tenant = p_tenant AND v.memory_id = n.id AND v.number <= n.number - v_most;
 END $$;
 
--- versions: what a memory said, newest first, the present first of all; `replaced_at` is NULL of the present. `written_by`
--- is the login role that wrote a version, `written_through` the face: cli, http, mcp, page, client, sql; both NULL where
--- that was not recorded.
+-- versions: the versions of a memory, newest first, starting with the current one, whose `replaced_at` is NULL.
+-- `written_by` is the login role that wrote a version, `written_through` the interface: cli, http, mcp, page, client,
+-- sql. Both are NULL if they were not recorded.
 CREATE OR REPLACE FUNCTION recall.versions(p_memory_id bigint, p_limit int DEFAULT 50)
 RETURNS TABLE (
     number int, title text, body text, role text, author text, tags text[], aliases text[], metadata jsonb,
@@ -143,8 +143,8 @@ SET search_path FROM CURRENT
 RETURN to_jsonb(p_version) - '{tenant, memory_id, number, written_at, written_by, written_through, replaced_at, replaced_by,
     replaced_through}'::text[];
 
--- diff_versions: the fields in which two versions of a memory differ, with their values, and for the title and the body
--- what differs word by word (text_difference); without p_later, from a version to the present.
+-- diff_versions: the fields in which two versions of a memory differ, with their values, and the word by word difference
+-- of title and body (text_difference); without p_later, from a version to the current one.
 CREATE OR REPLACE FUNCTION recall.diff_versions(p_memory_id bigint, p_earlier int, p_later int DEFAULT NULL)
 RETURNS TABLE (field text, earlier jsonb, later jsonb, words jsonb)
 LANGUAGE plpgsql STABLE ROWS 5
@@ -168,9 +168,9 @@ BEGIN
     WHERE v_earlier -> f.field IS DISTINCT FROM v_later -> f.field ORDER BY f.place;
 END $$;
 
--- restore_version: makes a memory say again what it said in an earlier version, as an edit; what it says now becomes a
--- version in turn. Its layer, links, pin and accesses stay, and an archived memory stays archived. p_embedded and
--- p_embedded_with are as for edit.
+-- restore_version: restores the text and fields of an earlier version, as an edit; the replaced ones become a version.
+-- Its layer, links, pin and accesses stay, and an archived memory stays archived. p_embedded and p_embedded_with are as
+-- for edit.
 CREATE OR REPLACE FUNCTION recall.restore_version(
     p_memory_id bigint, p_number int, p_embedded jsonb DEFAULT NULL, p_embedded_with text DEFAULT NULL,
     p_now timestamptz DEFAULT now()

@@ -37,9 +37,9 @@ BEGIN
     RETURN v_new;
 END $$;
 
--- unlink: removes a link of this tenant, and keeps that it was there until now. Without p_relation removes every
--- relation from p_src to p_dst that people make. The end of a `supersedes` link is the end of what it recorded: the
--- memory holds again. Returns how many links were removed.
+-- unlink: removes a link of this tenant; its history records that it existed until now. Without p_relation, removes
+-- every relation from p_src to p_dst that people make. Removing a `supersedes` link makes the superseded memory valid
+-- again. Returns how many links were removed.
 CREATE OR REPLACE FUNCTION recall.unlink(
     p_src bigint, p_dst bigint, p_relation text DEFAULT NULL, p_now timestamptz DEFAULT now()
 ) RETURNS int

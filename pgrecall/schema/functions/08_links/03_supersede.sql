@@ -1,7 +1,8 @@
 -- Superseding: a memory replaces another, which is kept.
 
 -- supersede: records that p_new supersedes p_old: default search shows only the new one, and a link records the
--- reason. Returns false if this was known. Raises an error if p_old supersedes p_new, directly or through others.
+-- reason. Returns false if this was already recorded. Raises an error if p_old supersedes p_new, directly or through
+-- others.
 CREATE OR REPLACE FUNCTION recall.supersede(
     p_old bigint, p_new bigint, p_now timestamptz DEFAULT now()
 ) RETURNS boolean

@@ -1,10 +1,10 @@
 -- The link graph: data for the graph mathematics, and storage of its result.
 
 -- link_graph: the references between live memories of this tenant as a blob of pairs (source, target), most
--- significant byte first; NULL if there are none. If all ids fit, a byte 4 and then four bytes an id, half as much to
--- collect and send, which is most of the cost; otherwise eight bytes an id from the start. One aggregate, because a
--- row for each link would cost more than the mathematics; in PL/pgSQL, because it can use parallel workers, unlike an
--- SQL function.
+-- significant byte first; NULL if there are none. If all ids fit into four bytes, the blob is a byte 4 and then four
+-- bytes for each id, which halves the cost of collecting and sending, the largest part; otherwise it has eight bytes
+-- for each id from the start. One aggregate, because a row for each link would cost more than the mathematics; in
+-- PL/pgSQL, because it can use parallel workers, unlike an SQL function.
 CREATE OR REPLACE FUNCTION recall.link_graph() RETURNS bytea
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT

@@ -1,8 +1,8 @@
 -- Partitions of the access log: one a month of arrival, made ahead; rows no partition is for wait in the default.
 
 -- make_access_partitions: makes the partitions of the month of p_now and the p_ahead months after it where they
--- are missing, and moves rows of the default partition there; returns how many were made. Gives up when the log is
--- not free for ten seconds.
+-- are missing, and moves rows of the default partition there; returns how many were made. Gives up if it cannot lock
+-- the log within ten seconds.
 CREATE OR REPLACE FUNCTION recall.make_access_partitions(
     p_now timestamptz DEFAULT now(), p_ahead int DEFAULT 3
 ) RETURNS int

@@ -237,7 +237,7 @@ BEGIN
 END $$;
 
 -- rebuild: recomputes the summaries of these memories (NULL: of all) from the log: accesses, spreading and links;
--- returns how many differed from the log. 0 for a database in order in which no access waits to be folded.
+-- returns how many differed from the log. 0 for a consistent database in which no access waits to be folded.
 CREATE OR REPLACE FUNCTION recall.rebuild(p_memory_ids bigint[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

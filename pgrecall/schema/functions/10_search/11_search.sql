@@ -44,8 +44,8 @@ BEGIN
     WHERE f.id IS NOT NULL ORDER BY f.rank;
 END $$;
 
--- search_and_log: as find, and logs the search and a retrieval of each memory that it returns; the fold job counts
--- them. It changes nothing else. `search_id` names the search for used() and rejected(). Commit with
+-- search_and_log: does what find does, and logs the search and a retrieval of each memory that it returns; the fold job
+-- counts them. It changes nothing else. `search_id` names the search for used() and rejected(). Commit with
 -- synchronous_commit = off where losing a retrieval is acceptable.
 CREATE OR REPLACE FUNCTION recall.search_and_log(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,

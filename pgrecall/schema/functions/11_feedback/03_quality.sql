@@ -48,10 +48,10 @@ SET search_path FROM CURRENT AS $$
     WHERE u.id IS NOT NULL
 $$;
 
--- quality: how often what the newest p_limit searches since p_since showed was used, as JSON. `searches`, and how many
--- of them showed nothing (`empty`); `followed` are those with any verdict or use, `answered` those of them in which
--- something was used. `ranks` has for each rank how often it was shown, shown by a followed search, used and rejected,
--- with `share`, used / followed, and its 95 % interval.
+-- quality: how often the hits of the newest p_limit searches since p_since were used, as JSON. `searches` counts them,
+-- `empty` those that showed nothing, `followed` those with any verdict or use, and `answered` those of them with a used
+-- memory. `ranks` has for each rank how often it was shown, shown by a followed search, used and rejected, with
+-- `share`, used / followed, and its 95 % interval.
 CREATE OR REPLACE FUNCTION recall.quality(p_since timestamptz DEFAULT NULL, p_limit int DEFAULT 10000)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE
@@ -90,8 +90,8 @@ BEGIN
 END $$;
 
 -- unanswered_questions: questions of the newest 10,000 searches since p_since that nothing answered: each time either
--- nothing was shown, or what was shown was judged and none of it used. Most frequent first, then the newest.
--- Questions that differ in case and space are one.
+-- nothing was shown, or the hits were judged and none was used. Most frequent first, then the newest. Questions that
+-- differ only in case and spaces are one.
 CREATE OR REPLACE FUNCTION recall.unanswered_questions(p_limit int DEFAULT 20, p_since timestamptz DEFAULT NULL)
 RETURNS TABLE (question text, times bigint, empty bigint, rejected bigint, last_at timestamptz, search_id bigint)
 LANGUAGE plpgsql STABLE ROWS 20
@@ -123,8 +123,8 @@ BEGIN
     ORDER BY count(*) DESC, max(a.at) DESC, max(a.id) DESC LIMIT p_limit;
 END $$;
 
--- logged_searches: the newest p_limit searches with words in a period, oldest first, with what they showed, what of it
--- was used (as quality counts it), and whether there was any verdict or use: for asking them again.
+-- logged_searches: the newest p_limit searches with words in a period, oldest first, with the shown memories, those of
+-- them that were used (counted as in quality), and whether there was any verdict or use. For replays.
 CREATE OR REPLACE FUNCTION recall.logged_searches(
     p_since timestamptz DEFAULT NULL, p_until timestamptz DEFAULT NULL, p_limit int DEFAULT 100
 ) RETURNS TABLE (

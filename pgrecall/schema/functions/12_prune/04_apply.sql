@@ -118,8 +118,8 @@ END $$;
 -- apply_prune: archives the memories of a plan in one transaction and returns the outcome of each item, in the order of
 -- the plan: archived, or skipped with a note. Items that were used, linked, pinned or changed since, and those
 -- without which a memory would now be disconnected, are skipped; with p_only also those that it does not name. Raises
--- an error if the plan is expired, was applied before, would archive more than its share of the live memories, or has
--- not all that p_only names.
+-- an error if the plan is expired, was applied before, would archive more than its share of the live memories, or does
+-- not contain all memories that p_only names.
 CREATE OR REPLACE FUNCTION recall.apply_prune(
     p_plan_id bigint, p_now timestamptz DEFAULT now(), p_only bigint[] DEFAULT NULL
 ) RETURNS TABLE (memory_id bigint, outcome text, note text)

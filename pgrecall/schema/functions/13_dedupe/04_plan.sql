@@ -139,8 +139,9 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- plan_dedupe: stores a plan of which duplicates would be merged at p_now and returns its id; nothing else changes. NULL
--- means the setting. It reads what find_duplicates has compared: call that first, until it returns 0. At most p_max_count
--- memories are planned to go, the nearest first. Of expired plans that were never applied, the newest 100 are kept.
+-- means the setting. It reads what find_duplicates has compared: call that first, until it returns 0. At most
+-- p_max_count memories are planned to be merged into others, the most similar first. Of expired plans that were never
+-- applied, the newest 100 are kept.
 CREATE OR REPLACE FUNCTION recall.plan_dedupe(
     p_min_similarity double precision DEFAULT NULL, p_max_count int DEFAULT NULL, p_layers text[] DEFAULT NULL,
     p_now timestamptz DEFAULT now()

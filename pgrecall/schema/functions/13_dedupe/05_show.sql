@@ -106,7 +106,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- get_dedupe_plan: a plan as one JSON document, with up to p_limit (at most 1,000) of its clusters, in their order, after
--- the first p_offset. What merging moves and how texts differ is told as it is now.
+-- the first p_offset. The links and tags that merging would move, and the differences of texts, are computed now.
 CREATE OR REPLACE FUNCTION recall.get_dedupe_plan(p_plan_id bigint, p_limit int DEFAULT 1000, p_offset int DEFAULT 0)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE

@@ -154,8 +154,8 @@ SET search_path FROM CURRENT AS $$
     WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id AND i.outcome IN ('kept', 'merged')
 $$;
 
--- undo_dedupe: takes the merges of a plan back and returns how many memories are back. Those that came back before, as
--- by being remembered again, stay as they are.
+-- undo_dedupe: undoes the merges of a plan and returns how many memories it restored. Memories that were restored
+-- before, for example because they were remembered again, stay as they are.
 CREATE OR REPLACE FUNCTION recall.undo_dedupe(p_plan_id bigint, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT

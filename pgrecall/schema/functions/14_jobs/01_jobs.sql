@@ -220,7 +220,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY j.place
 $$;
 
--- tenants: all tenants with memories, logged searches or accesses that wait to be folded, by name, but for those that
+-- tenants: all tenants with memories, logged searches or accesses that wait to be folded, by name, except tenants that
 -- live in another cell or are about to. A role bound to a tenant sees only that tenant.
 CREATE OR REPLACE FUNCTION recall.tenants() RETURNS SETOF text
 LANGUAGE plpgsql STABLE

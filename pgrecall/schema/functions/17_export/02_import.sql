@@ -94,7 +94,7 @@ BEGIN
         PERFORM recall.raise_invalid(
             format('The export has embeddings of %s dimensions, and this database keeps %s.',
                    left(p_header ->> 'dimensions', 20), v_dimensions),
-            'Import it without its embeddings; a worker makes them anew.');
+            'Import it without its embeddings; a worker computes them again.');
     END IF;
     PERFORM recall.require_embedder(p_header ->> 'embedder');
 END $$;
@@ -300,7 +300,7 @@ BEGIN
     WHERE p.promised <> p.came ORDER BY k.place LIMIT 1;
     IF FOUND THEN
         PERFORM recall.raise_invalid(
-            format('The export is not whole: its first line tells of %s lines of the kind %s, and %s came.',
+            format('The export is not whole: its first line announces %s lines of the kind %s, and %s came.',
                    v_missing.promised, v_missing.kind, v_missing.came),
             'The file was cut off or changed; nothing of it was stored.');
     END IF;

@@ -50,9 +50,9 @@ BEGIN
     RETURN v_erasure;
 END $$;
 
--- get_erasure: an erasure as a document: its subject, state and counts of rows by table (of a plan those found now, else
--- those deleted), `remaining` memories, up to p_sample of them, and the report when it is done. `intact` says whether
--- the report still has its digest.
+-- get_erasure: an erasure as a document: its subject, state and counts of rows by table (for a plan the rows found now,
+-- otherwise the deleted ones), `remaining` memories, up to p_sample of them, and the report when it is done. `intact`
+-- says whether the report still has its digest.
 CREATE OR REPLACE FUNCTION recall.get_erasure(p_id bigint, p_sample int DEFAULT 10) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

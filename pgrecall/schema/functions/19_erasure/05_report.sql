@@ -27,9 +27,9 @@ SET search_path FROM CURRENT AS $$
     FROM (VALUES
         (1, 'table files', 'Deleted rows stay in the files of the tables and indexes named above, and in pending lists '
             'of GIN indexes. No query returns them.',
-            format('VACUUM of each table; autovacuum is %s. VACUUM FULL also writes the files anew.',
+            format('VACUUM of each table; autovacuum is %s. VACUUM FULL also rewrites the files.',
                    current_setting('autovacuum'))),
-        (2, 'planner statistics', 'They were made anew from the rows that are left. Those of a table that is now empty '
+        (2, 'planner statistics', 'They were computed again from the remaining rows. Those of a table that is now empty '
             'keep a sample of its former rows, which only superusers and owners of the schema can read.',
             'The table has rows and is analyzed again.'),
         (3, 'write-ahead log', 'Segments written until this erasure was done hold the texts.',
