@@ -56,7 +56,7 @@ def test_a_text_is_edited_and_taken_back(served: Served, memory: Memory) -> None
         "episodic",
     )
     undone = followed(served, sent(served.client, saved.form(f"/restore/{number}")))
-    assert "Restored: it says again what it said before." in undone.said
+    assert "Restored: it has its earlier text again." in undone.said
     back = memory.get(number)
     for name in ("body", "title", "tags", "author", "metadata", "layer", "occurred_at", "expires_at"):
         assert getattr(back, name) == getattr(before, name), name
