@@ -11,8 +11,8 @@ from pgrecall.database.connections import connect
 from pgrecall.database.server import server_facts
 from pgrecall.schema import migrate
 
-REVISIONS = tuple(f"{number:04}" for number in range(1, 22))
 FILLS = Path(__file__).with_name("fills")
+REVISIONS = tuple(sorted(fill.stem for fill in FILLS.glob("0*.sql")))
 
 
 def take_to(url: str, revision: str) -> None:

@@ -209,7 +209,7 @@ class Day:
         """Plans which duplicates to merge and merges them; or undoes what was merged."""
         if tenant.merged is not None:
             restored = face.undo_dedupe(tenant.merged.id, self.now)
-            assert restored == merging.undo(tenant.book, tenant.merged, self.now)
+            assert restored == merging.undo(tenant.book, tenant.merged, face.name, self.now)
             tenant.merged = None
             return
         self.upkeep(tenant, "fold")
@@ -223,7 +223,7 @@ class Day:
         expected = {each.keeper: "kept" for each in plan.clusters}
         expected |= {one: "merged" for each in plan.clusters for one in each.members}
         assert dict(outcomes) == expected, (outcomes, plan)
-        merging.apply(tenant.book, plan, self.now)
+        merging.apply(tenant.book, plan, face.name, self.now)
         tenant.merged = plan if plan.clusters else None
         self.counts["merged"] += sum(len(each.members) for each in plan.clusters)
 

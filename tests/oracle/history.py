@@ -47,14 +47,28 @@ class Past:
         number = self.versions[-1].number + 1 if self.versions else 1
         return Version(number, said(draft), self.since, self.through)
 
-    def replace(self, draft: Mapping[str, Any], now: datetime, face: str) -> None:
+    def replace(
+        self, draft: Mapping[str, Any], now: datetime, face: str, *, delete_oldest: bool = True
+    ) -> None:
         """Keeps what this draft says, which another is about to replace."""
         old = self.present(draft)
         self.versions.append(
             Version(old.number, old.fields, old.written_at, old.written_through, replaced_at=now)
         )
-        del self.versions[:-KEPT]
+        if delete_oldest:
+            del self.versions[:-KEPT]
         self.since, self.through = now, face
+
+    def take_back(self, draft: Mapping[str, Any], since: datetime) -> bool:
+        """Drops the newest version if it says what this draft says and was kept at ``since`` or later."""
+        if not self.versions or self.versions[-1].fields != said(draft):
+            return False
+        newest = self.versions[-1]
+        if newest.replaced_at is None or newest.replaced_at < since:
+            return False
+        del self.versions[-1]
+        self.since, self.through = newest.written_at, newest.written_through
+        return True
 
     def then(self, draft: Mapping[str, Any], moment: datetime) -> Mapping[str, Any]:
         """What it said at a moment, or the oldest that is kept of the time after."""

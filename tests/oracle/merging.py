@@ -79,14 +79,14 @@ def check(book: Book, plan: Plan, now: datetime) -> None:
             assert {first.id, second.id} & set(planned), (first, second, plan)
 
 
-def apply(book: Book, plan: Plan, now: datetime) -> None:
+def apply(book: Book, plan: Plan, face: str, now: datetime) -> None:
     """Merges each cluster, as planned a moment ago."""
     plan.applied = now
     for each in plan.clusters:
-        _merge(book, each, now)
+        _merge(book, each, face, now)
 
 
-def _merge(book: Book, cluster: Cluster, now: datetime) -> None:
+def _merge(book: Book, cluster: Cluster, face: str, now: datetime) -> None:
     keeper, ids = book.memories[cluster.keeper], sorted(cluster.members)
     members = [book.memories[one] for one in ids]
     book.told_apart |= {keeper.id, *ids}
@@ -95,6 +95,7 @@ def _merge(book: Book, cluster: Cluster, now: datetime) -> None:
     held = set(keeper.draft["tags"])
     cluster.tags = sorted({tag for each in members for tag in each.draft["tags"]} - held)
     if cluster.tags:
+        keeper.past.replace(keeper.draft, now, face, delete_oldest=False)
         keeper.draft = {**keeper.draft, "tags": [*keeper.draft["tags"], *cluster.tags]}
         book.changes.add("rewritten", [keeper.id], now)
     for each in members:
@@ -122,7 +123,7 @@ def _moved(book: Book, keeper: int, ids: Sequence[int]) -> list[Linked]:
     return list(copies.values())
 
 
-def undo(book: Book, plan: Plan, now: datetime) -> int:
+def undo(book: Book, plan: Plan, face: str, now: datetime) -> int:
     """Takes all of it back but for what has happened to keepers since. Returns how many memories are back."""
     back = 0
     for each in reversed(plan.clusters):
@@ -131,7 +132,10 @@ def undo(book: Book, plan: Plan, now: datetime) -> int:
             keeper.log = [event for event in keeper.log if event.merged_from not in ids]
             if each.tags:
                 kept = [tag for tag in keeper.draft["tags"] if tag not in each.tags]
-                keeper.draft = {**keeper.draft, "tags": kept}
+                draft = {**keeper.draft, "tags": kept}
+                if plan.applied is None or not keeper.past.take_back(draft, plan.applied):
+                    keeper.past.replace(keeper.draft, now, face, delete_oldest=False)
+                keeper.draft = draft
                 book.changes.add("rewritten", [keeper.id], now)
         book.links = [
             link for link in book.links

@@ -197,7 +197,8 @@ def _twins(reader: Reader) -> list[int]:
 
 def _for_duplicates(reader: Reader) -> None:
     first, *_, last = _twins(reader)
-    reader.words |= {"12": str(first), "40": str(last)}
+    chosen = _notes(reader, "contract", "old contract", "an older contract")[2]
+    reader.words |= {"12": str(first), "40": str(last), "41": str(chosen)}
 
 
 def _for_prune(reader: Reader) -> None:
