@@ -55,6 +55,8 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/v1/prune/plans/{plan}", None),
     ("POST", "/v1/prune/plans/{plan}/apply", None),
     ("POST", "/v1/prune/plans/{plan}/undo", None),
+    ("POST", "/v1/dedupe/merges", {"keeper": "acme-plan", "memories": ["{memory}"]}),
+    ("POST", "/v1/dedupe/merges", {"keeper": "{memory}", "memories": ["acme-plan"]}),
     ("GET", "/v1/dedupe/plans/{dedupe}", None),
     ("POST", "/v1/dedupe/plans/{dedupe}/apply", None),
     ("POST", "/v1/dedupe/plans/{dedupe}/undo", None),
