@@ -234,7 +234,11 @@ def _show_list(console: SafeConsole, page: Sequence[ListedMemory]) -> None:
     for memory in page:
         bar = vitality_bar(memory.vitality, memory.zone, unicode=console.unicode)
         name = name_of(memory.title or snippet(memory.body, {}, 80)[0], memory.key, memory.id)
-        description = styled((name, "bold"), (f" {memory.key}" if memory.key else "", "cyan"))
+        description = styled(
+            (name, "bold"),
+            (f" {memory.key}" if memory.key else "", "cyan"),
+            (" (archived)" if memory.archived_at else "", "dim"),
+        )
         vitality = Text(" ").join([bar, zone_text(memory.zone)])
         rows.add_row(str(memory.id), f"{memory.happened_at:%Y-%m-%d}", vitality, memory.layer, description)
     console.print(rows)
