@@ -101,10 +101,10 @@ class Directory:
             ) from error
         except DatabaseError as error:
             if isinstance(error, SchemaMismatch) or error.sqlstate in ("3F000", "42P01", "42703", "42883"):
-                raise self._mismatch() from error
+                raise self.mismatch() from error
             raise
 
-    def _mismatch(self) -> SchemaMismatch:
+    def mismatch(self) -> SchemaMismatch:
         """What is wrong with a directory in which something is missing."""
         with connect(self.url, timeout=self._timeout) as connection:
             row = connection.execute(_THERE).fetchone()

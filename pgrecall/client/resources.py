@@ -10,6 +10,7 @@ from pgrecall.cells.directory import Directory
 from pgrecall.cells.routes import Routes
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, EmbedderMismatch, InvalidInput, MissingExtra
 from pgrecall.schema import state as schema
+from pgrecall.schema.compatibility import require_usable
 from pgrecall.search.embed.embedder import Embedder, LearnsDimensions, dimensions_of, make_embedder
 from pgrecall.search.rerank.reranker import Reranker, make_reranker
 from pgrecall.settings import Settings, load_settings
@@ -100,8 +101,14 @@ class Resources:
         return self.routes.url_of(address)
 
     def check_cell(self, url: str) -> None:
-        """Raises what :meth:`prepare` raises if a cell cannot be used."""
-        self._require_usable(schema.inspect(url, timeout=self.settings.connect_timeout))
+        """Raises what :meth:`prepare` raises if a cell cannot be used.
+
+        Cells are upgraded one after the other, so one of another version may do if it is called alike.
+        """
+        timeout = self.settings.connect_timeout
+        state = schema.inspect(url, timeout=timeout)
+        require_usable(url, state, timeout=timeout)
+        self._note(state)
 
     def _current(self, server: EmbeddedServer) -> schema.SchemaState:
         """Upgrades an embedded server, and creates a role that can use memories and nothing else."""
@@ -121,6 +128,10 @@ class Resources:
 
     def _require_usable(self, state: schema.SchemaState) -> None:
         schema.require_current(state)
+        self._note(state)
+
+    def _note(self, state: schema.SchemaState) -> None:
+        """Keeps what a usable database says of itself, and compares its dimensions with the embedder's."""
         self.revision, self._dimensions = state.revision or "", state.dimensions
         embedder = self.embedder
         # A model that has not been loaded or asked is compared with its first vector, so that a client opens

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
+from click.exceptions import Exit
 from rich.table import Table
 
+from pgrecall.errors import InvalidInput
 from pgrecall.faces.cli.console import (
     ZONE_STYLES,
     SafeConsole,
@@ -21,12 +23,13 @@ from pgrecall.faces.cli.console import (
     styled,
     table,
 )
-from pgrecall.faces.cli.invocation import GlobalOptions, pass_globals
+from pgrecall.faces.cli.invocation import DONE, NO_DATABASE, GlobalOptions, pass_globals
 from pgrecall.faces.cli.options import json_option, now_option
 from pgrecall.faces.wording import counted, percent
 from pgrecall.models.maintenance import Status
 
 if TYPE_CHECKING:
+    from pgrecall.cells.fleet import Fleet
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.schema.migrate import Upgrade
 
@@ -58,12 +61,24 @@ def init(given: GlobalOptions, dimensions: int | None) -> None:
 
 
 @click.command("upgrade")
+@click.option(
+    "--cell", "number", type=int, metavar="CELL", help="With PGRECALL_CELLS: this cell alone; by default all."
+)
 @pass_globals
-def upgrade(given: GlobalOptions) -> None:
-    """Upgrade the schema of a database to this version. Running it twice is harmless."""
+def upgrade(given: GlobalOptions, number: int | None) -> None:
+    """Upgrade the schema of a database to this version. Running it twice is harmless.
+
+    With PGRECALL_CELLS it upgrades the directory and then the cells, one after the other while the others
+    serve. Exit code 3 when one could not be reached.
+    """
     from pgrecall.errors import SchemaMismatch
+    from pgrecall.faces.cli.cells import fleet_of
     from pgrecall.schema import migrate
 
+    if (fleet := fleet_of(given)) is not None:
+        raise Exit(_upgrade_cells(fleet, number))
+    if number is not None:
+        raise InvalidInput("--cell needs a directory of cells.", hint="Set PGRECALL_CELLS, or leave it out.")
     with given.located() as (url, server, settings):
         before = migrate.inspect(url, timeout=settings.connect_timeout)
         if before.revision is None:
@@ -103,6 +118,21 @@ def postgres(given: GlobalOptions) -> None:
             stopped.wait()
         except KeyboardInterrupt:
             notes().print("stopped")
+
+
+def _upgrade_cells(fleet: Fleet, only: int | None) -> int:
+    """Upgrades cells in turn, says what became of each, and returns the exit code."""
+    from pgrecall.cells.upgrading import upgrade_cells
+
+    code = DONE
+    for turn in upgrade_cells(fleet, only):
+        if turn.done is not None:
+            output().print(f"Cell {turn.cell}: ", end="")
+            _report(turn.done, None)
+        else:
+            code = NO_DATABASE
+            notes().print(f"Error: Cell {turn.cell} is not upgraded: {turn.problem}")
+    return code
 
 
 def _report(done: Upgrade, server: EmbeddedServer | None) -> None:

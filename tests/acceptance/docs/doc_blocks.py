@@ -68,6 +68,7 @@ ELSEWHERE = {
     ("scale.md", "SELECT id, body FROM recall_router"): "tests/integration/router",
     ("scale.md", "pgrecall tenant list"): "tests/integration/cells/test_cells_cli.py",
     ("scale.md", "pgrecall cell drain"): "tests/integration/cells/test_cells_cli.py",
+    ("scale.md", "pgrecall upgrade"): "tests/integration/cells/test_cells_cli.py",
     ("typescript.md", "import { Memory }"): "test_typescript compiles it",
     ("typescript.md", "import { generateText"): "test_typescript compiles it; test_typescript runs its tools",
     ("CONTRIBUTING.md", "docker run"): "wants a server that we do not start",

@@ -49,6 +49,8 @@ def test_cells_by_command(installation: Installation) -> None:
     [acme] = line.json("tenant", "list")
     assert (acme["tenant"], acme["cell"], acme["memories"]) == ("acme", 1, 1)
     assert line.json("cell", "check")["healthy"]
+    assert line("upgrade").count("Nothing to do: schema ") == 2
+    assert line("upgrade", "--cell", "1").startswith("Cell 1: Nothing to do")
     assert "Cell 1: " in line("doctor", "--only", "cells")
     assert "takes no new tenants. 1 live there." in line("cell", "drain", "1")
     assert "draining" in line("cell", "list")
@@ -64,6 +66,8 @@ def test_cells_by_command(installation: Installation) -> None:
         (("cell", "add", "no url"), "cannot be read"),
         (("cell", "add", "dbname=x", "--room", "much"), "--room 'much' is no size"),
         (("cell", "drain", "7"), "There is no cell 7"),
+        (("upgrade", "--cell", "7"), "There is no cell 7"),
+        (("cell", "replica", "0"), "It is not clear what to do"),
         (("cell", "balance"), "It is not clear what to do"),
         (("tenant", "move", "acme"), "It is not clear what to do"),
         (("tenant", "move", "acme", "--undo", "--dry-run"), "--dry-run goes with --to alone"),

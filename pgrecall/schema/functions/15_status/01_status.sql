@@ -33,6 +33,10 @@ SET search_path FROM CURRENT AS $$
            recall.setting_value('*', 'schema.functions') #>> '{}', recall.setting_value('*', 'embedding.dimensions')::int
 $$;
 
+-- Which clients of other versions these functions serve, if they call them alike (schema/compatibility.py). Name the newest
+-- revision here when a function is called as before and means something else.
+COMMENT ON FUNCTION recall.installation() IS 'Serves clients of schema 0020 and newer.';
+
 -- schema_state: the revision of the tables and the fingerprint of the functions after the last upgrade.
 CREATE OR REPLACE FUNCTION recall.schema_state() RETURNS TABLE (revision text, functions text)
 LANGUAGE sql STABLE
