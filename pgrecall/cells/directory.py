@@ -156,8 +156,8 @@ class Directory:
         return {row["cell"]: row["address"] for row in rows}
 
     def cells(self) -> tuple[CellEntry, ...]:
-        """Every cell, by number. For administrators, like what follows."""
-        return tuple(CellEntry(**row) for row in self._rows(_CELLS))
+        """Every cell, by number, for a role that may act for any tenant."""
+        return tuple(CellEntry(**row) for row in self._rows("SELECT * FROM recall_cells.overview()"))
 
     def cell(self, number: int) -> CellEntry:
         """One cell.
@@ -171,13 +171,13 @@ class Directory:
         raise InvalidInput(f"There is no cell {number}.", hint="`pgrecall cell list` shows them.")
 
     def places(self) -> tuple[Place, ...]:
-        """Every tenant with its place, by name."""
+        """Every tenant with its place, by name. For administrators, like what follows."""
         return tuple(Place(**row) for row in self._rows(_PLACES))
 
     def moves(self) -> tuple[MoveEntry, ...]:
-        """The moves under way."""
+        """The moves under way, for a role that may act for any tenant."""
         return tuple(
-            MoveEntry(**row) for row in self._rows("SELECT * FROM recall_cells.move ORDER BY began_at")
+            MoveEntry(**row) for row in self._rows("SELECT * FROM recall_cells.moves()")
         )
 
     def place_all(self, tenants: Sequence[str], cell: int) -> None:
@@ -267,11 +267,6 @@ _FLIP = (
     "UPDATE recall_cells.place SET cell = %(cell)s, version = DEFAULT, placed_at = now() "
     "WHERE tenant = %(tenant)s",
     "UPDATE recall_cells.move SET step = 'flipped', flipped_at = now() WHERE tenant = %(tenant)s",
-)
-_CELLS = (
-    "SELECT c.number, c.address, c.draining, c.room, c.bytes, c.noted_at, c.dimensions, c.replica, "
-    "(SELECT count(*) FROM recall_cells.place p WHERE p.cell = c.number) AS tenants "
-    "FROM recall_cells.cell c ORDER BY c.number"
 )
 # Not by its name: a role without rights to the schema may not look it up so.
 _THERE = (

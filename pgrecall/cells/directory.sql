@@ -95,6 +95,29 @@ BEGIN
     RETURN (SELECT c.replica FROM recall_cells.cell c WHERE c.number = p_cell);
 END $$;
 
+-- overview: every cell with what the directory knows of it, for whoever may ask for all.
+CREATE OR REPLACE FUNCTION recall_cells.overview()
+RETURNS TABLE (number bigint, address text, draining boolean, room bigint, bytes bigint, noted_at timestamptz,
+               dimensions int, replica text, tenants bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM recall_cells.require_allowed('*');
+    RETURN QUERY
+    SELECT c.number, c.address, c.draining, c.room, c.bytes, c.noted_at, c.dimensions, c.replica,
+           (SELECT count(*) FROM recall_cells.place p WHERE p.cell = c.number)
+    FROM recall_cells.cell c ORDER BY c.number;
+END $$;
+
+-- moves: the moves under way, for whoever may ask for all.
+CREATE OR REPLACE FUNCTION recall_cells.moves() RETURNS SETOF recall_cells.move
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM recall_cells.require_allowed('*');
+    RETURN QUERY SELECT * FROM recall_cells.move ORDER BY began_at;
+END $$;
+
 -- roomiest: the cell with most room, if any has room. What was placed there since its size was noted counts as tenants
 -- of the mean size.
 CREATE OR REPLACE FUNCTION recall_cells.roomiest() RETURNS bigint
@@ -137,4 +160,4 @@ END $$;
 REVOKE ALL ON FUNCTION recall_cells.roomiest(), recall_cells.require_allowed(text) FROM PUBLIC;
 GRANT USAGE ON SCHEMA recall_cells TO PUBLIC;
 GRANT EXECUTE ON FUNCTION recall_cells.find(text), recall_cells.find_all(), recall_cells.place_tenant(text, bigint),
-    recall_cells.replica(bigint) TO PUBLIC;
+    recall_cells.replica(bigint), recall_cells.overview(), recall_cells.moves() TO PUBLIC;

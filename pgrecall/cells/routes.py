@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from pgrecall.cells.directory import Directory, Place
+from pgrecall.cells.directory import CellEntry, Directory, MoveEntry, Place
 from pgrecall.errors import DatabaseUnavailable
 
 LARGEST_CACHE = 100_000
@@ -52,6 +52,10 @@ class Routes:
             if not self._cells:
                 raise
         return self._cells
+
+    def overview(self) -> tuple[tuple[CellEntry, ...], tuple[MoveEntry, ...]]:
+        """Every cell, and the moves under way, for a role that may act for any tenant."""
+        return self._directory.cells(), self._directory.moves()
 
     def known_cells(self) -> dict[int, str]:
         """The address of every cell as last read; reads them if that was never."""

@@ -84,11 +84,52 @@ class JobCount:
 
 
 @dataclass(frozen=True, slots=True)
+class CellReport:
+    """A cell as the directory has it, and as it answers.
+
+    Attributes:
+        tenants, bytes: how many were placed there, and what it held when that was last noted.
+        draining: whether no new tenant is placed there.
+        has_replica: whether a standby may answer its searches.
+        revision: revision of its schema; None while it does not answer.
+        problem: why it does not answer; empty when it does.
+    """
+
+    number: int
+    tenants: int
+    bytes: int
+    draining: bool
+    has_replica: bool
+    revision: str | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """A tenant that moves. ``step`` is ``flipped`` once it lives in its new cell; old rows may remain."""
+
+    tenant: str
+    source: int
+    target: int
+    step: str
+    began_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CellsReport:
+    """Every cell of an installation, and what is in motion between them."""
+
+    cells: tuple[CellReport, ...]
+    moves: tuple[MoveReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
-    """Figures of all tenants together."""
+    """Figures of all tenants together; with ``cells`` of all cells that answer."""
 
     zones: tuple[ZoneCount, ...]
     archived: int
     awaiting_embedding: int
     accesses_waiting: int
     jobs: tuple[JobCount, ...]
+    cells: CellsReport | None = None

@@ -183,6 +183,11 @@ class AsyncConnection:
             raise error
         await async_sleep(random.uniform(0, pause))
 
+    @property
+    def finder(self) -> AsyncFinder | None:
+        """The ways to the cells; None without cells."""
+        return self._finder
+
     async def execute_anywhere(self, operation: Operation[T], name: object = None) -> T:
         """Executes an operation that needs no tenant: in the cell whose answer is not empty.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from pgrecall.cells.directory import Place
+from pgrecall.cells.directory import CellEntry, Place
 from pgrecall.cells.routes import Routes
 from pgrecall.client._async.databases import AsyncDatabases
+from pgrecall.client.censuses import summed
 from pgrecall.client.concurrency import async_run, async_sleep
 from pgrecall.client.resources import Resources
 from pgrecall.database.async_pool import AsyncDatabase
@@ -22,8 +24,9 @@ from pgrecall.errors import (
     RecallError,
     TenantElsewhere,
 )
+from pgrecall.models.service import CellReport, CellsReport, Census, MoveReport, SchemaStamp
 from pgrecall.operations.operation import Operation
-from pgrecall.operations.service import admit_tenant
+from pgrecall.operations.service import admit_tenant, census, schema_state
 
 T = TypeVar("T")
 
@@ -108,6 +111,36 @@ class AsyncFinder:
             raise failure or InvalidInput("There is no cell yet.", hint="Add one: pgrecall cell add URL.")
         return answer  # type: ignore[return-value]  # some cell has answered, with nothing
 
+    async def cells(self, tenant: str) -> CellsReport:
+        """Every cell, whether it answers, and what is in motion between them."""
+        entries, moves = await async_run(self._routes.overview)
+        answers = await self._ask_each(schema_state(), tenant, entries)
+        return CellsReport(
+            tuple(_report(entry, answer) for entry, answer in zip(entries, answers, strict=True)),
+            tuple(MoveReport(one.tenant, one.source, one.target, one.step, one.began_at) for one in moves),
+        )
+
+    async def census(self, tenant: str) -> Census:
+        """The figures of all cells that answer."""
+        entries, _ = await async_run(self._routes.overview)
+        answers = await self._ask_each(census(), tenant, entries)
+        counted = [answer for answer in answers if not isinstance(answer, DatabaseError)]
+        return summed(counted, await self.cells(tenant))
+
+    async def _ask_each(
+        self, operation: Operation[T], tenant: str, entries: Sequence[CellEntry]
+    ) -> list[T | DatabaseError]:
+        """The answer of each cell, or the error of one that does not answer or is of another version."""
+        answers: list[T | DatabaseError] = []
+        for entry in entries:
+            try:
+                database = await self._opened.at(entry.number, entry.address, self._resources)
+                answers.append(operation.read(await database.fetch(operation, tenant=tenant)))
+            except DatabaseError as error:
+                noted = self._opened.outages.noted(entry.number, entry.address, error)
+                answers.append(noted if isinstance(noted, DatabaseError) else error)
+        return answers
+
     async def _look_up(self, tenant: str) -> Place:
         return await async_run(partial(self._routes.find, tenant))
 
@@ -135,6 +168,21 @@ class AsyncFinder:
             else:
                 return
         await async_sleep(random.uniform(BETWEEN_CELLS / 2, BETWEEN_CELLS))
+
+
+def _report(entry: CellEntry, answer: SchemaStamp | DatabaseError) -> CellReport:
+    revision, problem = (
+        (None, answer.message) if isinstance(answer, DatabaseError) else (answer.revision, "")
+    )
+    return CellReport(
+        entry.number,
+        entry.tenants,
+        entry.bytes,
+        entry.draining,
+        entry.replica is not None,
+        revision,
+        problem,
+    )
 
 
 def _may_be_elsewhere(error: DatabaseError, operation: Operation[Any]) -> bool:

@@ -180,6 +180,11 @@ class Connection:
             raise error
         sync_sleep(random.uniform(0, pause))
 
+    @property
+    def finder(self) -> Finder | None:
+        """The ways to the cells; None without cells."""
+        return self._finder
+
     def execute_anywhere(self, operation: Operation[T], name: object = None) -> T:
         """Executes an operation that needs no tenant: in the cell whose answer is not empty.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pgrecall.operations import service
 
 if TYPE_CHECKING:
-    from pgrecall.models.service import ApiKey, Caller, Census, IssuedKey, KeyHolder, SchemaStamp
+    from pgrecall.models.service import ApiKey, Caller, CellsReport, Census, IssuedKey, KeyHolder, SchemaStamp
 
 
 class MaintenanceGroup(Group):
@@ -160,8 +160,19 @@ class ServiceGroup(Group):
         return self._connection.execute_anywhere(service.caller())
 
     def census(self) -> Census:
-        """Computes figures of all tenants together, with cells those of one cell. It reads every memory."""
+        """Computes figures of all tenants together, also those of all cells. It reads every memory."""
+        if self._connection.finder is not None:
+            return self._connection.finder.census(self._connection.tenant)
         return self._connection.execute_anywhere(service.census())
+
+    def cells(self) -> CellsReport | None:
+        """Lists the cells, whether they answer, and the tenants that move; None without cells.
+
+        Raises:
+            DatabaseUnsuitable: this role is bound to a tenant, and may not ask for all cells.
+        """
+        finder = self._connection.finder
+        return None if finder is None else finder.cells(self._connection.tenant)
 
     def schema(self) -> SchemaStamp:
         """Reads the schema version; an upgrade may have changed it since this client was opened."""

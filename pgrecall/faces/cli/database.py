@@ -12,7 +12,8 @@ import click
 from click.exceptions import Exit
 from rich.table import Table
 
-from pgrecall.errors import InvalidInput
+from pgrecall.errors import DatabaseUnsuitable, InvalidInput
+from pgrecall.faces.cli.cells import size_text
 from pgrecall.faces.cli.console import (
     ZONE_STYLES,
     SafeConsole,
@@ -27,8 +28,10 @@ from pgrecall.faces.cli.invocation import DONE, NO_DATABASE, GlobalOptions, pass
 from pgrecall.faces.cli.options import json_option, now_option
 from pgrecall.faces.wording import counted, percent
 from pgrecall.models.maintenance import Status
+from pgrecall.models.service import CellsReport
 
 if TYPE_CHECKING:
+    from pgrecall import Memory
     from pgrecall.cells.fleet import Fleet
     from pgrecall.embedded.shared_server import EmbeddedServer
     from pgrecall.schema.migrate import Upgrade
@@ -94,12 +97,14 @@ def status(given: GlobalOptions, as_json: bool, now: datetime | None) -> None:
     """Show what is stored and where, by layer and zone, and whether maintenance keeps up."""
     with given.opened() as memory:
         state = memory.status(now=now)
+        cells = _cells(memory)
         where = memory.server.describe() if memory.server else f"Postgres {state.server_version}"
         if as_json:
             data_dir = str(memory.server.data_dir) if memory.server else None
-            print_json({**plain(state), "data_dir": data_dir})
+            print_json({**plain(state), "data_dir": data_dir, "cells": plain(cells)})
         else:
             show_status(output(), state, where)
+            show_cells(output(), cells)
 
 
 @click.command("postgres")
@@ -149,6 +154,32 @@ def _report(done: Upgrade, server: EmbeddedServer | None) -> None:
         console.print(f"{server.describe()}.")
     for left in done.left:
         notes().print(f"Note: {left.problem}. An administrator runs: {left.fix}")
+
+
+def _cells(memory: Memory) -> CellsReport | None:
+    """The cells, where there are any and this role may ask for all."""
+    try:
+        return memory.service.cells()
+    except DatabaseUnsuitable:  # one that is bound to a tenant
+        return None
+
+
+def show_cells(console: SafeConsole, report: CellsReport | None) -> None:
+    """A table of cells, and a line for each tenant that moves."""
+    if report is None:
+        return
+    rows = table("cell", "tenants", "size", "schema", "state", right=("cell", "tenants", "size"))
+    for cell in report.cells:
+        state = "draining" if cell.draining else "open"
+        state += ", with a replica" if cell.has_replica else ""
+        rows.add_row(
+            str(cell.number), f"{cell.tenants:,}", size_text(cell.bytes), cell.revision or "?",
+            f"does not answer: {cell.problem}" if cell.problem else state,
+        )  # fmt: skip
+    console.print(rows)
+    for move in report.moves:
+        way = f"from cell {move.source} to {move.target}"
+        console.print(f"Tenant {move.tenant} moves {way} ({move.step}, since {_moment(move.began_at)}).")
 
 
 def show_status(console: SafeConsole, state: Status, where: str) -> None:

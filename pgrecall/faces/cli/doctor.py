@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import click
 from click.exceptions import Exit
 
-from pgrecall.errors import RecallError
+from pgrecall.errors import CellUnavailable, RecallError
 from pgrecall.faces.cli.cells import fleet_of
-from pgrecall.faces.cli.console import Progress, SafeConsole, output, plain, print_json, styled, table
+from pgrecall.faces.cli.console import Progress, SafeConsole, notes, output, plain, print_json, styled, table
 from pgrecall.faces.cli.invocation import DONE, FAILED, GlobalOptions, is_fresh, pass_globals
 from pgrecall.faces.cli.options import all_tenants_option, clock, json_option, now_option
 from pgrecall.models.maintenance import Check
 
 if TYPE_CHECKING:
+    from pgrecall import Memory
+    from pgrecall.cells.fleet import Fleet
     from pgrecall.faces.doctor import Finding
     from pgrecall.schema.roles import AccessProblem
     from pgrecall.schema.state import SchemaState
@@ -81,13 +83,22 @@ def _findings(given: GlobalOptions, areas: Collection[str]) -> Iterator[Finding]
                     problems = rights(url, timeout=settings.connect_timeout)
         except RecallError as error:
             yield checks.failed("server", error)
-    if state is not None and checks.check_schema(state).level == "ok":
+    usable = state is not None and checks.check_schema(state).level == "ok"
+    if usable or (fleet is not None and _has_place(fleet, settings.tenant)):
         known, maintenance = _maintenance(settings, problems)
     if "embedder" in areas:
         yield from checks.check_embedder(settings, state.dimensions if state else None, known)
     if "reranker" in areas:
         yield checks.check_reranker(settings)
     yield from maintenance
+
+
+def _has_place(fleet: Fleet, tenant: str) -> bool:
+    """Whether a tenant lives in a cell already: to ask for its state would place it in one."""
+    try:
+        return fleet.directory.find(tenant) is not None
+    except RecallError:  # what is wrong with the directory is a finding already
+        return False
 
 
 def _maintenance(
@@ -155,22 +166,36 @@ def verify(given: GlobalOptions, all_tenants: bool, as_json: bool, now: datetime
     Changes nothing and blocks nobody. Each failed check is shown with five examples and its fix. Exit code 1
     when a check fails.
     """
-    from pgrecall.operations.jobs import tenants
-
     with given.opened() as memory:
-        names = memory.jobs.runner().fetch(tenants()) if all_tenants else (memory.tenant,)
-        verified = {}
+        names = _tenants(given, memory) if all_tenants else (memory.tenant,)
+        verified, left = {}, {}
         with Progress("verifying", "tenants", len(names)) as bar:
             for tenant in names:
-                verified[tenant] = memory.for_tenant(tenant).maintenance.verify(now=now)
+                try:
+                    verified[tenant] = memory.for_tenant(tenant).maintenance.verify(now=now)
+                except CellUnavailable as error:
+                    if not all_tenants:
+                        raise
+                    left[tenant] = error.message
                 bar.add(1)
     problems = sum(check.problems for checks in verified.values() for check in checks)
     if as_json:
         found = [{"tenant": tenant, "checks": plain(checks)} for tenant, checks in verified.items()]
-        print_json({"problems": problems, "tenants": found})
+        print_json({"problems": problems, "tenants": found, "left": left})
     else:
         show_verified(output(), verified)
-    raise Exit(FAILED if problems else DONE)
+    for tenant, reason in left.items():
+        notes().print(f"Error: Tenant {tenant} is not verified: {reason}")
+    raise Exit(FAILED if problems or left else DONE)
+
+
+def _tenants(given: GlobalOptions, memory: Memory) -> tuple[str, ...]:
+    """Every tenant of the database, or of all cells."""
+    from pgrecall.operations.jobs import tenants
+
+    if (fleet := fleet_of(given)) is not None:
+        return tuple(place.tenant for place in fleet.directory.places())
+    return memory.jobs.runner().fetch(tenants())
 
 
 def show_verified(console: SafeConsole, verified: Mapping[str, Sequence[Check]]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from pgrecall.errors import DatabaseUnavailable, DatabaseUnsuitable
 from pgrecall.faces.charts.axes import NARROW, ZONES
 from pgrecall.faces.charts.vitality_histogram import FINE, merged_at_zones, vitality_histogram
 from pgrecall.faces.charts.zones_over_time import ZonesOverTime, zone_bar, zones_over_time
@@ -21,6 +22,7 @@ from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.wording import counts_words, interval_words
 from pgrecall.models.charts import Overview, OverviewList, ZoneShare
 from pgrecall.models.layers import Layer
+from pgrecall.models.service import CellsReport
 from pgrecall.operations.charts import OVERVIEW_LISTS
 from pgrecall.vitality.parameters import ZoneThresholds
 
@@ -151,11 +153,24 @@ async def verify(request: PageRequest) -> Response:
     return await request.render("maintenance.html.j2", **await _values(request), checks=checks)
 
 
+async def _cells(request: PageRequest) -> tuple[CellsReport | None, list[str]]:
+    """The cells, where there are any and the service may ask for all, and what keeps them from being seen."""
+    try:
+        return await request.memory.service.cells(), []
+    except DatabaseUnsuitable:  # its login role is bound to a tenant
+        return None, []
+    except DatabaseUnavailable as error:
+        return None, [error.message]
+
+
 async def _values(request: PageRequest) -> dict[str, Any]:
+    cells, unseen = await _cells(request)
     return {
         "state": await request.memory.status(now=request.now),
+        "cells": cells,
+        "tenant": request.memory.tenant,
         "runs": await request.memory.jobs.runs(limit=MAX_RUNS),
-        "problems": await request.service.problems(),
+        "problems": await request.service.problems() + unseen,
         "running": request.service.queue.running,
         "waiting": request.service.queue.waiting,
         "interval": interval_words,

@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from pgrecall.errors import RecallError
-from pgrecall.models.service import Census
+from pgrecall.models.service import CellsReport, Census
 
 CENSUS_MAX_AGE = 60.0
 """Seconds for which the database's counts are kept: counting reads every memory."""
@@ -90,6 +90,8 @@ class _CensusGauges(Collector):
         ):
             yield GaugeMetricFamily(f"pgrecall_{name}", description, value=value)
         yield from self._jobs()
+        if self.census.cells is not None:
+            yield from _cells(self.census.cells)
 
     def _jobs(self) -> Iterable[Metric]:
         running = GaugeMetricFamily("pgrecall_job_running", "Tenants it runs for now.", labels=("job",))
@@ -103,3 +105,22 @@ class _CensusGauges(Collector):
             if job.done_at is not None:
                 done.add_metric((job.job,), job.done_at)
         yield from (running, failed, done)
+
+
+def _cells(report: CellsReport) -> Iterable[Metric]:
+    """Every cell, and what is in motion. The other figures are those of the cells that answer."""
+    answers = GaugeMetricFamily("pgrecall_cell_up", "Whether the cell answers.", labels=("cell",))
+    tenants = GaugeMetricFamily("pgrecall_cell_tenants", "Tenants placed in the cell.", labels=("cell",))
+    held = GaugeMetricFamily(
+        "pgrecall_cell_bytes", "Size of the cell, as last noted by `pgrecall cell list`.", labels=("cell",)
+    )
+    for cell in report.cells:
+        name = (str(cell.number),)
+        answers.add_metric(name, 0 if cell.problem else 1)
+        tenants.add_metric(name, cell.tenants)
+        held.add_metric(name, cell.bytes)
+    steps = [move.step == "flipped" for move in report.moves]
+    moves = GaugeMetricFamily("pgrecall_moves", "Tenants that move, by step.", labels=("step",))
+    moves.add_metric(("copying",), steps.count(False))
+    moves.add_metric(("flipped",), steps.count(True))
+    yield from (answers, tenants, held, moves)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -98,6 +99,19 @@ def installation(server: Server, template: str) -> Iterator[Installation]:
 def two_cells(installation: Installation) -> Installation:
     """Two empty cells."""
     return installation.add(0, 1)
+
+
+@pytest.fixture
+def bound_role(installation: Installation, two_cells: Installation) -> Iterator[str]:
+    """A login role that acts for beta."""
+    role = f"cells_beta_{uuid4().hex[:8]}"
+    two_cells.fleet.create_role(role, may="app", tenant="beta", password=None)
+    yield role
+    with psycopg.connect(installation.directory, autocommit=True) as admin:
+        for url in (*installation.cells, installation.directory):
+            with psycopg.connect(url, autocommit=True) as there:
+                there.execute(f"DROP OWNED BY {role}".encode())
+        admin.execute(f"DROP ROLE {role}".encode())
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,11 @@ def test_cells_by_command(installation: Installation) -> None:
     assert line("cell", "add", installation.cells[1], "--room", "2GB").startswith("Cell 1: ")
     assert line("tenant", "place", "acme", "--cell", "1") == "Tenant acme lives in cell 1.\n"
     line("--tenant", "acme", "remember", "The winch needs grease.")
-    assert "tenant acme in cell 1" in line("--tenant", "acme", "status")
+    said = line("--tenant", "acme", "status")
+    assert "tenant acme in cell 1" in said
+    assert [row.split()[0] for row in said.splitlines()[-2:]] == ["0", "1"]
+    assert "acme: " in line("verify", "--all-tenants")
+    assert 'pgrecall_cell_up{cell="1"} 1.0' in line("metrics")
     [zero, one] = line.json("cell", "list")
     assert (zero["entry"]["tenants"], one["entry"]["tenants"], one["entry"]["room"]) == (0, 1, 2 * 10**9)
     assert "2 GB" in line("cell", "list")
@@ -52,6 +56,7 @@ def test_cells_by_command(installation: Installation) -> None:
     assert line("upgrade").count("Nothing to do: schema ") == 2
     assert line("upgrade", "--cell", "1").startswith("Cell 1: Nothing to do")
     assert "Cell 1: " in line("doctor", "--only", "cells")
+    assert "statistics were never" in line("--tenant", "acme", "doctor", "--only", "memories")
     assert "takes no new tenants. 1 live there." in line("cell", "drain", "1")
     assert "draining" in line("cell", "list")
     assert "acme" in line("cell", "balance", "--plan")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import httpx
 import pytest
 
 from tests.acceptance.http.http_tools import serving
 from tests.acceptance.mcp.mcp_tools import answer, connected, over_stdio
+from tests.acceptance.page.page_tools import Page, sent
 from tests.integration.cells.conftest import Installation
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +28,19 @@ def test_the_service_finds_the_cell_of_each_key(two_cells: Installation) -> None
             with service.as_holder(key) as caller:
                 assert caller.get("/v1/memories/winch").json()["body"] == f"The winch of {tenant}."
         assert service.client.get("/v1/memories/winch").status_code == 401
+        two_cells.fleet.directory.run(
+            "INSERT INTO recall_cells.move (tenant, source, target) VALUES ('acme', 0, 1)"
+        )
+        assert 'pgrecall_cell_up{cell="1"} 1.0' in service.client.get("/metrics").text
+        two_cells.ask(0, "UPDATE recall.setting SET value = '\"later\"' WHERE name = 'schema.functions'")
+        assert service.client.get("/readyz").status_code == 200
+        with httpx.Client(base_url=service.url, timeout=PATIENCE, trust_env=False) as browser:
+            page = sent(browser, Page(browser.get("/maintenance")).form("/sign-in"), key=keys["acme"]).text
+            if "This tenant lives" not in page:
+                page = browser.get("/maintenance").text
+        assert "This tenant lives in cell 0. It is moving to cell 1" in " ".join(page.split())
+        assert "Databases that share out the tenants" in page
+        assert "beta" not in page
         two_cells.ask(1, "UPDATE recall.resident SET state = 'gone', cell = 0 WHERE tenant = 'beta'")
         with service.as_holder(keys["beta"]) as caller:
             assert caller.get("/v1/memories/winch").status_code == 401

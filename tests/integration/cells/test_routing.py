@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from threading import Timer
 
 import psycopg
@@ -133,19 +132,6 @@ def test_keys_work_in_whichever_cell(tenants_apart: Installation) -> None:
 def bound(tenants_apart: Installation, bound_role: str) -> str:
     assert tenants_apart.cells
     return bound_role
-
-
-@pytest.fixture
-def bound_role(installation: Installation, two_cells: Installation) -> Iterator[str]:
-    """A login role that acts for beta."""
-    role = "cells_beta"
-    two_cells.fleet.create_role(role, may="app", tenant="beta", password=None)
-    yield role
-    with psycopg.connect(installation.directory, autocommit=True) as admin:
-        for url in (*installation.cells, installation.directory):
-            with psycopg.connect(url, autocommit=True) as there:
-                there.execute(f"DROP OWNED BY {role}".encode())
-        admin.execute(f"DROP ROLE {role}".encode())
 
 
 def test_a_bound_login_acts_for_its_tenant_alone(tenants_apart: Installation, bound: str) -> None:
