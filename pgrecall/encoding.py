@@ -141,7 +141,7 @@ def _sent_fields(kind: type[SearchFilter]) -> tuple[tuple[str, object], ...]:
 
 
 _SENT: dict[type, tuple[tuple[str, object], ...]] = {}
-"""What was read once of each class: dataclasses look for their fields anew each time."""
+"""The fields of each class, read once: dataclasses look them up again each time."""
 
 
 def _require_deadline(deadline: object) -> None:

@@ -1,4 +1,4 @@
-"""Addresses of cells: connection strings without user and password, which come from whoever connects."""
+"""Addresses of cells: connection strings without user and password, which the connecting client adds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def address_of(url: str) -> str:
 
 
 def url_at(address: str, caller: str) -> str:
-    """The connection string of an address for whoever came to the directory with the URL ``caller``."""
+    """The connection string of an address for a client that opened the directory with the URL ``caller``."""
     theirs = {name: value for name, value in _parts(caller).items() if name not in _OF_THE_PLACE}
     return make_conninfo("", **(theirs | _parts(address)))
 

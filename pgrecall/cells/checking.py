@@ -49,25 +49,25 @@ def _check(fleet: Fleet, entry: CellEntry, moving: set[str], *, alone: bool) -> 
     facts = cell.facts()
     problems = []
     if facts.number != number or facts.installation != fleet.directory.installation():
-        said = "The database says that it is not this cell."
-        problems.append((said, "restore it, or: pgrecall cell remove"))
+        problem = "The database says that it is not this cell."
+        problems.append((problem, "restore it, or: pgrecall cell remove"))
     if facts.outside:
-        said = f"{facts.outside} sequences are not in the range of cell {number}."
-        problems.append((said, "pgrecall upgrade, in this cell"))
+        problem = f"{facts.outside} sequences are not in the range of cell {number}."
+        problems.append((problem, "pgrecall upgrade, in this cell"))
     if not alone and not facts.checked:
-        said = "It does not check who lives there."
-        problems.append((said, "pgrecall cell add, again with its URL"))
+        problem = "It does not check who lives there."
+        problems.append((problem, "pgrecall cell add, again with its URL"))
     if not alone:
         placed = {place.tenant for place in fleet.directory.places() if place.cell == number}
         lives = {tenant for tenant, (_, elsewhere) in cell.residents().items() if elsewhere is None}
         for tenant in sorted(lives - placed - moving):
-            said = f"Tenant {tenant} lives here, and the directory does not say so."
-            problems.append((said, f"pgrecall tenant place {tenant} --cell {number}"))
+            problem = f"Tenant {tenant} lives here, and the directory does not say so."
+            problems.append((problem, f"pgrecall tenant place {tenant} --cell {number}"))
     for message, fix in problems:
         yield CellFinding(number, "fail", message, fix)
     if not problems:
-        said = f"{shown(entry.address)}, {entry.tenants} tenants, schema current."
-        yield CellFinding(number, "ok", said)
+        message = f"{shown(entry.address)}, {entry.tenants} tenants, schema current."
+        yield CellFinding(number, "ok", message)
     if entry.replica is not None:
         yield _check_replica(fleet, entry, entry.replica)
     if not alone:

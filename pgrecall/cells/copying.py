@@ -103,11 +103,11 @@ class Copying:
             password = connection.info.password
         return make_conninfo(self.source.url, password=password) if password else self.source.url
 
-    def wait_for_copy(self, said: Callable[[int, int], None], *, patience: float) -> None:
+    def wait_for_copy(self, progress: Callable[[int, int], None], *, patience: float) -> None:
         """Waits until every table is copied.
 
         Args:
-            said: called with the tables that are copied and those there are.
+            progress: called with the tables that are copied and those there are.
             patience: seconds without any progress after which it gives up.
 
         Raises:
@@ -118,7 +118,7 @@ class Copying:
             [row] = self._ask_target("copied")
             if row["ready"] != before:
                 before, since = row["ready"], time.monotonic()
-                said(row["ready"], row["tables"])
+                progress(row["ready"], row["tables"])
             if row["tables"] and row["ready"] == row["tables"]:
                 return
             [size] = self._ask_target("progress")

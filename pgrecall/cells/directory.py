@@ -79,7 +79,7 @@ class Directory:
         self._timeout = timeout
 
     def url_of(self, address: str) -> str:
-        """The connection string of a cell, for whoever this directory was opened as."""
+        """The connection string of a cell, for the role that opened this directory."""
         return url_at(address, self.url)
 
     @contextmanager

@@ -21,7 +21,7 @@ from pgrecall.cells.directory import MoveEntry
 from pgrecall.cells.fleet import Fleet
 from pgrecall.errors import DatabaseError, InvalidInput
 
-Said = Callable[[str], None]
+Report = Callable[[str], None]
 
 COPY_PATIENCE = 600.0
 """Seconds without progress after which a copy counts as stuck."""
@@ -64,12 +64,12 @@ class Mover:
 
     Args:
         fleet: the cells.
-        said: called with a sentence for each step.
+        report: called with a sentence for each step.
     """
 
-    def __init__(self, fleet: Fleet, said: Said = lambda _: None) -> None:
+    def __init__(self, fleet: Fleet, report: Report = lambda _: None) -> None:
         self._fleet = fleet
-        self._said = said
+        self._report = report
 
     def plan(self, tenant: str, target: int) -> MovePlan:
         """What a move would do, after checks; changes nothing.
@@ -120,7 +120,7 @@ class Mover:
         if entry is None or entry.step == "begun":
             stopped = self._copy_and_flip(copying, source, target)
         copying.end()
-        self._said(f"Tenant {tenant} lives in cell {target}.")
+        self._report(f"Tenant {tenant} lives in cell {target}.")
         return Moved(tenant, source, target, time.monotonic() - began, stopped)
 
     def undo(self, tenant: str) -> None:
@@ -144,7 +144,7 @@ class Mover:
             self._take(copying, entry.target)  # killed in the middle of the flip; it may have been used there
             entry = replace(entry, step="flipped")
         if entry.step == "flipped":
-            self._said("It has been used in its new cell, so it is moved back with these changes.")
+            self._report("It has been used in its new cell, so it is moved back with these changes.")
             self._finish(tenant)
             self._move(tenant, entry.source)
             self._finish(tenant)
@@ -222,16 +222,16 @@ class Mover:
             return 0.0
         if state == "moving":  # it was killed before that: writers need not wait for all that follows
             copying.source.set_resident(copying.tenant, "here", None)
-        self._said(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
+        self._report(f"Copying tenant {copying.tenant} from cell {source} to cell {target}.")
         copying.begin(source)
         copying.wait_for_copy(
-            lambda done, tables: self._said(f"{done} of {tables} tables copied."), patience=COPY_PATIENCE
+            lambda done, tables: self._report(f"{done} of {tables} tables copied."), patience=COPY_PATIENCE
         )
-        self._said("Building indexes.")
+        self._report("Building indexes.")
         copying.build_indexes()
         for attempt in range(1, ATTEMPTS + 1):
             copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
-            self._said("Comparing.")
+            self._report("Comparing.")
             try:
                 with Comparison(copying.source, copying.target, copying.tenant) as comparison:
                     copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
@@ -239,7 +239,7 @@ class Mover:
             except DatabaseError as error:
                 if error.sqlstate != "55P03" or attempt == ATTEMPTS:
                     raise
-                self._said(f"{error.message} Trying again.")
+                self._report(f"{error.message} Trying again.")
         raise AssertionError  # the last attempt returns or raises
 
     def _flip(self, copying: Copying, comparison: Comparison, target: int) -> float:

@@ -14,8 +14,8 @@ REST = 2.0
 class Outages:
     """Which cells failed last, by address. May be used by several threads.
 
-    Whoever waits for a cell that is down holds a thread, and a request of the service: without this, calls
-    for its tenants would in the end keep those of other cells waiting.
+    A call that waits for a cell that is down holds a thread, and a request of the service: without this,
+    calls for its tenants would in the end keep those of other cells waiting.
 
     Args:
         patience: seconds that one attempt may take; meanwhile nobody else makes one.

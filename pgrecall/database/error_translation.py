@@ -107,12 +107,12 @@ def _by_class(error: psycopg.Error) -> RecallError:
             return DatabaseError(sentence(message), hint=hint, sqlstate=error.sqlstate)
 
 
-def _broken_off(sqlstate: str, said: str, hint: str) -> DatabaseError:
+def _broken_off(sqlstate: str, message: str, hint: str) -> DatabaseError:
     """Returns the error for a statement that Postgres cancelled and rolled back."""
     if sqlstate not in _BROKEN_OFF:
-        return DatabaseError(said, hint=hint or "Try again.", sqlstate=sqlstate)
+        return DatabaseError(message, hint=hint or "Try again.", sqlstate=sqlstate)
     what, way_out = _BROKEN_OFF[sqlstate]
-    return DatabaseError(f"{what}; nothing of it was done: {said}", hint=way_out, sqlstate=sqlstate)
+    return DatabaseError(f"{what}; nothing of it was done: {message}", hint=way_out, sqlstate=sqlstate)
 
 
 def _not_there(error: psycopg.Error, message: str) -> DatabaseError:

@@ -14,6 +14,7 @@ import psycopg.errors
 from psycopg.rows import dict_row
 from psycopg_pool import PoolTimeout
 
+from pgrecall.database.calling_interface import current_interface
 from pgrecall.database.connections import (
     BoundedAsyncConnection,
     BoundedConnection,
@@ -21,7 +22,6 @@ from pgrecall.database.connections import (
     kept_alive,
 )
 from pgrecall.database.error_translation import translated
-from pgrecall.database.face import current_face
 from pgrecall.database.server import Call
 from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
 from pgrecall.settings import PreparedStatements
@@ -97,7 +97,7 @@ class Limits:
     def opening(self, tenant: str, *, durable: bool) -> Statement:
         """Returns the first statement of a transaction for a tenant: a single one, to save round trips."""
         calls = ["set_config('recall.tenant', %(tenant)s, true)", "set_config('recall.face', %(face)s, true)"]
-        values: dict[str, object] = {"tenant": tenant, "face": current_face()}
+        values: dict[str, object] = {"tenant": tenant, "face": current_interface()}
         if not durable:
             calls.append("set_config('synchronous_commit', 'off', true)")
         if self.timeout is not None:

@@ -142,5 +142,5 @@ def error_lines(output: str) -> str:
     """The last lines of a Postgres program that report an error, else its last lines."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if any(word in line for word in _ERROR_WORDS)]
-    said = (errors or lines or ["it printed nothing"])[-3:]
-    return " ".join(line.split("] ", 1)[-1] for line in said).rstrip(".") + "."  # without time and pid
+    last_lines = (errors or lines or ["it printed nothing"])[-3:]
+    return " ".join(line.split("] ", 1)[-1] for line in last_lines).rstrip(".") + "."  # without time and pid

@@ -1,4 +1,4 @@
-"""The job that tells of alarms, and the hook that it calls: a command, a URL, or both."""
+"""The job that reports alarms, and the hook that it calls: a command, a URL, or both."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ PAUSE = 30.0
 """Seconds for which a hook that failed is not called again: many tenants must not each wait for it."""
 
 
-def tell_alarms(context: JobContext) -> None:
-    """Calls the hook if an alarm began or ended since it was last told; without a hook, does nothing."""
+def report_alarms(context: JobContext) -> None:
+    """Calls the hook if an alarm began or ended since the last report; without a hook, does nothing."""
     hook = context.task.alert
     if hook is None:
         return
     changes = context.execute(maintenance.alarm_changes(context.now))
-    told = [change for change in changes if change.change != "standing"]
-    if told:
+    reported = [change for change in changes if change.change != "standing"]
+    if reported:
         hook.call(alert_document(context.tenant, changes))
     # What stands now is what the next run compares with.
-    context.report(len(told), **{change.kind: 1 for change in changes if change.change != "ended"})
+    context.report(len(reported), **{change.kind: 1 for change in changes if change.change != "ended"})
 
 
 def alert_document(tenant: str, changes: Sequence[AlarmChange]) -> dict[str, Any]:
-    """What the hook is told. ``text`` says it all, as chat services show it."""
+    """The JSON document for the hook. ``text`` is the whole message, which chat services show."""
     by_change: Mapping[str, list[AlarmChange]] = {
         word: [change for change in changes if change.change == word]
         for word in ("raised", "ended", "standing")
@@ -75,7 +75,7 @@ class AlertHook:
     _failure: AlertError | None = None
 
     def call(self, document: Mapping[str, Any]) -> None:
-        """Tells of an alert.
+        """Sends an alert.
 
         Raises:
             AlertError: it failed or took too long, now or within the last half minute.
@@ -126,12 +126,12 @@ def _words(command: str) -> Sequence[str]:
 def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
     """Runs a command with the alert on its standard input; what it starts ends with it when it is late."""
     # Files, not pipes: a child that goes on with our pipe open would keep us waiting.
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
         given.write(content)
         given.seek(0)
         try:
             process = subprocess.Popen(
-                command, stdin=given, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
+                command, stdin=given, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
             )
         except OSError as error:
             raise AlertError(
@@ -151,8 +151,8 @@ def _run(command: Sequence[str], content: bytes, timeout: float) -> None:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if code != 0:
-            said.seek(0)
-            lines = said.read(100_000).decode(errors="replace").strip().splitlines()
+            errors.seek(0)
+            lines = errors.read(100_000).decode(errors="replace").strip().splitlines()
             reason = f": {lines[-1][:200].rstrip('.')}" if lines else ""
             raise AlertError(f"The alert command failed with exit code {code}{reason}.")
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pgrecall.errors import InvalidInput
 from pgrecall.graph.articulation import articulate
 from pgrecall.graph.link_graph import LinkGraph
-from pgrecall.jobs.alerts import tell_alarms
+from pgrecall.jobs.alerts import report_alarms
 from pgrecall.jobs.embedding import embed, reembed
 from pgrecall.jobs.job import Job, JobContext
 from pgrecall.models.maintenance import GraphReport, JobState, JobStatus
@@ -127,7 +127,7 @@ JOBS: tuple[Job, ...] = (
     Job("prune", "Plans what could be archived: a dry run that changes no memory.", _prune),
     Job("dedupe", "Plans which duplicates could be merged: a dry run that changes no memory.", _dedupe),
     Job("verify", "Checks that stored summaries, links and plans agree with each other.", _verify),
-    Job("alerts", "Calls the alert hook when an alarm begins or ends.", tell_alarms, alerts=True),
+    Job("alerts", "Calls the alert hook when an alarm begins or ends.", report_alarms, alerts=True),
     Job("partitions", "Makes the access log's partitions of the months to come.", _partitions, whole=True),
     Job(
         "reembed",

@@ -102,7 +102,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class AlarmChange:
-    """An alarm and what became of it since the alert hook was last told.
+    """An alarm and its change since the last report to the alert hook.
 
     ``kind`` is its name, which stays the same while the sentence ``alarm`` changes. One that ended has no
     sentence.

@@ -172,7 +172,7 @@ def make_access_partitions(now: datetime | None) -> Operation[int]:
 
 
 def alarm_changes(now: datetime | None) -> Operation[tuple[AlarmChange, ...]]:
-    """Reads the alarms of the tenant, and which of them the alert hook was not told of yet."""
+    """Reads the alarms of the tenant, and which of them were not reported to the alert hook yet."""
     return Operation(
         f"SELECT * FROM recall.alarm_changes({NOW})",
         {"now": now},

@@ -161,27 +161,28 @@ class Endpoint:
         return response.status_code, response.headers, b"".join(chunks)
 
     def _refusal(self, status: int, headers: httpx.Headers, answer: bytes) -> RecallError | _TransientError:
-        wording, said = self._wording, self._message(answer)
+        wording, reason = self._wording, self._message(answer)
         if status == httpx.codes.TOO_MANY_REQUESTS:
             return _TransientError(
-                f"too many requests (429){said}",
+                f"too many requests (429){reason}",
                 hint="Try again later, or check the quota of its key.",
                 retry_after=retry_after(headers),
             )
         if status >= 500:
             return _TransientError(
-                f"its server failed ({status}){said}",
+                f"its server failed ({status}){reason}",
                 hint="Look into the log of that server.",
                 retry_after=retry_after(headers),
             )
         if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
             refused = "refused the key" if self._key else "wants a key"
-            return wording.error(  # what it said may quote the key in part
+            return wording.error(  # its answer may quote part of the key
                 f"The {wording.noun} at {self.shown} {refused} ({status}).",
                 hint=f"Correct {wording.prefix}_KEY.",
             )
         return wording.error(
-            f"The {wording.noun} at {self.shown} refused the request ({status}){said}.", hint=wording.refused
+            f"The {wording.noun} at {self.shown} refused the request ({status}){reason}.",
+            hint=wording.refused,
         )
 
     def _message(self, answer: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Who is told of searches: a face counts and traces those of its calls, and no client needs to know of it."""
+"""Observers of searches: an interface counts and traces its searches without the client's knowledge."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _observer: ContextVar[SearchObserver | None] = ContextVar("search_observer", def
 
 @contextmanager
 def searches_observed(observer: SearchObserver) -> Iterator[None]:
-    """Tells ``observer`` of every search of this task or thread inside the block, as soon as it ended."""
+    """Calls ``observer`` after every search of this task or thread inside the block."""
     token = _observer.set(observer)
     try:
         yield
@@ -25,7 +25,7 @@ def searches_observed(observer: SearchObserver) -> Iterator[None]:
 
 
 def search_ended(result: SearchResult, *, rerank: bool) -> None:
-    """Tells the observer, if there is one."""
+    """Calls the observer, if there is one."""
     observer = _observer.get()
     if observer is not None:
         observer(result, rerank)

@@ -211,7 +211,7 @@ def test_a_superuser_has_nothing_left_to_run(site: Site) -> None:
     assert roles.rights(site.admin) == ()
 
 
-def test_whoever_an_earlier_version_locked_out_gets_the_way_back(site: Site) -> None:
+def test_an_installer_locked_out_by_an_earlier_version_gets_instructions(site: Site) -> None:
     fetch(site.admin, f"ALTER ROLE {site.name} CREATEROLE")
     migrate.upgrade(site.installer, dimensions=64)
     fetch(site.admin, f"ALTER ROLE {site.name} NOCREATEROLE")

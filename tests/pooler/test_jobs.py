@@ -99,7 +99,7 @@ def test_a_session_whose_process_changed_does_nothing(database_url: str) -> None
         ("session", "off", "in session mode is in between. Statements are not prepared."),
     ],
 )
-def test_the_doctor_tells(
+def test_the_doctor_reports_the_pooler(
     mode: str, given: str, sentence: str, bare_pgrecall: Command, server: Server, database_url: str
 ) -> None:
     with bouncing(server.url, mode=mode, size=8) as pooler:

@@ -42,12 +42,12 @@ def check(fleet: Fleet) -> Iterator[CellFinding]:
     for entry in cells:
         node = known.get(nodes.host_and_port(entry.address))
         if node is None or entry.number in misled:
-            said = "Calls of its tenants do not find it."
-            found.append(CellFinding(entry.number, "fail", said, _UPGRADE))
+            problem = "Calls of its tenants do not find it."
+            found.append(CellFinding(entry.number, "fail", problem, _UPGRADE))
         elif not (node.active and node.synced):
-            said = "Citus has not sent it the list of nodes, so no call is sent there."
+            problem = "Citus has not sent it the list of nodes, so no call is sent there."
             fix = f"SELECT citus_activate_node('{node.host}', {node.port}), on the coordinator"
-            found.append(CellFinding(entry.number, "fail", said, fix))
+            found.append(CellFinding(entry.number, "fail", problem, fix))
         try:
             found.extend(_check_wrappers(fleet, entry, there))
         except RecallError as error:
@@ -63,13 +63,13 @@ def _check_wrappers(fleet: Fleet, entry: CellEntry, there: dict[str, Wrapper]) -
     wanted = wrappers_of(declared_functions(cell))
     with cell.plain() as connection:
         copies = {name: wrapper for name, (wrapper, _) in installed_wrappers(connection).items()}
-    for names, said in (
+    for names, problem in (
         (_differing(wanted, there), "The router has other functions than this cell"),
         (_differing(there, copies), "This cell has other wrappers than the coordinator"),
     ):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            yield CellFinding(entry.number, "fail", f"{said}: {', '.join(names[:3])}{more}.", _UPGRADE)
+            yield CellFinding(entry.number, "fail", f"{problem}: {', '.join(names[:3])}{more}.", _UPGRADE)
 
 
 def _differing(one: dict[str, Wrapper], other: dict[str, Wrapper]) -> list[str]:

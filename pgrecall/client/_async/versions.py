@@ -87,8 +87,8 @@ class AsyncChangesGroup(AsyncGroup):
     ) -> tuple[Change, ...]:
         """Reads the next changes after a cursor, in order; none when there are no more yet.
 
-        No change is lost or comes twice, whoever writes meanwhile. One is there once all transactions of the
-        server that began before it have ended.
+        No change is lost or repeated, even if others write meanwhile. One is there once all transactions of
+        the server that began before it have ended.
 
         Args:
             since: the cursor of the last change that was read, or that of :meth:`cursor`; None begins with

@@ -143,7 +143,7 @@ def _scaled(places: Mapping[int, Point], edges: Sequence[Edge], width: float) ->
     """Large enough to read, small enough for the page."""
     lengths = [_distance(places[edge.source], places[edge.target]) for edge in edges]
     nearest = sorted(
-        min(_distance(at, other) for beside, other in places.items() if beside != node)
+        min(_distance(at, other) for neighbour, other in places.items() if neighbour != node)
         for node, at in places.items()
     )
     extent = max(at.x for at in places.values()) - min(at.x for at in places.values())
@@ -161,12 +161,12 @@ def _parted(places: Mapping[int, Point]) -> dict[int, Point]:
     for _ in range(_PUSHES):
         close = [pair for pair in pairs if _distance(parted[pair[0]], parted[pair[1]]) < _APART]
         for one, other in close:
-            at, beside = parted[one], parted[other]
-            distance = _distance(at, beside)
+            at, near = parted[one], parted[other]
+            distance = _distance(at, near)
             push = max(_APART - distance, 0) / 2 + 0.1
-            x, y = ((at.x - beside.x) / distance, (at.y - beside.y) / distance) if distance else (1.0, 0.0)
+            x, y = ((at.x - near.x) / distance, (at.y - near.y) / distance) if distance else (1.0, 0.0)
             parted[one] = Point(at.x + push * x, at.y + push * y)
-            parted[other] = Point(beside.x - push * x, beside.y - push * y)
+            parted[other] = Point(near.x - push * x, near.y - push * y)
         if not close:
             break
     return parted

@@ -45,14 +45,14 @@ def plan_chart(plan: PrunePlan) -> Chart | None:
     if any(edge.holds for edge in graph.edges):
         entries.append((wire_sample(holds=True), "keeps connected"))
     ends_of = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
-    told = [f"{counted(drawn[kind], 'memory', 'memories')}: {words[kind]}" for kind in kinds]
+    counts = [f"{counted(drawn[kind], 'memory', 'memories')}: {words[kind]}" for kind in kinds]
     return graph_chart(
         graph,
         sorted(graph.nodes, key=lambda node: (_rank(node), -ends_of[node.id], node.id)),
         entries,
         name="graph",
         title="The affected part of the link graph",
-        about=f"{'; '.join(told)}; {counted(len(graph.edges), 'link')}. The links are listed beneath.",
+        about=f"{'; '.join(counts)}; {counted(len(graph.edges), 'link')}. The links are listed beneath.",
         caption=not_drawn(plan, graph),
     )
 

@@ -70,8 +70,8 @@ def _environment() -> Environment:
 def _terms(terms: VitalityTerms) -> str:
     """The terms of S that are not zero, and the number of accesses."""
     values = ((name, getattr(terms, name)) for name in ("recent", "tail", "spread", "revival"))
-    told = ", ".join(f"{name} {words.amount(value)}" for name, value in values if value > 0)
-    return f"{words.counted(terms.accesses, 'access', 'accesses')}: {told or 'nothing is left of them'}"
+    parts = ", ".join(f"{name} {words.amount(value)}" for name, value in values if value > 0)
+    return f"{words.counted(terms.accesses, 'access', 'accesses')}: {parts or 'nothing is left of them'}"
 
 
 def _name(memory: PlanEnd | PlanExample, width: int) -> str:

@@ -177,12 +177,12 @@ def _options(given: GlobalOptions, *, for_hooks: bool, with_url: bool = True) ->
 
 def _program() -> str:
     """The absolute path of this program, because editors have another PATH than shells."""
-    beside = Path(sys.executable).with_name("pgrecall.exe" if sys.platform == "win32" else "pgrecall")
-    if not beside.is_file():
+    program = Path(sys.executable).with_name("pgrecall.exe" if sys.platform == "win32" else "pgrecall")
+    if not program.is_file():
         raise InvalidInput(
-            f"The program {beside} does not exist.", hint="Install pgrecall in this environment."
+            f"The program {program} does not exist.", hint="Install pgrecall in this environment."
         )
-    return str(beside)
+    return str(program)
 
 
 def _entry_text(file: SettingsFile, table: str, entry: dict[str, object]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 from click.exceptions import Exit
 
-from pgrecall.database.face import acting_through
+from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, InvalidInput, RecallError
 from pgrecall.faces.cli.console import notes
 from pgrecall.settings import Settings, load_settings

@@ -144,7 +144,7 @@ def import_later(editor: CapturedEditor, event: Mapping[str, Any], command: Sequ
     """Starts the import of the session's transcript in a process of its own, because editors wait little.
 
     Args:
-        log: gets what the import prints; it is begun anew.
+        log: file for the output of the import; it is overwritten.
 
     Raises:
         InvalidInput: the event names no transcript, or there is none.

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from pgrecall.database.face import acting_through
+from pgrecall.database.calling_interface import acting_through
 from pgrecall.faces.http.authentication import authenticate, require_right
 from pgrecall.faces.http.request_limits import ClientConnection, body_too_large, replay
 from pgrecall.faces.http.service import Service, get_service

@@ -34,7 +34,7 @@ from mcp.types import (
 from mcp.types import Tool as ListedTool
 
 from pgrecall import AsyncMemory, __version__
-from pgrecall.database.face import acting_through
+from pgrecall.database.calling_interface import acting_through
 from pgrecall.errors import InvalidInput, MemoryNotFound, RecallError
 from pgrecall.faces.telemetry.telemetry import Telemetry
 from pgrecall.tools.catalogue import INSTRUCTIONS, get_tool, mcp_tools

@@ -68,10 +68,10 @@ def undo_of(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
 def _undo_of_edit(memory: StoredMemory, done: dict[str, str]) -> Undo | None:
     """The version that was kept, and what no version keeps."""
     version, expected = done.get("version", ""), ("expected", memory.updated_at.isoformat())
-    beside = tuple((name, done[name]) for name in ("layer", "expires_at") if done.get(name))
+    unversioned = tuple((name, done[name]) for name in ("layer", "expires_at") if done.get(name))
     if version.isdigit():
-        return Undo(f"/restore/{memory.id}", (("version", version), expected, *beside))
-    return Undo(f"/edit/{memory.id}", (expected, *beside)) if beside else None
+        return Undo(f"/restore/{memory.id}", (("version", version), expected, *unversioned))
+    return Undo(f"/edit/{memory.id}", (expected, *unversioned)) if unversioned else None
 
 
 async def pin(request: PageRequest) -> Response:
@@ -121,8 +121,8 @@ async def unlink(request: PageRequest) -> Response:
         link for link in stored.links if link.outgoing and (link.other, link.relation) == (other, relation)
     ]
     removed = await request.memory.unlink(number, other, relation or None)
-    told = {"other": other, "relation": relation, "weight": gone[0].weight if gone else None}
-    return _back(request, "unlinked" if removed else "nothing", **told)
+    details = {"other": other, "relation": relation, "weight": gone[0].weight if gone else None}
+    return _back(request, "unlinked" if removed else "nothing", **details)
 
 
 async def supersede_form(request: PageRequest) -> Response:
@@ -226,6 +226,6 @@ def _id(request: PageRequest) -> int:
     return path_id(request.request.path_params["memory"], "memory")
 
 
-def _back(request: PageRequest, done: str, **told: object) -> Response:
+def _back(request: PageRequest, done: str, **details: object) -> Response:
     """To the memory, which says what was done."""
-    return redirect(url(f"/memories/{_id(request)}", {"done": done, **told}))
+    return redirect(url(f"/memories/{_id(request)}", {"done": done, **details}))

@@ -104,10 +104,10 @@ def gain_words(moves: DedupeMoves) -> str:
         _listed(moves.tags, "the tag"),
         _listed(moves.aliases, "the name"),
     ]
-    told = [part for part in parts if part]
-    if not told:
+    gains = [part for part in parts if part]
+    if not gains:
         return "It gains nothing."
-    return f"It gains {', '.join(told[:-1])}{' and ' if len(told) > 1 else ''}{told[-1]}."
+    return f"It gains {', '.join(gains[:-1])}{' and ' if len(gains) > 1 else ''}{gains[-1]}."
 
 
 def _listed(values: Sequence[str], noun: str) -> str:

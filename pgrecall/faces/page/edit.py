@@ -79,8 +79,8 @@ async def edit(request: PageRequest) -> Response:
         return await _edit(request, stored, typed, error)
     if outcome.outcome != "updated":
         return redirect(url(f"/memories/{stored.id}", {"done": "unchanged"}))
-    told = await undo_fields(request, stored, present, changed)
-    return redirect(url(f"/memories/{stored.id}", {"done": "edited", **told}))
+    undo = await undo_fields(request, stored, present, changed)
+    return redirect(url(f"/memories/{stored.id}", {"done": "edited", **undo}))
 
 
 async def undo_fields(
@@ -88,12 +88,12 @@ async def undo_fields(
 ) -> dict[str, str]:
     """What an undo needs after a change: the version that was kept of it, and the old values beside it."""
     newest = (await request.memory.versions.list(before.id, limit=2))[1:]
-    told = {"version": str(version)} if newest and newest[0].number == version else {}
+    undo = {"version": str(version)} if newest and newest[0].number == version else {}
     if "layer" in changed:
-        told["layer"] = before.layer
+        undo["layer"] = before.layer
     if "expires_at" in changed:
-        told["expires_at"] = before.expires_at.isoformat() if before.expires_at else "none"
-    return told
+        undo["expires_at"] = before.expires_at.isoformat() if before.expires_at else "none"
+    return undo
 
 
 async def _add(

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from pgrecall.database.face import acting_through
+from pgrecall.database.calling_interface import acting_through
 from pgrecall.faces.http.request_handling import (
     CLIENT_CLOSED_REQUEST,
     Authenticate,
@@ -36,7 +36,7 @@ MAX_TICKS = 3000
 
 TOKEN_FIELD = "token"
 
-_TOLD = ("done", "other", "relation", "weight", "version", "layer", "expires_at")
+_NOTICE_FIELDS = ("done", "other", "relation", "weight", "version", "layer", "expires_at")
 """What the address of a memory may say about what was just done."""
 
 
@@ -70,9 +70,9 @@ class PageRequest:
     @property
     def done(self) -> dict[str, str]:
         """What was just done, as the address says; only where the user came from this page."""
-        told = {name: self.query.get(name, "")[:200] for name in _TOLD}
+        fields = {name: self.query.get(name, "")[:200] for name in _NOTICE_FIELDS}
         same = self.request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-        return told if same and told["done"] else {}
+        return fields if same and fields["done"] else {}
 
     async def render(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Renders a template in a thread: lists may be long, and graphs need a layout."""

@@ -61,18 +61,18 @@ async def version(request: PageRequest) -> Response:
 
 
 async def restore(request: PageRequest) -> Response:
-    """Makes a memory say again what it said in a version, and undoes what an edit did beside."""
+    """Restores a version of a memory, and the fields that versions do not keep."""
     stored = await request.memory.get(_id(request), now=request.now)
     number = int_field(request.form, "version", 0, low=1, high=_LARGEST)
     if request.form.get("expected", "") != stamp(stored):
         raise InvalidInput(_STALE, hint="Look at it again before you restore.")
-    beside = read_fields(request.form, tuple(name for name in UNVERSIONED if name in request.form))
+    unversioned = read_fields(request.form, tuple(name for name in UNVERSIONED if name in request.form))
     present = (await request.memory.versions.list(stored.id, limit=1))[0].number
     await request.memory.versions.restore(stored.id, number)
-    if beside:
-        await request.memory.edit(stored.id, **cast(EditFields, beside))
-    told = await undo_fields(request, stored, present, tuple(beside))
-    return redirect(url(f"/memories/{stored.id}", {"done": "returned", "other": number, **told}))
+    if unversioned:
+        await request.memory.edit(stored.id, **cast(EditFields, unversioned))
+    undo = await undo_fields(request, stored, present, tuple(unversioned))
+    return redirect(url(f"/memories/{stored.id}", {"done": "returned", "other": number, **undo}))
 
 
 def _other(number: int, known: Mapping[int, Version]) -> int | None:

@@ -200,9 +200,9 @@ def as_embedder_error(embedder: Embedder) -> Iterator[None]:
     except RecallError:
         raise
     except Exception as error:  # a user's own embedder may raise anything
-        said = (str(error).strip().splitlines() or [""])[0].rstrip(".")
+        reason = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise EmbedderError(
-            f"The embedder {embedder.name} failed: {type(error).__name__}{f': {said}' if said else ''}.",
+            f"The embedder {embedder.name} failed: {type(error).__name__}{f': {reason}' if reason else ''}.",
             hint="Correct it, or choose another with PGRECALL_EMBEDDER.",
         ) from error
 

@@ -158,8 +158,8 @@ def _tokenizer(key: _ModelKey) -> Any:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(key.folder / "tokenizer.json"))
-    said = _json(key.folder / "tokenizer_config.json").get("model_max_length") or key.tokens
-    limit = min(key.tokens, max_positions(_json(key.folder / "config.json")), int(said))
+    limit_in_folder = _json(key.folder / "tokenizer_config.json").get("model_max_length") or key.tokens
+    limit = min(key.tokens, max_positions(_json(key.folder / "config.json")), int(limit_in_folder))
     tokenizer.no_padding()
     tokenizer.enable_truncation(limit)
     return tokenizer

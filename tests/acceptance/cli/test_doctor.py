@@ -121,7 +121,7 @@ def test_a_role_without_rights_is_named(filled: Command, database_url: str, quer
     )
 
 
-def test_a_long_memory_without_passages_is_told(pgrecall: Command, query: Query) -> None:
+def test_a_long_memory_without_passages_is_reported(pgrecall: Command, query: Query) -> None:
     body = "The ferry leaves at noon from the north quay. " * 60
     assert pgrecall("remember", "-", "--key", "ferry", stdin=body.encode()).code == 0
     query("UPDATE recall.memory SET passage_count = NULL")

@@ -34,7 +34,7 @@ def worker(database_url: str, query: Query) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_worker_tells_of_its_runs_and_of_itself(worker: subprocess.Popen[str]) -> None:
+def test_a_worker_reports_its_runs_and_itself(worker: subprocess.Popen[str]) -> None:
     assert worker.stderr is not None
     address = until(
         lambda: re.match(r"Metrics and probes: (http://127\.0\.0\.1:\d+)$", worker.stderr.readline()),

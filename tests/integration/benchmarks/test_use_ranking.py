@@ -62,7 +62,7 @@ def test_what_is_used_again_and_again_comes_first(
     assert figures["default"]["help"] > 0 == figures["default"]["harm"]
 
 
-def test_a_folder_without_histories_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_histories_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exited:
         main([str(tmp_path)])
     assert exited.value.code == 2

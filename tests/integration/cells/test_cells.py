@@ -56,7 +56,7 @@ def test_every_function_refuses_who_lives_elsewhere(two_cells: Installation) -> 
         assert caught.value.sqlstate == "RC001"
 
 
-def test_one_that_has_gone_is_told_where_to(two_cells: Installation) -> None:
+def test_the_error_names_the_cell_of_a_moved_tenant(two_cells: Installation) -> None:
     two_cells.memory().remember("The winch needs grease.")
     two_cells.ask(0, "UPDATE recall.resident SET state = 'gone', cell = 1")
     with pytest.raises(TenantElsewhere, match="does not live in cell 0, but in cell 1"):

@@ -62,7 +62,7 @@ def test_what_is_not_of_the_text_keeps_memories_apart(memory: Memory) -> None:
         assert len(layers) == 1
 
 
-def test_turns_of_a_conversation_stay_as_they_were_said(memory: Memory) -> None:
+def test_turns_of_a_conversation_are_never_merged(memory: Memory) -> None:
     turns = [store(memory, CONTRACT + mark) for mark in (".", "!")]
     memory.link(turns[0], turns[1], "next", now=NOW)
     assert memory.dedupe.plan(now=NOW).clusters == ()

@@ -19,7 +19,7 @@ BODIES = (
 LATER = NOW + timedelta(days=1)
 
 
-def test_merges_are_told_to_those_who_follow_changes(memory: Memory, query: Query) -> None:
+def test_changes_include_merges(memory: Memory, query: Query) -> None:
     keeper = store(memory, CONTRACT + " in person.")
     goes = store(memory, CONTRACT + "!")
     plan = memory.dedupe.plan(now=NOW)
@@ -101,7 +101,7 @@ def test_uses_of_the_keeper_since_the_merge_survive_its_undoing(memory: Memory, 
     assert query("SELECT recall.rebuild() AS changed")[0]["changed"] == 0
 
 
-def test_one_that_changed_since_the_plan_is_skipped_and_told(memory: Memory, query: Query) -> None:
+def test_a_memory_changed_since_the_plan_is_skipped_with_a_note(memory: Memory, query: Query) -> None:
     pairs = [(store(memory, body + " clearly"), store(memory, body)) for body in BODIES]
     plan = memory.dedupe.plan(now=NOW)
     assert plan.report.clusters == 3

@@ -263,7 +263,7 @@ def test_a_huge_memory_has_a_bounded_number_of_passages(memory: Memory, query: Q
     assert len(by_meaning(memory, "note winch ledger")) == 1
 
 
-def test_passages_of_another_embedder_are_ignored_and_told(memory: Memory, query: Query) -> None:
+def test_passages_of_another_embedder_are_ignored_and_reported(memory: Memory, query: Query) -> None:
     stored(memory, 3)
     query("UPDATE recall.memory SET embedded_with = 'another' WHERE key = 'long'")
     found = memory.search("harbour master mends winch with tar ledger", log=False)

@@ -249,7 +249,7 @@ def test_four_processes_meet_in_a_fresh_directory(fresh: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_half_made_cluster_is_made_anew_and_paths_may_be_long_and_odd(fresh: Path) -> None:
+def test_a_half_made_cluster_is_made_again_and_paths_may_be_long_and_odd(fresh: Path) -> None:
     data_dir = fresh / 'with "quotes", a comma and a space' / ("deep" * 20)
     (data_dir / "postgres.new/base").mkdir(parents=True)
     with EmbeddedServer.start(data_dir, fast=True) as server:

@@ -138,7 +138,7 @@ def test_a_window_without_words_is_not_part_of_it(memory: Memory, query: Query) 
     assert found.experiment is None
 
 
-def test_arms_are_even_and_mixed_anew_by_number_and_tenant(query: Query) -> None:
+def test_arms_are_even_and_differ_by_number_and_tenant(query: Query) -> None:
     [counts] = query(
         "SELECT count(*) FILTER (WHERE a = 'off') AS off, count(*) FILTER (WHERE a = 'default') AS default, "
         "count(*) FILTER (WHERE a = 'other') AS other, count(*) FILTER (WHERE a = b) AS same, "

@@ -97,7 +97,7 @@ def test_a_use_brings_back_what_a_plan_archived(sql: Query) -> None:
 # Once
 
 
-def test_said_twice_it_counts_once(sql: Query) -> None:
+def test_a_repeated_verdict_counts_once(sql: Query) -> None:
     a, b = notes(sql, 2, at=BIRTH)
     search = show(sql, [a, b])
     assert judge(sql, "used", search, [a, a]) == 1

@@ -256,7 +256,7 @@ def logged(memory: Memory, question: str, use: int | None = None) -> None:
         memory.used(result.search_id, [use])
 
 
-def test_a_replay_with_settings_that_matter_tells_what_moves(memory: Memory, query: Query) -> None:
+def test_a_replay_reports_what_other_settings_change(memory: Memory, query: Query) -> None:
     lively = memory.remember("The harbour report of last week, with much else in it.").id
     exact = memory.remember("The harbour report.").id
     for minutes in range(6):

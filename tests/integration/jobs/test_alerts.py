@@ -1,4 +1,4 @@
-"""Alerts: what begins and ends is told once, in bounded time, and a hook that fails stops nothing."""
+"""Alerts: an alarm that begins or ends is reported once, in bounded time, and a hook that fails stops nothing."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ KEEP = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Path:
-    """Where the alert command keeps what it was told, a line each."""
-    return tmp_path / "told"
+def log(tmp_path: Path) -> Path:
+    """The file in which the alert command keeps its alerts, a line each."""
+    return tmp_path / "alerts"
 
 
 @pytest.fixture
-def alerting(settings: Settings, told: Path) -> Iterator[Memory]:
-    """A client whose alert hook is a command that keeps what it is told."""
-    command = shlex.join([sys.executable, "-c", KEEP, str(told)])
+def alerting(settings: Settings, log: Path) -> Iterator[Memory]:
+    """A client whose alert hook is a command that keeps its alerts."""
+    command = shlex.join([sys.executable, "-c", KEEP, str(log)])
     with Memory(
         settings=replace(settings, alert_command=command), embedder=HashEmbedder(DIMENSIONS)
     ) as client:
         yield client
 
 
-def alerts(told: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
+def alerts(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def run(memory: Memory) -> JobOutcome:
@@ -54,15 +54,15 @@ def run(memory: Memory) -> JobOutcome:
     return outcome
 
 
-def test_an_alarm_is_told_once_when_it_begins_and_once_when_it_ends(
-    alerting: Memory, query: Query, told: Path
+def test_an_alarm_is_reported_when_it_begins_and_when_it_ends(
+    alerting: Memory, query: Query, log: Path
 ) -> None:
     note(query, "n", at=NOW)
-    assert (run(alerting).state, alerts(told)) == ("done", [])
+    assert (run(alerting).state, alerts(log)) == ("done", [])
     run_job(query, "embed", "failed", error="The model is gone.")
     first = run(alerting)
     assert (first.state, first.done, first.counts) == ("done", 1, {"embed failed": 1})
-    [alert] = alerts(told)
+    [alert] = alerts(log)
     assert alert["tenant"] == "acme"
     [raised] = alert["raised"]
     assert raised["kind"] == "embed failed"
@@ -73,10 +73,10 @@ def test_an_alarm_is_told_once_when_it_begins_and_once_when_it_ends(
     run(alerting)
     run_job(query, "embed", "stopped")
     assert run(alerting).done == 0
-    assert len(alerts(told)) == 1
+    assert len(alerts(log)) == 1
     run_job(query, "embed", "done")
     assert run(alerting).done == 1
-    [_, over] = alerts(told)
+    [_, over] = alerts(log)
     assert (over["raised"], over["ended"]) == ([], [{"kind": "embed failed", "alarm": None}])
     assert over["text"] == "acme: over: embed failed"
     assert run(alerting).done == 0
@@ -84,17 +84,17 @@ def test_an_alarm_is_told_once_when_it_begins_and_once_when_it_ends(
     assert run(alerting).done == 1  # begins anew
 
 
-def test_what_stands_is_told_with_what_begins(alerting: Memory, query: Query, told: Path) -> None:
+def test_standing_alarms_are_reported_with_new_ones(alerting: Memory, query: Query, log: Path) -> None:
     run_job(query, "embed", "failed", error="The model is gone.")
     run(alerting)
     run_job(query, "verify", "done", counts={"checks": 30, "problems": 2})
     run(alerting)
-    second = alerts(told)[1]
+    second = alerts(log)[1]
     assert [alarm["kind"] for alarm in second["raised"]] == ["verify problems"]
     assert [alarm["kind"] for alarm in second["standing"]] == ["embed failed"]
 
 
-def test_a_hook_that_fails_is_told_and_tried_again(settings: Settings, query: Query, told: Path) -> None:
+def test_a_failed_hook_is_reported_and_tried_again(settings: Settings, query: Query, log: Path) -> None:
     run_job(query, "fold", "failed", error="It broke.")
     wrong = shlex.join([sys.executable, "-c", "import sys; sys.exit('no route to the pager')"])
     with Memory(settings=replace(settings, alert_command=wrong), embedder=HashEmbedder(DIMENSIONS)) as memory:
@@ -102,20 +102,20 @@ def test_a_hook_that_fails_is_told_and_tried_again(settings: Settings, query: Qu
         assert (outcome.state, outcome.attempt) == ("failed", 1)
         assert outcome.error == "The alert command failed with exit code 1: no route to the pager."
         assert any("The job alerts failed" in alarm for alarm in memory.status().alarms)
-    right = shlex.join([sys.executable, "-c", KEEP, str(told)])
+    right = shlex.join([sys.executable, "-c", KEEP, str(log)])
     with Memory(settings=replace(settings, alert_command=right), embedder=HashEmbedder(DIMENSIONS)) as memory:
         assert run(memory).state == "done"
-    assert [alarm["kind"] for alarm in alerts(told)[0]["raised"]] == ["fold failed"]
+    assert [alarm["kind"] for alarm in alerts(log)[0]["raised"]] == ["fold failed"]
 
 
-def test_without_a_hook_nothing_is_told_and_all_is_told_later(
-    memory: Memory, alerting: Memory, query: Query, told: Path
+def test_alarms_without_a_hook_are_reported_once_there_is_one(
+    memory: Memory, alerting: Memory, query: Query, log: Path
 ) -> None:
     run_job(query, "fold", "failed", error="It broke.")
     outcome = run(memory)
     assert (outcome.state, outcome.counts) == ("done", {})
     assert run(alerting).done == 1
-    assert len(alerts(told)) == 1
+    assert len(alerts(log)) == 1
 
 
 def test_every_alarm_has_a_name_of_its_own(query: Query) -> None:
@@ -186,12 +186,12 @@ def test_a_slow_url_and_a_slow_command_are_given_up() -> None:
     assert time.monotonic() - began < 50
 
 
-def test_a_hook_that_failed_is_left_alone_for_a_while(told: Path) -> None:
-    wrong = hook([sys.executable, "-c", f"open({str(told)!r}, 'a').write('x'); raise SystemExit(3)"])
+def test_a_hook_that_failed_is_left_alone_for_a_while(log: Path) -> None:
+    wrong = hook([sys.executable, "-c", f"open({str(log)!r}, 'a').write('x'); raise SystemExit(3)"])
     for _ in range(3):  # as for three tenants
         with pytest.raises(AlertError, match="exit code 3"):
             wrong.call({})
-    assert told.read_text() == "x"
+    assert log.read_text() == "x"
 
 
 def test_a_command_that_does_not_read_and_one_that_is_not_there() -> None:

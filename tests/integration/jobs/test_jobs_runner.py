@@ -245,7 +245,7 @@ def test_a_worker_may_be_stopped_at_any_moment_of_its_start(runner: Made) -> Non
         assert not working.is_alive()  # and no thread of it raised, which pytest would tell
 
 
-def test_a_lost_connection_is_made_anew(runner: Made, query: Query, queued: list[int]) -> None:
+def test_a_lost_connection_is_replaced(runner: Made, query: Query, queued: list[int]) -> None:
     killed: list[object] = []
 
     def kill(tenant: str, done: int, of: int | None) -> None:

@@ -374,7 +374,7 @@ def test_forgetting_hard_removes_every_row_in_every_table(sql: Query) -> None:
     assert cited(sql, b) == (0, None)
 
 
-def test_what_was_forgotten_hard_can_be_remembered_anew(memory: Memory) -> None:
+def test_a_hard_forgotten_memory_can_be_remembered_again(memory: Memory) -> None:
     first = memory.remember("text", key="k").id
     assert memory.forget("k", hard=True)
     with pytest.raises(MemoryNotFound):

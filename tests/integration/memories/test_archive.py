@@ -254,7 +254,7 @@ def test_a_memory_in_use_is_archived_after_the_use_and_comes_back_by_the_next(
 
 
 @pytest.mark.parametrize("reason", ["pruned", "forgotten", "expired"])
-def test_remembering_anew_brings_back_and_closes_the_archival(sql: Query, now: datetime, reason: str) -> None:
+def test_remembering_again_restores_and_closes_the_archival(sql: Query, now: datetime, reason: str) -> None:
     target, sources = star(sql, now)
     archive(sql, sources, now, reason)
     sql("SELECT recall.remember('rewritten', p_key => 'k1', p_now => %s)", (now + DAY,))
@@ -282,7 +282,7 @@ def test_remembering_what_was_forgotten_brings_it_back(memory: Memory, query: Qu
     assert [check for check in memory.maintenance.verify() if check.problems] == []
 
 
-def test_a_text_without_a_key_is_remembered_anew(memory: Memory) -> None:
+def test_a_text_without_a_key_is_remembered_again(memory: Memory) -> None:
     first = memory.remember("a lamp by the harbour")
     memory.forget(first.id)
     again = memory.remember("a lamp by the harbour")

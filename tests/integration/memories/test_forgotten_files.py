@@ -63,7 +63,7 @@ def part_of(path: Path) -> str:
     return path.parts[1] if len(path.parts) > 1 else path.name
 
 
-def test_nothing_is_left_in_the_files_once_they_are_written_anew(own_server: EmbeddedServer) -> None:
+def test_nothing_is_left_in_the_files_after_a_rewrite(own_server: EmbeddedServer) -> None:
     url, folder = own_server.url, own_server.data_dir
     settings = Settings(data_dir=folder, tenant="acme", embedder="hash")
     with (

@@ -190,7 +190,7 @@ def test_errors_come_through_with_their_hint(router: Router, acme: str) -> None:
     assert "424242" in str(refused.value.diag.message_primary)
 
 
-def test_a_tenant_without_a_cell_is_told_so(router: Router) -> None:
+def test_a_call_for_a_tenant_without_a_cell_says_so(router: Router) -> None:
     with (
         router.admin() as connection,
         pytest.raises(psycopg.Error, match="knows no cell of tenant nobody") as refused,

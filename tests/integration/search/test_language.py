@@ -102,7 +102,7 @@ def test_changing_the_language_counts_the_words_again(query: Query) -> None:
     assert rows == [{"word": "", "documents": 2}, {"word": "cant", "documents": 2}]
 
 
-def test_archived_memories_are_read_anew_too(query: Query) -> None:
+def test_archived_memories_are_reindexed_too(query: Query) -> None:
     song = remember(query, SONG)
     query("SELECT recall.forget(%s)", (song,))
     assert set_language(query, "spanish") == 1

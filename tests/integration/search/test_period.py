@@ -234,7 +234,7 @@ def test_the_zone_of_the_session_changes_nothing(sql: Query, zone: str) -> None:
     assert days(read(sql, "in May 2023", late)) == ("2023-05-01", "2023-06-01")
 
 
-def test_the_words_are_told_as_written(sql: Query) -> None:
+def test_the_period_has_the_words_as_written(sql: Query) -> None:
     found = read(sql, "What did Maria adopt on 3 June, 2023?")
 
     assert found is not None
@@ -368,7 +368,7 @@ def test_an_event_known_by_name_bounds_a_period(memory: Memory) -> None:
     assert words("the price of the launch") is None
 
 
-def test_a_period_is_told_in_the_sentence(memory: Memory, query: Query) -> None:
+def test_the_sentence_names_the_period(memory: Memory, query: Query) -> None:
     meetings(memory)
     known = memory.get("2023-05").id
 

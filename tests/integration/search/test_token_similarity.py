@@ -91,7 +91,7 @@ def test_signs_of_another_model_or_length_are_left_out(query: Query) -> None:
     assert similarities(query, [ours, theirs, shorter, none], [b"\x0f" * BYTES]) == {ours: 1}
 
 
-def test_tokens_by_another_embedder_are_ignored_and_it_is_told(memory: Memory, query: Query) -> None:
+def test_tokens_by_another_embedder_are_ignored_and_reported(memory: Memory, query: Query) -> None:
     memory.remember("The anchor broke.", key="a")
     assert memory.search("anchor").skipped == ()
     query("UPDATE recall.token_signs SET model = 'another'")

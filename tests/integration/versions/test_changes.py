@@ -46,7 +46,7 @@ def test_every_kind_in_order(memory: Memory, query: Query) -> None:
     assert (deleted.id, deleted.key, deleted.layer, deleted.title) == (number, None, None, None)
 
 
-def test_what_changes_nothing_is_not_told(memory: Memory, query: Query) -> None:
+def test_calls_that_change_nothing_are_not_logged(memory: Memory, query: Query) -> None:
     memory.remember("The harbour", key="a")
     settle(query)
     cursor = memory.changes.cursor()
@@ -117,7 +117,7 @@ def test_rising_and_fading_as_the_job_sees_it(memory: Memory, query: Query) -> N
     assert [kind for kind, _ in told(memory, query, risen.cursor)] == ["archived"]
 
 
-def test_old_changes_go_and_late_readers_are_told(memory: Memory, query: Query) -> None:
+def test_old_changes_are_deleted_and_late_readers_refused(memory: Memory, query: Query) -> None:
     memory.remember_many([Draft("One", key="a")], now=NOW)
     settle(query)
     start = memory.changes.list()[-1].cursor

@@ -78,7 +78,7 @@ def test_what_it_does_not_say_makes_no_version(memory: Memory, query: Query) -> 
     assert len(memory.versions.list("contract")) == 1
 
 
-def test_the_raw_way_is_told_as_sql(memory: Memory, query: Query) -> None:
+def test_plain_sql_is_recorded_as_sql(memory: Memory, query: Query) -> None:
     query("SELECT recall.remember('Mira signs', p_key => 'contract')")
     query("SELECT recall.remember('Mira has signed', p_key => 'contract')")
     assert memory.versions.list("contract")[0].written_through == "sql"
@@ -273,7 +273,7 @@ EDITS = st.lists(
 
 @given(EDITS)
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_history_is_what_was_said(memory: Memory, edits: list[tuple[str, int, int]]) -> None:
+def test_history_has_every_earlier_text(memory: Memory, edits: list[tuple[str, int, int]]) -> None:
     """Whatever is done, the versions are the texts in their order, and each moment shows the text of then."""
     for known in memory.list(include_archived=True):
         memory.forget(known.id, hard=True)

@@ -45,20 +45,20 @@ def _typed(schema: Schema) -> str:
     name = schema.get("type", "any value")
     if isinstance(name, list):
         return " or ".join(kind({**schema, "type": one}) for one in name)
-    told = _NAMES.get(name, name)
+    text = _NAMES.get(name, name)
     if schema.get("format") == "date-time":
-        told = "time (ISO 8601)"
+        text = "time (ISO 8601)"
     if name == "array":
         inner = kind(schema.get("items", {}))
-        told = f"list of {_MANY.get(inner, inner)}"
+        text = f"list of {_MANY.get(inner, inner)}"
     if name == "object" and isinstance(schema.get("additionalProperties"), dict):
-        told = f"object of {kind(schema['additionalProperties'])}"
+        text = f"object of {kind(schema['additionalProperties'])}"
     bounds = [
         words.format(_number(schema[bound])) for bound, words in _BOUNDS.items() if _tells(schema, bound)
     ]
     if schema.get("minLength") == 1:
         bounds = ["not empty" if bound == "at least 1 characters" else bound for bound in bounds]
-    return f"{told} ({', '.join(bounds)})" if bounds else str(told)
+    return f"{text} ({', '.join(bounds)})" if bounds else str(text)
 
 
 def _tells(schema: Schema, bound: str) -> bool:

@@ -81,8 +81,8 @@ def _body(schema: dict[str, Any]) -> str:
 
 def _answer(answer: dict[str, Any]) -> str:
     contents = answer.get("content", {})
-    told = [kind(content["schema"]) for content in contents.values() if content.get("schema")]
-    return ", ".join(told) or ", ".join(contents) or "nothing"
+    kinds = [kind(content["schema"]) for content in contents.values() if content.get("schema")]
+    return ", ".join(kinds) or ", ".join(contents) or "nothing"
 
 
 def _shape(name: str, schema: dict[str, Any]) -> str:

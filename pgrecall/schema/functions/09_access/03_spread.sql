@@ -1,5 +1,5 @@
 -- Spreading activation on use: what an access passes on is computed when it is logged and kept with it, so
--- that a boost can be explained, rebuilt and told for a past instant.
+-- that a boost can be explained, rebuilt and computed for a past instant.
 
 -- is_spreading_relation: whether activation passes over links of this relation.
 CREATE OR REPLACE FUNCTION recall.is_spreading_relation(p_relation text) RETURNS boolean
@@ -141,7 +141,7 @@ SET search_path FROM CURRENT AS $$
     GROUP BY t.id
 $$;
 
--- rebuild_spread: computes the stored boosts of these memories anew from the log; the caller has locked their
+-- rebuild_spread: recomputes the stored boosts of these memories from the log; the caller has locked their
 -- activations. Returns how many were not what the log says.
 CREATE OR REPLACE FUNCTION recall.rebuild_spread(p_tenant text, p_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -149,12 +149,12 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_changed bigint;
 BEGIN
-    WITH told AS (
+    WITH recomputed AS (
         SELECT u.id, s.boost FROM unnest(p_ids) u(id)
         LEFT JOIN recall.spread_as_of(p_tenant, p_ids, 'infinity') s ON s.memory_id = u.id
     ), changed AS (
         UPDATE recall.activation a SET spread = coalesce(t.boost[1], 0), spread_at = t.boost[2]
-        FROM told t
+        FROM recomputed t
         WHERE a.tenant = p_tenant AND a.memory_id = t.id
           -- Rounding alone, from boosts that two accesses passed on at once, is no difference.
           AND (abs(a.spread - coalesce(t.boost[1], 0)) > 1e-9 OR a.spread_at IS DISTINCT FROM t.boost[2])

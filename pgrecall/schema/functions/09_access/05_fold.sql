@@ -1,7 +1,7 @@
 -- The fold: from the log to the summaries. A summary is a function of the set of logged accesses: those of a
 -- burst count once, weights gather in time order, and each whole unit is one access at the time it was reached.
 -- Later accesses are added to the summary; an access that is not later than all that is in it makes the
--- summary be computed anew from the log. So folding the same access twice, or in any order, changes nothing.
+-- summary be recomputed from the log. So folding the same access twice, or in any order, changes nothing.
 
 -- weight_in_millionths: a weight as an integer, in which weights add up exactly.
 CREATE OR REPLACE FUNCTION recall.weight_in_millionths(p_weight double precision) RETURNS int
@@ -49,7 +49,7 @@ BEGIN
         SELECT s.memory, s.at, s.sum, s.sum / 1000000 - (s.sum - s.weight) / 1000000 AS units,
                max(s.sum) OVER (PARTITION BY s.memory) / 1000000 - s.sum / 1000000 AS later
         FROM summed s WHERE s.last OR s.sum / 1000000 > (s.sum - s.weight) / 1000000
-    ), told AS (
+    ), summary AS (
         SELECT u.memory, max(u.sum) AS sum, min(u.at) FILTER (WHERE u.units > 0) AS first_at, max(u.at) AS reached,
                -- The j-th newest access was made by the event before which fewer than j are later.
                max(u.at) FILTER (WHERE u.later < 1 AND u.later + u.units >= 1) AS t1,
@@ -67,7 +67,7 @@ BEGIN
                recall.epoch(t.t1), recall.epoch(t.t2), recall.epoch(t.t3), recall.epoch(t.t4),
                recall.epoch(t.t5), recall.epoch(t.t6), recall.epoch(t.t7), recall.epoch(t.t8)], NULL) ELSE '{}' END,
            t.sum % 1000000 / 1000000.0::double precision, t.reached
-    FROM told t;
+    FROM summary t;
 END $$;
 
 -- fold_memories: brings the summaries of these memories, each named once, up to the log, given since when it has
@@ -83,23 +83,23 @@ DECLARE
     v_changed bigint := 0;
 BEGIN
     FOR v_part IN
-        SELECT d.anew, array_agg(d.memory_id) AS ids,
-               array_agg(CASE WHEN d.anew THEN '-infinity'
+        SELECT d.from_log, array_agg(d.memory_id) AS ids,
+               array_agg(CASE WHEN d.from_log THEN '-infinity'
                               ELSE greatest(d.folded_until, d.since - interval '1 microsecond') END) AS after,
                array_agg(greatest(d.folded_until, p_until)) AS until,
-               array_agg(CASE WHEN d.anew THEN 0 ELSE recall.weight_in_millionths(d.credit) END) AS credits,
-               CASE WHEN d.anew THEN '-infinity' ELSE min(d.since) END AS since
+               array_agg(CASE WHEN d.from_log THEN 0 ELSE recall.weight_in_millionths(d.credit) END) AS credits,
+               CASE WHEN d.from_log THEN '-infinity' ELSE min(d.since) END AS since
         FROM (
-            SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS anew
+            SELECT a.memory_id, a.folded_until, a.credit, s.since, s.since <= a.folded_until AS from_log
             FROM unnest(p_ids, p_since) s(id, since)
             JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = s.id
             ORDER BY a.memory_id FOR UPDATE OF a) d
-        GROUP BY d.anew
+        GROUP BY d.from_log
     LOOP
         v_changed := v_changed + CASE
             WHEN cardinality(v_part.ids) >= 2000 AND recall.is_scan_cheaper(cardinality(v_part.ids), v_part.since)
-            THEN recall.fold_by_scan(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew)
-            ELSE recall.fold_by_index(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.anew)
+            THEN recall.fold_by_scan(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.from_log)
+            ELSE recall.fold_by_index(p_tenant, v_part.ids, v_part.after, v_part.until, v_part.credits, v_part.from_log)
             END;
     END LOOP;
     RETURN v_changed;
@@ -150,7 +150,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_place <= cardinality(p_newest) THEN p_newest[p_place]
     ELSE (ARRAY[a.t1, a.t2, a.t3, a.t4, a.t5, a.t6, a.t7, a.t8])[p_place - cardinality(p_newest)] END;
 
--- fold_batch: gathers for these memories, and adds what there is to their summaries or, anew, puts it in their
+-- fold_batch: gathers for these memories, and adds the result to their summaries or, with p_from_log, puts it in their
 -- place. Returns how many summaries changed.
 CREATE OR REPLACE FUNCTION recall.fold_batch(
     p_tenant text, p_ids bigint[], p_after timestamptz[], p_until timestamptz[], p_credits int[], p_from_log boolean

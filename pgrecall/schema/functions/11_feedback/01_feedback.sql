@@ -207,14 +207,14 @@ BEGIN
         JOIN recall.memory m ON m.tenant = v_tenant AND m.id = p.memory_id
         JOIN recall.feedback_by_rank() b ON b.rank = p.rank
         WHERE p.verdict IS NOT NULL OR (p_skipped AND p.rank < p.last_used)
-    ), told AS (
+    ), judged_search AS (
         SELECT e.search_id, jsonb_agg(jsonb_build_object(
                    'id', e.id, 'key', e.key, 'rank', e.rank, 'verdict', e.verdict,
                    'relevant', e.verdict = 'used', 'propensity', e.propensity) ORDER BY e.rank) AS judgements
         FROM evidence e GROUP BY e.search_id
     ), newest AS (
-        SELECT s.id, coalesce(nullif(s.query, ''), s.queries[1]) AS query, s.queries, s.at, t.judgements
-        FROM told t JOIN recall.search_log s ON s.tenant = v_tenant AND s.id = t.search_id
+        SELECT s.id, coalesce(nullif(s.query, ''), s.queries[1]) AS query, s.queries, s.at, j.judgements
+        FROM judged_search j JOIN recall.search_log s ON s.tenant = v_tenant AND s.id = j.search_id
         WHERE s.query <> '' OR cardinality(s.queries) > 0
         ORDER BY s.at DESC, s.id DESC LIMIT p_limit
     )

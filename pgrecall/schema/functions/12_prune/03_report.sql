@@ -72,14 +72,14 @@ BEGIN
         JOIN recall.memory s ON s.tenant = p_tenant AND s.id = l.src AND s.archived_at IS NULL
         JOIN recall.memory d ON d.tenant = p_tenant AND d.id = l.dst AND d.archived_at IS NULL
         WHERE l.tenant = p_tenant AND recall.is_reference(l.relation)
-    ), beside AS MATERIALIZED (
+    ), neighbour AS MATERIALIZED (
         SELECT a.one, a.two FROM arc a UNION ALL SELECT a.two, a.one FROM arc a
     ), ranked AS MATERIALIZED (
         SELECT b.one AS id, row_number() OVER (ORDER BY count(*) DESC, b.one)::int AS rank
-        FROM beside b GROUP BY b.one
+        FROM neighbour b GROUP BY b.one
     ), led AS (
         SELECT o.id, o.rank, least(o.rank, min(t.rank)) AS leader
-        FROM beside b JOIN ranked o ON o.id = b.one JOIN ranked t ON t.id = b.two GROUP BY o.id, o.rank
+        FROM neighbour b JOIN ranked o ON o.id = b.one JOIN ranked t ON t.id = b.two GROUP BY o.id, o.rank
     )
     SELECT array_agg(l.id ORDER BY l.rank), array_agg(l.leader ORDER BY l.rank) INTO v_ids, v_leaders FROM led l;
     RETURN (

@@ -1,4 +1,4 @@
--- What two texts state: the marks by which they are told apart.
+-- What two texts state: the marks that distinguish them.
 
 -- stated_times: the names of days, months and times of day in a text, in lower case, sorted; of English, German, Spanish
 -- and French.

@@ -16,7 +16,7 @@ DECLARE
     v_aliases text[] := ARRAY(SELECT jsonb_array_elements_text(v_moves -> 'aliases'));
     v_linked bigint[];
 BEGIN
-    -- As it was before: what undo cannot compute anew from the log.
+    -- The previous values, which undo cannot recompute from the log.
     UPDATE recall.dedupe_item i
     SET outcome = 'kept', note = NULL, added_tags = v_tags, added_aliases = v_aliases, updated_before = m.updated_at,
         folded_before = a.folded_until, sessions_before = a.sessions, sessions_at_before = a.sessions_at

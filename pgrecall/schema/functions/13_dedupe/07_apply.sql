@@ -68,7 +68,7 @@ SET search_path FROM CURRENT AS $$
         JOIN recall.memory m ON m.tenant = i.tenant AND m.id = i.memory_id
         LEFT JOIN recall.archival g ON g.tenant = i.tenant AND g.memory_id = i.memory_id AND g.restored_at IS NULL
         WHERE i.tenant = p_plan.tenant AND i.plan_id = p_plan.id
-    ), told AS (
+    ), noted AS (
         SELECT o.memory_id, coalesce(o.note, CASE
             WHEN o.keeper THEN NULL
             WHEN k.memory_id IS NULL THEN 'its keeper was deleted since'
@@ -81,7 +81,7 @@ SET search_path FROM CURRENT AS $$
                 THEN 'linked as another since' END) AS note
         FROM own o LEFT JOIN own k ON k.cluster = o.cluster AND k.keeper
     )
-    SELECT t.memory_id, t.note FROM told t WHERE t.note IS NOT NULL
+    SELECT t.memory_id, t.note FROM noted t WHERE t.note IS NOT NULL
 $$;
 
 -- apply_dedupe: merges the clusters of a plan (p_clusters: these of them) into their keepers, in one transaction, and

@@ -60,7 +60,7 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- delete_merged_copies: takes the copies that keepers have of the accesses of these memories away, as when these are
--- forgotten for good, and computes the activations of the keepers anew. Copies of links stay as links of their own. The
+-- forgotten for good, and recomputes the activations of the keepers. Copies of links stay as links of their own. The
 -- caller has locked the keepers' activations.
 CREATE OR REPLACE FUNCTION recall.delete_merged_copies(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE

@@ -1,5 +1,5 @@
--- Alerts: which alarms of the health report have begun or ended since the alert hook was last told. What it was told is in
--- the counts of the newest run of the job alerts that was done: a name for each alarm that stood.
+-- Alerts: which alarms of the health report have begun or ended since the last report to the alert hook. What was
+-- reported is in the counts of the newest run of the job alerts that was done: a name for each alarm that stood.
 
 -- alarm_kind: the name of an alarm, which stays the same while its sentence changes: times, numbers and errors do.
 CREATE OR REPLACE FUNCTION recall.alarm_kind(p_alarm text) RETURNS text

@@ -91,7 +91,7 @@ BEGIN
                     SELECT i.zone, sum(i.memories) AS memories FROM grouped i WHERE i.layer = g.layer GROUP BY i.zone) z),
                 'counts', (SELECT jsonb_agg(coalesce(c.memories, 0) ORDER BY b.bin) FROM generate_series(0, p_bins - 1) b(bin)
                     LEFT JOIN (SELECT i.bin, sum(i.memories) AS memories FROM grouped i
-                               WHERE i.layer = g.layer GROUP BY i.bin) c ON c.bin = b.bin)) AS told
+                               WHERE i.layer = g.layer GROUP BY i.bin) c ON c.bin = b.bin)) AS document
             FROM grouped g GROUP BY g.layer
         ), listed AS (
             SELECT n.list, jsonb_build_object(
@@ -104,12 +104,12 @@ BEGIN
                           CROSS JOIN LATERAL (SELECT recall.overview_place(
                               n.list, k.activation, k.leaving, k.unused, k.born) AS place) p
                           WHERE p.place IS NOT NULL
-                          ORDER BY p.place, k.memory_id LIMIT p_limit OFFSET p_offset) o)) AS told
+                          ORDER BY p.place, k.memory_id LIMIT p_limit OFFSET p_offset) o)) AS document
             FROM unnest(p_lists) n(list)
         )
         SELECT jsonb_build_object(
-            'layers', (SELECT coalesce(jsonb_agg(y.told ORDER BY y.layer), '[]') FROM layer y),
-            'lists', (SELECT coalesce(jsonb_object_agg(d.list, d.told), '{}') FROM listed d)));
+            'layers', (SELECT coalesce(jsonb_agg(y.document ORDER BY y.layer), '[]') FROM layer y),
+            'lists', (SELECT coalesce(jsonb_object_agg(d.list, d.document), '{}') FROM listed d)));
 END $$;
 
 -- overview_item: the entry of a memory in a list of the overview. Without a title, the first words of its body are

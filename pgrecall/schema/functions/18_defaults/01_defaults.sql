@@ -9,7 +9,7 @@ INSERT INTO recall.layer (tenant, name, metabolic_rate, birth_weight, profile) V
 ON CONFLICT (tenant, name) DO NOTHING;
 
 -- balanced is fitted, with the weights of author and graph chosen; the others are balanced with some weights times a
--- factor and constants fitted anew: benchmarks/relevance.py prints these rows, docs/howto/calibrate.md tells how well
+-- factor and constants fitted again: benchmarks/relevance.py prints these rows, docs/howto/calibrate.md tells how well
 -- they do. identity asks for somebody and knowledge for what holds, so that vitality counts less in both; episodic and
 -- activity ask for what is going on. seed and rrf are the blends of other systems, for comparison.
 INSERT INTO recall.relevance_model (
