@@ -125,7 +125,7 @@ def _share(connection: Connection, file: str) -> None:
 
 
 def _replace(connection: Connection, wanted: dict[str, Wrapper]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Creates missing or changed wrappers and drops others; returns which it created, and which it dropped."""
+    """Creates missing or changed wrappers and drops others; returns those created and those dropped."""
     there = installed_wrappers(connection)
     delegated = {row["name"] for row in connection.execute(STATEMENTS["delegated"].encode()).fetchall()}
     same = {name for name, wrapper in wanted.items() if _is(wrapper, there.get(name)) and name in delegated}

@@ -1,4 +1,4 @@
-"""Alerts: an alarm that begins or ends is reported once, in bounded time, and a hook that fails stops nothing."""
+"""Alerts: each alarm is reported when it begins and ends, in bounded time; a failing hook stops nothing."""
 
 from __future__ import annotations
 
