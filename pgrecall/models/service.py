@@ -15,6 +15,7 @@ class ApiKey:
     created_at: datetime
     last_used_at: datetime | None
     revoked_at: datetime | None
+    read_only: bool
 
 
 @dataclass(frozen=True, slots=True)

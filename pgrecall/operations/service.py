@@ -98,18 +98,14 @@ def _status(document: Row) -> Status:
 
 
 def create_key(name: str, now: datetime | None, read_only: bool = False) -> Operation[IssuedKey]:
-    """Creates a key of 256 random bits for the tenant; the database stores only its digest.
-
-    The name of a key that may only read says so.
-    """
+    """Creates a key of 256 random bits for the tenant; the database stores only its digest."""
     require_text(name, "The name of the key")
     secret = (READ_ONLY_PREFIX if read_only else PREFIX) + secrets.token_urlsafe(32)
     while not read_only and is_read_only(secret):  # by chance, once in a thousand million keys
         secret = PREFIX + secrets.token_urlsafe(32)
-    name = f"{name.strip()} (read-only)" if read_only and name.strip() else name
     return Operation(
-        f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW})",
-        {"name": name, "hash": digest(secret), "now": now},
+        f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW}, %(read_only)s)",
+        {"name": name, "hash": digest(secret), "now": now, "read_only": read_only},
         lambda rows: IssuedKey(ApiKey(**rows[0]), secret),
     )
 

@@ -48,7 +48,7 @@ VECTORS = {
 SINCE = {
     "0002": ("access_key", "archival", "link_history", "floor_change"),
     "0003": ("prune_plan", "prune_item"),
-    "0004": ("judgement", "rerank_model", "api_key"),
+    "0004": ("judgement", "rerank_model"),
     "0005": ("tenant_role",),
     "0006": ("vector_home",),
 }
@@ -71,6 +71,9 @@ def rows(url: str, since: str) -> dict[str, list[Any]]:
                 "WHERE r.tenant <> '*' ORDER BY r.tenant, r.id"
             )
         if since >= "0004":
+            kept["api_key"] = read(
+                "SELECT to_jsonb(k) - 'read_only' FROM recall.api_key k ORDER BY k.tenant, k.id"
+            )
             kept["search_log"] = read(
                 "SELECT to_jsonb(s) - '{experiment,arm,arm_weight}'::text[] FROM recall.search_log s "
                 "ORDER BY s.tenant, s.id"
@@ -147,6 +150,22 @@ def test_plans_of_old_can_be_applied_and_undone(empty_database: str) -> None:
         assert [row[0] for row in applied] == [30]
         assert connection.execute("SELECT recall.undo_prune(1, '2026-06-01 12:00+00')").fetchone() == (1,)
     assert settled(empty_database) == []
+
+
+def test_a_name_that_said_read_only_becomes_a_mark(empty_database: str) -> None:
+    take_to(empty_database, "0022")
+    with psycopg.connect(empty_database) as connection:
+        connection.execute(
+            "INSERT INTO recall.api_key (tenant, name, hash, created_at) "
+            "SELECT 'acme', n, sha256(n::bytea), '2026-05-01' "
+            "FROM unnest('{reader (read-only),writer, (read-only)}'::text[]) n"
+        )
+    migrate.upgrade(empty_database, dimensions=64)
+    assert fetch(empty_database, "SELECT name, read_only FROM recall.api_key ORDER BY id") == [
+        ("reader", True),
+        ("writer", False),
+        ("(read-only)", False),
+    ]
 
 
 @pytest.mark.parametrize("revision", ["0004", "0011"])

@@ -39,7 +39,7 @@ def create(given: GlobalOptions, name: str, read_only: bool, as_json: bool) -> N
 @json_option
 @pass_globals
 def list_(given: GlobalOptions, as_json: bool) -> None:
-    """List the keys of this tenant, newest first: when each was created, last used, revoked."""
+    """List the keys of this tenant, newest first: what each may do, when it was created, used, revoked."""
     with given.opened() as memory:
         found = memory.keys.list()
     if as_json:
@@ -61,11 +61,12 @@ def revoke(given: GlobalOptions, key: int) -> None:
 
 
 def _table(found: Sequence[ApiKey]) -> Table:
-    rows = table("id", "name", "created", "last used", "state", right=("id",))
+    rows = table("id", "name", "may", "created", "last used", "state", right=("id",))
     for key in found:
         state = f"revoked {_minute(key.revoked_at)}" if key.revoked_at else "valid"
         last = _minute(key.last_used_at) if key.last_used_at else "never"
-        rows.add_row(str(key.id), key.name, _minute(key.created_at), last, state)
+        may = "read" if key.read_only else "read and write"
+        rows.add_row(str(key.id), key.name, may, _minute(key.created_at), last, state)
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Double,
@@ -119,6 +120,7 @@ def _api_key(metadata: MetaData) -> Table:
         moment("created_at", nullable=False),
         moment("last_used_at"),
         moment("revoked_at"),
+        Column("read_only", Boolean, nullable=False, server_default=text("false")),
         PrimaryKeyConstraint("tenant", "id", name="api_key_pkey"),
         # Not led by the tenant, because the tenant is looked up by the hash.
         Index("api_key_hash_idx", "hash", unique=True),

@@ -14,17 +14,21 @@ BEGIN
     END IF;
 END $$;
 
--- create_key: stores the digest of a new key of this tenant and returns its row, without the digest.
-CREATE OR REPLACE FUNCTION recall.create_key(p_name text, p_hash bytea, p_now timestamptz DEFAULT now())
-RETURNS TABLE (id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz)
+-- create_key: stores the digest of a new key of this tenant and returns its row, without the digest. p_read_only marks a
+-- key that begins with `pgr_read_`, which the service lets do nothing but read.
+CREATE OR REPLACE FUNCTION recall.create_key(
+    p_name text, p_hash bytea, p_now timestamptz DEFAULT now(), p_read_only boolean DEFAULT false
+) RETURNS TABLE (
+    id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean
+)
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM recall.check_key(p_name, p_hash), recall.require_moment(p_now);
     RETURN QUERY
-    INSERT INTO recall.api_key AS k (tenant, name, hash, created_at)
-    VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now)
-    RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at;
+    INSERT INTO recall.api_key AS k (tenant, name, hash, created_at, read_only)
+    VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now, coalesce(p_read_only, false))
+    RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only;
 EXCEPTION WHEN unique_violation THEN  -- whose it is, the message would not tell, but that there is one
     PERFORM recall.raise_invalid('This digest cannot be kept.', 'Make another key.');
 END $$;
@@ -50,10 +54,12 @@ END $$;
 
 -- keys: this tenant's keys, newest first, revoked ones included.
 CREATE OR REPLACE FUNCTION recall.keys()
-RETURNS TABLE (id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz)
+RETURNS TABLE (
+    id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean
+)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    SELECT k.id, k.name, k.created_at, k.last_used_at, k.revoked_at FROM recall.api_key k
+    SELECT k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only FROM recall.api_key k
     WHERE k.tenant = (SELECT recall.current_tenant())
     ORDER BY k.id DESC
 $$;
