@@ -14,11 +14,14 @@ from pgrecall.faces.page.filters import FILTER_FIELDS, read_filters, shown_filte
 from pgrecall.faces.page.form_fields import text_field
 from pgrecall.faces.page.request_handling import PageRequest
 from pgrecall.faces.page.templating import url
-from pgrecall.faces.wording import named, shortened
+from pgrecall.faces.wording import named
 from pgrecall.models.charts import OverviewList
 from pgrecall.models.memories import ListedMemory, ListOrder
 
 SHOWN, PAGE, QUESTIONS = 5, 50, 4
+_ENDS = ".!?…。！？"
+"""How a sentence ends, about which no question can be asked."""
+
 _LISTS: tuple[OverviewList, ...] = ("alive", "leaving")
 _ORDERS: Mapping[str, ListOrder] = {"newest": "newest", "vitality": "vitality"}
 
@@ -72,12 +75,13 @@ async def browse(request: PageRequest) -> Response:
 def _questions(titles: Sequence[str], recent: Sequence[ListedMemory]) -> list[str]:
     """Questions that have an answer here, made from titles of new memories and of the liveliest."""
     names = [*titles, *(named(memory.title, None, memory.id) for memory in recent if memory.title)]
-    short = dict.fromkeys(shortened(name, 60) for name in names if name and len(name) <= 60)
-    return [
-        f"What about {name[:1].lower() if _is_sentence(name) else name[:1]}{name[1:]}?" for name in short
-    ][:QUESTIONS]
+    short = [name for name in dict.fromkeys(names) if name and len(name) <= 60 and name[-1] not in _ENDS]
+    return [question(name) for name in short][:QUESTIONS]
 
 
-def _is_sentence(name: str) -> bool:
-    """Whether a name begins with an article, which is written small within a question."""
-    return name.partition(" ")[0] in ("The", "A", "An")
+def question(name: str) -> str:
+    """A question about a name; a name without Latin letters stands alone, as no English belongs around it."""
+    if not any("a" <= letter <= "z" for letter in name.lower()):
+        return name
+    begins = name[:1].lower() if name.partition(" ")[0] in ("The", "A", "An") else name[:1]
+    return f"What about {begins}{name[1:]}?"

@@ -40,7 +40,7 @@ NAMES: dict[OverviewList, tuple[str, str]] = {
     "alive": ("Most alive", "Accessed most and most recently."),
     "leaving": (
         "Fading soon",
-        "Will leave their zone next without an access, soonest first.",
+        "Closest to the lower end of their zone, which they leave unless they are used.",
     ),
     "unused": ("Never used", "Stored and perhaps shown, but never used; oldest first."),
 }
