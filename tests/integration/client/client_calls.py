@@ -76,6 +76,7 @@ CALLS = (
     Call("dedupe.get", (1,)),
     Call("dedupe.apply", (1,), {"now": NOW + timedelta(days=4000)}),
     Call("dedupe.undo", (1,), {"now": NOW + timedelta(days=4000)}),
+    Call("dedupe.plan_merge", ("harbour", ["contract"]), {"now": NOW + timedelta(days=4000)}),
     Call("history.vitality", ("contract", NOW)),
     Call("history.zones", (NOW,)),
     Call("maintenance.rebuild", (["contract"],)),
