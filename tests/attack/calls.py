@@ -52,12 +52,15 @@ def functions_of(admin: psycopg.Connection[Any]) -> list[Function]:
     return [Function(r[0], r[1], tuple(r[4]), tuple(r[5]), r[2] - r[3]) for r in rows]
 
 
-def attacks_on(function: Function, ids: Mapping[str, int], own: int) -> Iterator[Attack]:
+def attacks_on(
+    function: Function, ids: Mapping[str, int], own: Mapping[str, int]
+) -> Iterator[Attack]:
     """Every hostile value in every argument, harmless ones in the others; and the plain call."""
     harmless = dict(zip(function.names, function.types, strict=True))
-    needed = {name: _harmless(harmless[name], own) for name in function.names[: function.required]}
-    if "p_changes" in harmless:
-        needed["p_changes"] = json.dumps({"author": "seen"})
+    needed = {
+        name: _harmless(function.name, name, harmless[name], own)
+        for name in function.names[: function.required]
+    }
     if "p_now" in harmless:
         needed["p_now"] = NOW
     yield _call(function, needed)
@@ -93,8 +96,36 @@ HARMLESS: Mapping[str, Any] = {
 }
 
 
-def _harmless(kind: str, own: int) -> Any:
-    return {"bigint": own, "bigint[]": [own], **HARMLESS}[kind]
+DOCUMENTS: Mapping[str, Any] = {
+    "p_changes": {"author": "seen"},
+    "p_request": {"query": "contract"},
+    "p_subject": {"tag": "harbour nothing"},
+    "p_counts": {},
+}
+"""Of those arguments that are no list."""
+
+
+def _harmless(function: str, name: str, kind: str, own: Mapping[str, int]) -> Any:
+    """What the attacker may give, so that the call does something."""
+    if kind == "bigint":
+        return own.get(_number(function, name), 1)
+    if name in DOCUMENTS:
+        return json.dumps(DOCUMENTS[name])
+    if name == "p_state":
+        return "done"
+    return {"bigint[]": [own.get("memory", 1)], **HARMLESS}[kind]
+
+
+def _number(function: str, name: str) -> str:
+    """Which thing of one's own an argument means."""
+    if "dedupe" in function:
+        return "proposal" if function == "apply_dedupe" else "dedupe"
+    if "erasure" in function:
+        return "erasure"
+    if function == "revoke_key":
+        return "key"
+    known = {"p_plan_id": "plan", "p_search_id": "search", "p_run_id": "run"}
+    return known.get(name, "other" if name in ("p_dst", "p_new") else "memory")
 
 
 def _hostile(kind: str, ids: Mapping[str, int]) -> list[Any]:

@@ -17,7 +17,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.attack import world as worlds
-from tests.attack.world import NOW, TABLES, World, fill
+from tests.attack.world import NOW, TABLES, World, fill, read_on
 from tests.conftest import DIMENSIONS, _database
 from tests.given_server import Server
 
@@ -79,6 +79,10 @@ def grow(world: World, tenant: str, word: str, first: int, last: int) -> None:
         call("SELECT recall.record_access(%s, 'used', %s, %s, %s, %s)", one, NOW, name, name, NOW)
         if number % 4 == 0:
             _work(call, word, number, one)
+    call("SELECT recall.find_duplicates()")
+    merging = call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
+    call("SELECT count(*) FROM recall.apply_dedupe(%s, p_now => %s)", merging, NOW)
+    call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
     call("SELECT recall.set_setting('vitality.spread_half_life_days', %s)", first + 1)
     call("SELECT recall.plan_prune(p_max_share => 1, p_now => '2036-06-01')")
     call("SELECT recall.plan_erasure(jsonb_build_object('tag', %s::text), %s, %s)", f"{word}1", word, NOW)
@@ -101,6 +105,8 @@ def _work(call: Any, word: str, number: int, one: int) -> None:
     digest = word.encode().ljust(31, b"x") + bytes([number])
     call("SELECT id FROM recall.create_key(%s, %s, %s)", name, digest, NOW)
     call("SELECT recall.pin(%s, true, %s)", one, NOW)
+    call("SELECT recall.edit(%s, jsonb_build_object('author', %s::text), p_now => %s)", one, f"{word}0", NOW)
+    read_on(call, one, vector(sum(map(ord, word)) - number))
     call("SELECT recall.supersede(recall.id_of(%s), %s, %s)", f"{word}{number - 1}", one, NOW)
     call("SELECT recall.forget(recall.id_of(%s), false, %s)", f"{word}{number - 2}", NOW)
 

@@ -120,7 +120,7 @@ def test_every_callable_function_was_attacked(functions: list[Function], with_gl
     """One of a new type of argument cannot be: then hostile values for that type are missing here."""
     assert len(functions) > 90
     for function in functions:
-        assert any(True for _ in attacks_on(function, with_globex.ids, 1)), function.name
+        assert any(True for _ in attacks_on(function, with_globex.ids, {})), function.name
 
 
 def test_a_function_that_forgot_the_tenant_would_be_found(

@@ -48,10 +48,10 @@ class World:
 
     url: str
     admin: psycopg.Connection[Any]
-    own: int = 0
-    """A memory of acme's."""
+    own: dict[str, int] = field(default_factory=dict)
+    """What acme's things are numbered, as those of globex in ``ids``."""
     ids: dict[str, int] = field(default_factory=dict)
-    """What globex's things are numbered: memory, other, plan, search, run, key."""
+    """What globex's things are numbered: memory, other, long, plan, dedupe, proposal, search, run, key."""
 
     def log_in(self, role: str, **options: str) -> psycopg.Connection[Any]:
         return psycopg.connect(make_conninfo(self.url, user=role, **options), autocommit=True)
@@ -97,7 +97,7 @@ def fill(world: World) -> None:
     """Both tenants, as every later statement finds them."""
     world.own = _tenant(
         world, "acme", "harbour", "the crane waits for the contract", bytes(reversed(range(32)))
-    )["memory"]
+    )
     world.ids = _tenant(world, "globex", GUESSED, f"{UNKNOWN} signs the contract {GUESSED}", KEY_DIGEST)
     world.admin.execute("ANALYZE")
 
@@ -110,12 +110,29 @@ def vanish(world: World) -> None:
     world.admin.execute("ANALYZE")
 
 
+def _proposed(call: Callable[..., Any]) -> Any:
+    """The id of a new dedupe plan."""
+    call("SELECT recall.find_duplicates()")
+    return call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
+
+
 def _merged(call: Callable[..., Any]) -> Any:
     """The id of a dedupe plan that is applied."""
-    call("SELECT recall.find_duplicates()")
-    plan = call("SELECT recall.plan_dedupe(p_now => %s)", NOW)
+    plan = _proposed(call)
     call("SELECT count(*) FROM recall.apply_dedupe(%s, p_now => %s)", plan, NOW)
     return plan
+
+
+def read_on(call: Callable[..., Any], memory: int, vector: str = VECTOR) -> None:
+    """Gives a memory what an embedder that reads on gives it: token signs, and passages with vectors."""
+    call(
+        "SELECT recall.store_embeddings(jsonb_build_array(jsonb_build_object('id', m.id, 'content_hash', "
+        "m.content_hash, 'embedding', v, 'tokens', ARRAY[%s, 'x3c'], 'passages', jsonb_build_array("
+        "jsonb_build_object('start', 0, 'end', length(m.body) / 2, 'embedding', v), "
+        "jsonb_build_object('start', 3, 'end', length(m.body), 'embedding', v)))), 'hash') "
+        "FROM recall.memory m, CAST(%s AS text) v WHERE m.id = %s",
+        f"x{memory % 16:x}f", vector, memory,
+    )  # fmt: skip
 
 
 def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> dict[str, int]:
@@ -133,9 +150,16 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
         {"key": f"{tenant}-mira", "title": f"Mira {word}", "layer": "entity", **told},
         {"key": f"{tenant}-twin", "title": f"{word} plan", **told, **named, "embedding": VECTOR},
         {"key": f"{tenant}-old", **told, "body": f"{body} of old"},
+        {"key": f"{tenant}-long", **told, "body": f"{body}. " * 40, "embedding": VECTOR},
+        {"key": f"{tenant}-gone", **told, "body": f"{body} is gone", "tags": [f"{word} nothing"]},
+        {"key": f"{tenant}-one", **told, "body": f"{body} of two", "embedding": VECTOR},
+        {"key": f"{tenant}-two", **told, "body": f"{body}, of two", "embedding": VECTOR},
     ]
     call("SELECT count(*) FROM recall.remember_many(%s, 'hash', false, %s)", json.dumps(drafts), NOW)
     ids = [call("SELECT recall.id_of(%s)", draft["key"]) for draft in drafts]
+    read_on(call, ids[4])
+    for tags in ([word, "first"], [word]):
+        call("SELECT recall.edit(%s, jsonb_build_object('tags', %s::text[]), p_now => %s)", ids[0], tags, NOW)
     call("SELECT recall.set_layer(%s, p_now => %s)", f"{word}-layer", NOW)
     call("SELECT recall.set_setting('prune.grace_days', 3)")
     call(
@@ -150,6 +174,7 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
     found = {
         "memory": ids[0],
         "other": ids[3],
+        "long": ids[4],
         "search": call(
             "SELECT max(search_id) FROM recall.search_and_log("
             "jsonb_build_object('query', %s::text), p_now => %s)",
@@ -158,6 +183,10 @@ def _tenant(world: World, tenant: str, word: str, body: str, digest: bytes) -> d
         ),
         "plan": call("SELECT recall.plan_prune(p_max_share => 1, p_now => '2036-06-01')"),
         "dedupe": _merged(call),
+        "proposal": call(
+            "SELECT recall.remember(%s, p_key => %s, p_now => %s)", f"{body}; of two", f"{tenant}-three", NOW
+        )
+        and _proposed(call),
         "erasure": call(
             "SELECT recall.plan_erasure(jsonb_build_object('tag', %s::text), %s, %s)",
             f"{word} nothing",

@@ -249,6 +249,13 @@ def use_everything(connection: psycopg.Connection[Any]) -> None:
                 connection.execute(sql.encode(), {**_GIVEN, **values}).fetchall()
         except psycopg.Error as error:
             raise AssertionError(f"{name}: {error}") from error
+    for sql in DEEDS:
+        try:
+            with connection.transaction():
+                connection.execute(sql.encode(), _GIVEN).fetchall()
+        except psycopg.Error as error:
+            if not isinstance(translated(error), InvalidInput):
+                raise AssertionError(f"{sql}: {error}") from error
 
 
 WORK = (
@@ -268,3 +275,25 @@ WORK = (
     "shortest_job_interval('fold')",
     "export_lines()",
 )
+
+OF_PLANS = (
+    "SELECT recall.{call} FROM recall.{plans} WHERE tenant = recall.current_tenant() AND state = '{state}' "
+    "ORDER BY id DESC"
+)
+DEEDS = (
+    *(
+        OF_PLANS.format(call=f"{deed}_{kind}(id, p_now => %(now)s)", plans=f"{kind}_plan", state=state)
+        for kind in ("prune", "dedupe")
+        for deed, state in (("undo", "applied"), ("apply", "planned"), ("undo", "applied"))
+    ),
+    "SELECT recall.find_duplicates()",
+    "SELECT recall.plan_dedupe(p_now => %(now)s)",
+    "SELECT recall.restore_version(memory_id, number, p_now => %(now)s) FROM recall.memory_version "
+    "WHERE tenant = recall.current_tenant() ORDER BY memory_id, number LIMIT 5",
+    "SELECT recall.apply_erasure(recall.plan_erasure('{\"source\": \"world\"}', 'Ann', %(now)s), 'Bo', "
+    "p_now => %(now)s)",
+    "SELECT recall.forget(id, true, %(now)s) FROM recall.memory "
+    "WHERE tenant = recall.current_tenant() LIMIT 3",
+    "SELECT recall.export_lines()",
+)
+"""What may be refused in a sentence, as the undoing of what was not done."""
