@@ -108,6 +108,7 @@ CALLS = (
     Call("charts.zones_over_time", ([NOW],)),
     Call("charts.neighbourhood", ("harbour",), {"now": NOW}, by_the_clock=True),
     Call("export.write", (BytesIO(),), {"now": NOW}),
+    Call("service.cells"),
     Call("keys.any"),
     Call("keys.create", ("editor",), {"now": NOW}, by_the_clock=True),  # its secret is random
     Call("keys.revoke", (1,), {"now": NOW}),
