@@ -136,7 +136,9 @@ def _upgrade_cells(fleet: Fleet, only: int | None) -> int:
             _report(turn.done, None)
         else:
             code = NO_DATABASE
-            notes().print(f"Error: Cell {turn.cell} is not upgraded: {turn.problem}")
+            said = "" if turn.problem is None else turn.problem.message
+            again = f"When it is there, run: pgrecall upgrade --cell {turn.cell}"
+            notes().print(f"Error: Cell {turn.cell} is not upgraded: {said} {again}")
     return code
 
 
