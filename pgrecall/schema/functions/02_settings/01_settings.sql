@@ -154,7 +154,7 @@ SET search_path FROM CURRENT AS $$
     FROM recall.known_settings() k
     LEFT JOIN LATERAL (
         SELECT s.tenant, s.value FROM recall.setting s
-        WHERE s.tenant IN (recall.current_tenant(), '*') AND s.name = k.name AND recall.is_number(s.value)
+        WHERE s.tenant IN ((SELECT recall.current_tenant()), '*') AND s.name = k.name AND recall.is_number(s.value)
         ORDER BY s.tenant = '*' LIMIT 1) s ON true
     ORDER BY k.name
 $$;

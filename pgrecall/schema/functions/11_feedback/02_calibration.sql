@@ -15,7 +15,7 @@ SET search_path FROM CURRENT AS $$
            to_jsonb(r) - '{tenant, embedder, profile, form, vitality_weight, vitality_mode, fitted_on}'::text[],
            r.vitality_weight, r.vitality_mode, r.fitted_on
     FROM recall.relevance_model r
-    WHERE r.tenant IN (recall.current_tenant(), '*') AND (p_profile IS NULL OR r.profile = p_profile)
+    WHERE r.tenant IN ((SELECT recall.current_tenant()), '*') AND (p_profile IS NULL OR r.profile = p_profile)
       AND r.embedder IN (coalesce(recall.setting_value('*', 'embedding.model') #>> '{}', '*'), '*')
     WINDOW chosen AS (PARTITION BY r.profile ORDER BY r.tenant = '*', r.embedder = '*')
     ORDER BY r.profile, row_number() OVER chosen
@@ -138,7 +138,7 @@ SET search_path FROM CURRENT AS $$
            row_number() OVER (PARTITION BY r.reranker ORDER BY r.tenant = '*') = 1,
            jsonb_build_object('intercept', r.intercept, 'rerank', r.rerank, 'fused', r.fused), r.fitted_on
     FROM recall.rerank_model r
-    WHERE r.tenant IN (recall.current_tenant(), '*')
+    WHERE r.tenant IN ((SELECT recall.current_tenant()), '*')
     ORDER BY r.reranker = '*', r.reranker, r.tenant = '*'
 $$;
 
