@@ -44,6 +44,8 @@ def fill(sql: Query, shown: int, uses: Sequence[int]) -> None:
         "SELECT 'acme', %s, 'q', 'balanced', %s FROM generate_series(1, %s)",
         (NOW, ids, shown),
     )
+    if shown > 1000:  # or every verdict's key is checked by the plan for an almost empty log
+        sql("ANALYZE recall.search_log")
     sql(
         "INSERT INTO recall.judgement (tenant, search_id, memory_id, verdict, at) "
         "SELECT 'acme', s.id, u.id, CASE WHEN s.place <= u.uses THEN 'used' ELSE 'rejected' END, %s "
