@@ -78,7 +78,7 @@ def test_cells_by_command(installation: Installation) -> None:
         (("tenant", "move", "acme", "--undo", "--dry-run"), "--dry-run goes with --to alone"),
         (("tenant", "move", "nobody", "--to", "1"), "No cell has a tenant nobody"),
         (("tenant", "place", "acme", "--cell", "9"), "There is no cell 9"),
-        (("upgrade",), "works on one database, and PGRECALL_CELLS names several"),
+        (("init",), "works on one database, and PGRECALL_CELLS names several"),
         (("--database-url", "dbname=x", "--cells", "dbname=y", "status"), "--cells does not go with"),
     ],
 )
