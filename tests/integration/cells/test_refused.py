@@ -24,7 +24,7 @@ def test_every_function_refuses(two_cells: Installation) -> None:
     with psycopg.connect(two_cells.cells[0]) as admin:
         functions = functions_of(admin)
         for function in functions:
-            call = next(attacks_on(function, {"memory": 1, "search": 1, "plan": 1}, 1))
+            call = next(attacks_on(function, {"memory": 1, "search": 1, "plan": 1}, {}))
             outcome = "no error"
             try:
                 with admin.transaction(force_rollback=True):
