@@ -63,7 +63,7 @@ def connect(
             "--capture does not go with claude-desktop, which runs no hooks.",
             hint="Export its chats and import them: `pgrecall import`.",
         )
-    chosen, folder = EDITORS[editor], Path.cwd() if project else None
+    chosen, folder = EDITORS[editor], _current_folder() if project else None
     entry = None if undo else server_entry(chosen, *_server(given, variables))
     servers = SettingsFile.read(chosen.file(Path.home(), folder))
     if only_print and entry is not None:
@@ -138,6 +138,15 @@ def _failing_softly() -> Iterator[None]:
     except RecallError as error:
         notes().print(f"Error: {error}")
         raise Exit(FAILED) from None
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise InvalidInput(
+            "The current folder no longer exists.", hint="Change to that of the project."
+        ) from None
 
 
 def _server(given: GlobalOptions, variables: tuple[str, ...]) -> tuple[str, tuple[str, ...], dict[str, str]]:

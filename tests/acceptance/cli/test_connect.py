@@ -95,6 +95,19 @@ def test_bad_input_changes_nothing(home: Home, arguments: tuple[str, ...], part:
     assert [file for file in home.home.rglob("*") if file.is_file()] == []
 
 
+def test_a_project_that_was_deleted_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    command = f'rmdir "$PWD" && exec "{PROGRAM}" connect claude --project'
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path / "gone",
+        env=environment(data_dir=str(tmp_path)), timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.strip() == (
+        "Error: The current folder no longer exists. Change to that of the project."
+    )
+
+
 def test_print_changes_nothing(home: Home) -> None:
     done = home.run("connect", "codex", "--print")
     assert done.out.startswith("[mcp_servers.pgrecall]\ncommand = ")
