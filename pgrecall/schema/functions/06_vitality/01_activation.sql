@@ -147,8 +147,8 @@ RETURN ln(l.birth_weight) - l.decay * (ln(l.clock) - ln(24::double precision));
 
 -- use_term: what use adds to the log-odds of a memory for each unit of weight: k ln((1 + r) / 2), r = S over the median
 -- S of its layer, counted up to 63. The median memory gets 0. k = ln 64 / ln(1 + u), between 1 and 1.6, u = the S of a
--- fresh memory in medians (see fresh_base), which one use does not exceed. So one use multiplies the odds of a memory by at most 64^weight, 8 for the weight 0.5, and all
--- its uses by at most 64^(1.6 weight), which is 28.
+-- fresh memory in medians (see fresh_base), which one use does not exceed. So one use multiplies the odds of a memory by
+-- at most 64^weight, 8 for the weight 0.5, and all its uses by at most 64^(1.6 weight), which is 28.
 CREATE OR REPLACE FUNCTION recall.use_term(
     p_activation double precision, p_median_base double precision, p_fresh_base double precision
 ) RETURNS double precision
