@@ -1,9 +1,9 @@
--- Which tenant a transaction acts for.
+-- The tenant that a transaction acts for.
 
--- current_tenant: the tenant whose memories this transaction reads and writes: the one the login role is bound to,
--- or the one named by `SET LOCAL recall.tenant` if the role may name any (bind_role allowed it, or it may act as
--- the owner of this schema). Raises for other roles, if no tenant is named, and for a tenant that lives in another
--- cell. The login role counts: SET ROLE changes nothing, and inside functions of the owner current_user is the owner.
+-- current_tenant: the tenant that this transaction reads and writes. It is the tenant that the login role is bound to.
+-- A role that may name any tenant (bind_role allowed it, or it may act as the owner of this schema) names it with
+-- `SET LOCAL recall.tenant`. Raises an error for other roles, if no tenant is named, and for a tenant in another cell.
+-- The login role decides, because current_user is the owner inside functions of the owner; so SET ROLE changes nothing.
 CREATE OR REPLACE FUNCTION recall.current_tenant() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -22,7 +22,7 @@ BEGIN
                 'Run: SELECT set_config(''recall.tenant'', ''your-tenant'', true);');
         END IF;
     END IF;
-    -- A constant while this database is the only cell, so that it costs nothing.
+    -- in_cells() is a constant while this database is the only cell, so the check costs nothing.
     IF recall.in_cells() THEN
         IF NOT EXISTS (SELECT FROM recall.resident r WHERE r.tenant = v_tenant AND r.state = 'here') THEN
             PERFORM recall.require_resident(v_tenant);
@@ -42,7 +42,7 @@ BEGIN
         CASE WHEN pg_has_role(session_user, current_user, 'MEMBER') THEN '*' END);
 END $$;
 
--- require_any_tenant: raises unless the login role may name any tenant; for actions that concern the whole
+-- require_any_tenant: raises an error unless the login role may name any tenant. For actions that concern the whole
 -- database.
 CREATE OR REPLACE FUNCTION recall.require_any_tenant(p_action text) RETURNS void
 LANGUAGE plpgsql STABLE

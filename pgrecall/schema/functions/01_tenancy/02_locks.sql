@@ -1,13 +1,13 @@
--- Locks of a tenant: locks on rows of the table tenant_lock, which only the owner of the schema reaches. Advisory locks
--- would not do: everybody who may log in reads their keys in pg_locks and can take them. The purposes are `rules`
--- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `supersede`, `prune`, `zones` and `job ...`;
--- `partitions` of `*`.
+-- Locks of a tenant: locks on rows of the table tenant_lock, which only the owner of the schema can reach. Advisory
+-- locks would not do: everybody who may log in can read their keys in pg_locks and take them. The purposes are `rules`
+-- (layers and language), `vectors`, `vector table`, `lexemes`, `dedupe`, `supersede`, `prune`, `zones` and `job ...`.
+-- The lock `partitions` belongs to `*`.
 --
--- A row exists once somebody has held the lock alone. Until then those who share it lock one of 64 common rows, since
--- inserting a row would make the first writer of a tenant exclude all others until it commits. Tenants with a bound role
--- always have their rows, so what an outsider holds alone is never a common row.
+-- A lock has a row of its own once a transaction has held it alone. Until then, transactions that share it lock one of
+-- 64 common rows: inserting a row would make the first writer of a tenant exclude all others until it commits. A tenant
+-- with a bound role always has its own rows, so a bound role can never hold a common row alone.
 
--- common_lock: the purpose of the common row that stands for the lock of a tenant without a row.
+-- common_lock: the purpose of the common row used for a lock that has no row of its own.
 CREATE OR REPLACE FUNCTION recall.common_lock(p_tenant text, p_purpose text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_purpose || ' ' || (hashtextextended(p_tenant, 0) & 63);
@@ -31,8 +31,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- share_tenant_locks: holds the locks of a tenant for these purposes, sorted by name, until this transaction ends,
--- together with any number of transactions that share them. Waits for one that holds a lock alone.
+-- share_tenant_locks: holds the locks of a tenant for these purposes, sorted by name, until this transaction ends. Any
+-- number of transactions can share a lock. Waits for a transaction that holds one alone.
 CREATE OR REPLACE FUNCTION recall.share_tenant_locks(p_tenant text, p_purposes text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
@@ -47,13 +47,13 @@ BEGIN
         PERFORM FROM recall.tenant_lock l
         WHERE l.tenant = '*' AND l.purpose = ANY (ARRAY(SELECT recall.common_lock(p_tenant, u) FROM unnest(p_purposes) u))
         ORDER BY l.purpose FOR KEY SHARE;
-        -- Whoever held the common row alone has inserted the tenant's, which others lock from then on.
+        -- A transaction that held the common row alone has inserted the tenant's own row, which is locked from then on.
         PERFORM FROM recall.tenant_lock l WHERE l.tenant = p_tenant AND l.purpose = ANY (p_purposes)
         ORDER BY l.purpose FOR KEY SHARE;
     END IF;
 END $$;
 
--- try_lock_tenant: like lock_tenant, but returns false instead of waiting. For locks that nobody shares.
+-- try_lock_tenant: like lock_tenant, but returns false instead of waiting. For locks that are never shared.
 CREATE OR REPLACE FUNCTION recall.try_lock_tenant(p_tenant text, p_purpose text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT

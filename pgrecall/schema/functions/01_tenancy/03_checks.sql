@@ -1,6 +1,6 @@
 -- Errors, and checks of arguments that many functions share.
 
--- raise_denied: raises insufficient_privilege with a sentence (the full stop is added) and a hint; never returns.
+-- raise_denied: raises insufficient_privilege with a sentence (the full stop is added) and a hint.
 CREATE OR REPLACE FUNCTION recall.raise_denied(p_sentence text, p_hint text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -8,7 +8,7 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege', MESSAGE = p_sentence || '.', HINT = p_hint;
 END $$;
 
--- raise_invalid: raises invalid_parameter_value with a sentence and a hint; never returns.
+-- raise_invalid: raises invalid_parameter_value with a sentence and a hint.
 CREATE OR REPLACE FUNCTION recall.raise_invalid(p_sentence text, p_hint text DEFAULT '') RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -16,12 +16,12 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = p_sentence, HINT = p_hint;
 END $$;
 
--- epoch: seconds since 1970-01-01 UTC, as the activation summary keeps them.
+-- epoch: seconds since 1970-01-01 UTC, the unit of times in the activation summary.
 CREATE OR REPLACE FUNCTION recall.epoch(p_at timestamptz) RETURNS double precision
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN pg_catalog.date_part('epoch', p_at);
 
--- require_moment: returns the moment; raises for NULL, for an infinity, and outside the years 1 to 9999, which
+-- require_moment: returns the moment. Raises an error for NULL, for an infinity, and outside the years 1 to 9999, which
 -- clients cannot read.
 CREATE OR REPLACE FUNCTION recall.require_moment(p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -35,7 +35,7 @@ BEGIN
     RETURN p_now;
 END $$;
 
--- require_limit: returns the limit; raises if it is negative. NULL is no limit.
+-- require_limit: returns the limit. Raises an error if it is negative. NULL means no limit.
 CREATE OR REPLACE FUNCTION recall.require_limit(p_limit int) RETURNS int
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -46,7 +46,7 @@ BEGIN
     RETURN p_limit;
 END $$;
 
--- require_between: returns the number; raises if it is not between p_low and p_high.
+-- require_between: returns the number. Raises an error if it is not between p_low and p_high.
 CREATE OR REPLACE FUNCTION recall.require_between(p_number int, p_low int, p_high int, p_argument text) RETURNS int
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -58,7 +58,7 @@ BEGIN
     RETURN p_number;
 END $$;
 
--- require_one_dimension: returns the array; raises if it has several dimensions.
+-- require_one_dimension: returns the array. Raises an error if it has several dimensions.
 CREATE OR REPLACE FUNCTION recall.require_one_dimension(p_values anyarray) RETURNS anyarray
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

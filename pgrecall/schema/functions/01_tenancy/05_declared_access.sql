@@ -1,9 +1,10 @@
--- Who may do what, declared in one place. Roles other than the owner touch no table: they call the functions named here,
--- which act as the owner (SECURITY DEFINER) and see to the tenant themselves. Row security on every table is the second
--- line, for whoever an administrator lets read tables. Every upgrade makes the database so; the doctor compares.
+-- Who may do what, declared in one place. Roles other than the owner reach no table. They call the functions named here,
+-- which act as the owner (SECURITY DEFINER) and read the tenant themselves. Row security on every table is the second
+-- defence, for roles that an administrator lets read tables. Every upgrade applies the declaration; `pgrecall doctor`
+-- compares it with the database.
 
--- declared_functions: the functions that a role other than the owner may call, and the least role that may:
--- recall_reader reads, recall_app writes too, recall_worker also runs jobs. All others are the owner's alone.
+-- declared_functions: the functions that roles other than the owner may call, and the lowest role that may call each:
+-- recall_reader reads, recall_app also writes, recall_worker also runs jobs. Only the owner may call all others.
 CREATE OR REPLACE FUNCTION recall.declared_functions() RETURNS TABLE (name text, least_role text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -35,8 +36,9 @@ SET search_path FROM CURRENT AS $$
         'expire_changes']) u
 $$;
 
--- declared_policies: the policies of every table but those that are the owner's alone: a role sees and changes the
--- rows of its tenant, and sees those of '*' where they apply to all. The sub-select makes it one call for a query.
+-- declared_policies: the policies of every table that others than the owner may be allowed to read. A role sees and
+-- changes the rows of its tenant, and sees rows of '*' where they apply to all tenants. The sub-select makes Postgres
+-- call the function once for each query.
 CREATE OR REPLACE FUNCTION recall.declared_policies()
 RETURNS TABLE (relation oid, policy text, command text, condition text)
 LANGUAGE sql STABLE
@@ -47,12 +49,12 @@ SET search_path FROM CURRENT AS $$
         ('own', 'ALL', '(tenant = ( SELECT current_tenant() AS current_tenant))'),
         ('shared', 'SELECT', '(tenant = ''*''::text)')) p(policy, command, condition)
     WHERE c.relnamespace = 'recall'::regnamespace AND c.relkind IN ('r', 'p')
-      -- The owner's alone: bindings, digests of keys and of sessions, who lives here, and what Alembic keeps.
+      -- For the owner alone: bindings, digests of keys and sessions, residents, and the table of Alembic.
       AND c.relname NOT IN ('tenant_role', 'api_key', 'page_session', 'resident', 'alembic_version')
       AND (p.policy = 'own' OR c.relname IN ('job_run', 'layer', 'relevance_model', 'rerank_model'))
 $$;
 
--- protect_table: row security and the declared policies for one table.
+-- protect_table: enables row security and creates the declared policies on one table.
 CREATE OR REPLACE FUNCTION recall.protect_table(p_table regclass) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -64,8 +66,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- apply_declared_access: makes owners, rights, row security and policies those declared; returns the number of
--- changes. Only for the owner. Two passes, since what is revoked as a whole may have to be granted again in part.
+-- apply_declared_access: makes owners, rights, row security and policies agree with the declaration. Returns the number
+-- of changes. Only for the owner. It takes two passes, because a right that is revoked as a whole may have to be granted
+-- again in part.
 CREATE OR REPLACE FUNCTION recall.apply_declared_access() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,6 +1,7 @@
--- Where the database differs from what is declared, each with the statement that mends it. Empty in a database in order.
+-- Differences between the database and the declaration, each with the statement that repairs it. Without differences,
+-- these functions return no rows.
 
--- granted_roles: the roles that are granted anything, with how much: what a lesser one may, a greater one may too.
+-- granted_roles: the roles that have any rights, by rank. A role of higher rank has all rights of those below it.
 CREATE OR REPLACE FUNCTION recall.granted_roles() RETURNS TABLE (name text, rank int, role oid)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -8,15 +9,15 @@ SET search_path FROM CURRENT AS $$
     FROM (VALUES ('recall_reader', 1), ('recall_app', 2), ('recall_worker', 3)) r(name, rank)
 $$;
 
--- schema_owner: the role that owns the schema, and should own all that is in it.
+-- schema_owner: the role that owns the schema, and should own everything in it.
 CREATE OR REPLACE FUNCTION recall.schema_owner() RETURNS oid
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'recall'
 $$;
 
--- role_problems: roles that are missing or may do more than they should, and a schema that is not recall_owner's;
--- grave where somebody could do what he should not.
+-- role_problems: roles that are missing or have too many rights, and a schema that recall_owner does not own. A problem
+-- is `grave` if somebody could do what they should not.
 CREATE OR REPLACE FUNCTION recall.role_problems() RETURNS TABLE (problem text, fix text, grave boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -43,7 +44,7 @@ SET search_path FROM CURRENT AS $$
       AND recall.schema_owner() <> r.oid AND pg_has_role(r.oid, recall.schema_owner(), 'SET')
       AND recall.role_rights(r.oid) = 'nothing'
     UNION ALL
-    -- Functions look there for types and operators: what others could make there, the owner would call.
+    -- Functions of the owner look up types and operators there, so they would call whatever others create there.
     SELECT format('%s may create in schema %s, where the extensions are: its functions could be called by the owner''s',
                   coalesce(g.rolname, 'Everybody'), n.nspname),
            format('REVOKE CREATE ON SCHEMA %I FROM %s', n.nspname, coalesce(quote_ident(g.rolname), 'PUBLIC')), true
@@ -63,9 +64,10 @@ SET search_path FROM CURRENT AS $$
       AND NOT has_schema_privilege(r.oid, n.oid, 'USAGE')
 $$;
 
--- function_problems: functions that are not the owner's, that others may call or may not against the declaration, that
--- act as the caller and should as the owner or the reverse, or whose search path the caller could choose. What a
--- declared function logs stays on the server: with it come the planner's guesses, which know other tenants' rows.
+-- function_problems: functions that have another owner, that others may or may not call against the declaration, that
+-- act as the caller instead of the owner or the reverse, or that a caller could give a search path. A declared function
+-- must not send messages of the server's log to its caller: these contain planner estimates, which depend on the rows of
+-- other tenants.
 CREATE OR REPLACE FUNCTION recall.function_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -95,7 +97,7 @@ SET search_path FROM CURRENT AS $$
            format('ALTER FUNCTION %s SET client_min_messages = warning', k.signature)
     FROM known k
     WHERE k.least_role IS NOT NULL AND k.proconfig @> '{client_min_messages=warning}' IS NOT TRUE
-      -- All others call it, and it has nothing to tell: two microseconds each time.
+      -- All others call it, it logs nothing, and the setting would cost two microseconds for each call.
       AND k.oid <> 'recall.current_tenant'::regproc
     UNION ALL
     SELECT format('%s is found by a search path that others can write to', k.signature),
@@ -116,8 +118,8 @@ SET search_path FROM CURRENT AS $$
     WHERE NOT EXISTS (SELECT FROM held h WHERE h.oid = k.oid AND h.grantee = r.role)
 $$;
 
--- table_problems: tables, views and sequences that are not the owner's or that the granted roles or everybody can
--- touch, and tables without row security or with other policies than those declared.
+-- table_problems: tables, views and sequences that have another owner or that other roles can reach, and tables without
+-- row security or with policies other than those declared.
 CREATE OR REPLACE FUNCTION recall.table_problems() RETURNS TABLE (relation oid, problem text, fix text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -170,8 +172,8 @@ SET search_path FROM CURRENT AS $$
     WHERE k.name = 'recall.health' AND NOT has_table_privilege(r.role, k.oid, 'SELECT')
 $$;
 
--- schema_problems: who may use the schema and create in it, against the declaration; and what new functions would be
--- open to everybody.
+-- schema_problems: roles that may or may not use the schema, or may create in it, against the declaration; and default
+-- rights by which everybody could call new functions.
 CREATE OR REPLACE FUNCTION recall.schema_problems() RETURNS TABLE (problem text, fix text)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -194,7 +196,7 @@ SET search_path FROM CURRENT AS $$
           AND NOT EXISTS (SELECT FROM aclexplode(d.defaclacl) a WHERE a.grantee = 0))
 $$;
 
--- access_problems: every difference from the declarations: a sentence without its full stop, the statement that repairs
+-- access_problems: every difference from the declaration: a sentence without its full stop, the statement that repairs
 -- it, whether an upgrade repairs it (`ours`) or an administrator of the server must, and whether it is `grave`.
 CREATE OR REPLACE FUNCTION recall.access_problems()
 RETURNS TABLE (problem text, fix text, ours boolean, grave boolean)

@@ -1,7 +1,8 @@
--- Keys of the HTTP service. A key acts for the tenant that made it and for no other. Only its SHA-256 digest comes
--- here: 256 random bits cannot be guessed, so a slow digest would protect nothing, and no log can hold the key.
+-- Keys of the HTTP service. A key acts for the tenant that created it and for no other. The database receives only its
+-- SHA-256 digest, so no log of the server can contain the key. A slow digest would protect nothing: 256 random bits
+-- cannot be guessed.
 
--- check_key: raises for a name or a digest that no key can have.
+-- check_key: raises an error for a name or a digest that no key can have.
 CREATE OR REPLACE FUNCTION recall.check_key(p_name text, p_hash bytea) RETURNS void
 LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
@@ -14,8 +15,8 @@ BEGIN
     END IF;
 END $$;
 
--- create_key: stores the digest of a new key of this tenant and returns its row, without the digest. p_read_only marks a
--- key that begins with `pgr_read_`, which the service lets do nothing but read.
+-- create_key: stores the digest of a new key of this tenant and returns its row, without the digest. p_read_only is for
+-- keys that begin with `pgr_read_`, with which the service allows only reading.
 CREATE OR REPLACE FUNCTION recall.create_key(
     p_name text, p_hash bytea, p_now timestamptz DEFAULT now(), p_read_only boolean DEFAULT false
 ) RETURNS TABLE (
@@ -29,11 +30,11 @@ BEGIN
     INSERT INTO recall.api_key AS k (tenant, name, hash, created_at, read_only)
     VALUES (recall.current_tenant(), btrim(p_name), p_hash, p_now, coalesce(p_read_only, false))
     RETURNING k.id, k.name, k.created_at, k.last_used_at, k.revoked_at, k.read_only;
-EXCEPTION WHEN unique_violation THEN  -- whose it is, the message would not tell, but that there is one
+EXCEPTION WHEN unique_violation THEN  -- the message of Postgres would reveal that another tenant has this digest
     PERFORM recall.raise_invalid('This digest cannot be kept.', 'Make another key.');
 END $$;
 
--- revoke_key: revokes a key; false if it was revoked before.
+-- revoke_key: revokes a key. Returns false if it was revoked before.
 CREATE OR REPLACE FUNCTION recall.revoke_key(p_id bigint, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -52,7 +53,7 @@ BEGIN
     RETURN false;
 END $$;
 
--- keys: this tenant's keys, newest first, revoked ones included.
+-- keys: the keys of this tenant, newest first, including revoked keys.
 CREATE OR REPLACE FUNCTION recall.keys()
 RETURNS TABLE (
     id bigint, name text, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz, read_only boolean
@@ -64,8 +65,8 @@ SET search_path FROM CURRENT AS $$
     ORDER BY k.id DESC
 $$;
 
--- has_active_key: whether any tenant that this role may act for has a key that is not revoked. A service asks this
--- when it starts.
+-- has_active_key: whether any tenant that this role may act for has a key that is not revoked. The service checks this
+-- at its start.
 CREATE OR REPLACE FUNCTION recall.has_active_key() RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
@@ -73,9 +74,9 @@ RETURN EXISTS (
     SELECT FROM (SELECT recall.bound_tenant() AS tenant OFFSET 0) b
     JOIN recall.api_key k ON b.tenant IN (k.tenant, '*') WHERE k.revoked_at IS NULL);
 
--- key_holder: the tenant and id of the key with this digest; no row if it is unknown or revoked, or, for a role
--- that is bound to a tenant, another tenant's. It needs no tenant, since it finds it. Records the access once a
--- minute, if the database can be written to.
+-- key_holder: the tenant and id of the key with this digest. Returns no row if the key is unknown or revoked, or if it
+-- belongs to another tenant than the one that the role is bound to. No tenant needs to be set, because this finds it.
+-- Records the time of the use at most once a minute, if the database can be written to.
 CREATE OR REPLACE FUNCTION recall.key_holder(p_hash bytea, p_now timestamptz DEFAULT now())
 RETURNS TABLE (tenant text, id bigint)
 LANGUAGE plpgsql VOLATILE
@@ -90,7 +91,7 @@ BEGIN
     END IF;
     IF coalesce(v_key.last_used_at NOT BETWEEN p_now - interval '1 minute' AND p_now + interval '1 minute', true)
        AND NOT current_setting('transaction_read_only')::boolean AND NOT recall.is_moving(v_key.tenant) THEN
-        -- Whoever holds the row is noting the same: nobody waits for that.
+        -- SKIP LOCKED: a transaction that holds the row is recording the same.
         PERFORM FROM recall.api_key k WHERE k.tenant = v_key.tenant AND k.id = v_key.id FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
             UPDATE recall.api_key k SET last_used_at = p_now WHERE k.tenant = v_key.tenant AND k.id = v_key.id;

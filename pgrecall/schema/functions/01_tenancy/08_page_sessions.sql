@@ -1,8 +1,9 @@
--- Sessions of the page: a key opens one, and a cookie of 256 random bits names it. Only the digest of the cookie comes
--- here. A session ends with its key, when it is signed out, after its time, or when its key has opened 20 newer ones.
+-- Sessions of the page. A key opens a session, and a cookie of 256 random bits identifies it. The database receives only
+-- the digest of the cookie. A session ends when its key is revoked, at sign-out, after its time, or when its key has
+-- opened 20 newer sessions.
 
--- open_page_session: opens a session for the key with the digest p_key_hash, named by the cookie with the digest
--- p_digest. Returns false if the key is unknown or revoked.
+-- open_page_session: opens a session for the key with the digest p_key_hash and the cookie with the digest p_digest.
+-- Returns false if the key is unknown or revoked.
 CREATE OR REPLACE FUNCTION recall.open_page_session(
     p_key_hash bytea, p_digest bytea, p_seconds int, p_now timestamptz DEFAULT now()
 ) RETURNS boolean
@@ -33,8 +34,8 @@ EXCEPTION WHEN unique_violation THEN
     PERFORM recall.raise_invalid('This digest cannot be kept.', 'Make another cookie.');
 END $$;
 
--- page_session_tenant: the tenant of the session whose cookie has this digest; NULL if there is none, if it has ended,
--- or if its key was revoked. For a role that is bound to a tenant only sessions of that tenant. Counts as a use of the
+-- page_session_tenant: the tenant of the session whose cookie has this digest. NULL if there is none, if it has ended,
+-- or if its key was revoked. A role that is bound to a tenant finds only sessions of that tenant. Counts as a use of the
 -- key.
 CREATE OR REPLACE FUNCTION recall.page_session_tenant(p_digest bytea, p_now timestamptz DEFAULT now()) RETURNS text
 LANGUAGE plpgsql VOLATILE

@@ -1,32 +1,33 @@
--- Cells: databases that share out the tenants of one installation. A cell has a number, which sets the range of its
--- sequences apart from those of all others, so that a tenant can move with its ids. From the second cell on, each refuses
--- tenants that do not live in it: `resident` says who does.
+-- Cells: databases among which the tenants of one installation are divided. A cell has a number. It determines the range
+-- of the cell's sequences, which overlaps with no other, so that a tenant keeps its ids when it moves. As soon as there
+-- are two cells, each refuses tenants that do not live in it. The table `resident` records who does:
 --
 --   state     cell         here
 --   here      NULL         it lives here
---   moving    NULL         it lives here and is about to leave: it is read, and writes are refused for a moment
---   moving    its cell     it is being copied to here
+--   moving    NULL         it lives here and is about to leave: it can be read; writes are refused for a moment
+--   moving    its cell     it is being copied to this cell
 --   gone      its cell     it has moved there
 
--- cell_number: the number of this cell; NULL if this database belongs to no cells.
+-- cell_number: the number of this cell. NULL if this database is not a cell.
 CREATE OR REPLACE FUNCTION recall.cell_number() RETURNS bigint
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT (s.value ->> 'number')::bigint FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell'
 $$;
 
--- switch_residence_check: makes in_cells() say whether tenants are checked. It is a constant in a function, so that
--- plans hold it and a database without other cells pays nothing; to replace it makes every session plan again.
+-- switch_residence_check: turns the check of tenants on or off by replacing in_cells(). The answer is a constant in a
+-- function, so that plans contain it and a database without other cells pays nothing. Replacing the function makes every
+-- session plan again.
 CREATE OR REPLACE FUNCTION recall.switch_residence_check(p_on boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    -- STABLE: of an immutable one a plan would keep the value and forget where it came from.
+    -- STABLE, because a plan would keep the value of an immutable function without depending on the function.
     EXECUTE format('CREATE OR REPLACE FUNCTION recall.in_cells() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE '
                    'RETURN %L::boolean', p_on);
 END $$;
 
--- At every upgrade as before it.
+-- An upgrade keeps the check as it was.
 SELECT recall.switch_residence_check(coalesce((
     SELECT (s.value ->> 'checked')::boolean FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'cell'), false));
 
@@ -39,7 +40,7 @@ BEGIN
         OR EXISTS (SELECT FROM recall.resident r WHERE r.tenant = p_tenant AND r.cell IS NULL);
 END $$;
 
--- is_moving: whether a tenant is about to leave this database or on its way here.
+-- is_moving: whether a tenant is about to leave this database or is being copied to it.
 CREATE OR REPLACE FUNCTION recall.is_moving(p_tenant text) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -48,8 +49,8 @@ BEGIN
         AND EXISTS (SELECT FROM recall.resident r WHERE r.tenant = p_tenant AND r.state = 'moving');
 END $$;
 
--- require_resident: raises RC001 for a tenant that lives in another cell. For one that is about to leave, the
--- transaction may only read from here on.
+-- require_resident: raises RC001 for a tenant that lives in another cell. If the tenant is about to leave, the
+-- transaction becomes read-only.
 CREATE OR REPLACE FUNCTION recall.require_resident(p_tenant text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -73,9 +74,9 @@ BEGIN
                'Ask there, or again in a moment if it is just moving.';
 END $$;
 
--- admit_tenant: lets the new tenant that the transaction names live in this cell. Returns whether it is new; raises if it
--- lives in another cell. Clients call it for tenants that the directory has placed here. Only for roles that may name
--- any tenant: who is bound to one must not spread it over cells.
+-- admit_tenant: lets the new tenant that the transaction names live in this cell. Returns whether it is new. Raises an
+-- error if it lives in another cell. Clients call it for tenants that the directory has placed here. Only for roles that
+-- may name any tenant: a role bound to one tenant must not spread it over cells.
 CREATE OR REPLACE FUNCTION recall.admit_tenant() RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -84,7 +85,7 @@ DECLARE
 BEGIN
     PERFORM recall.require_any_tenant('admit tenants');
     IF v_tenant IS NULL OR v_tenant = '*' OR NOT recall.in_cells() THEN
-        PERFORM recall.current_tenant();  -- says what is wrong, if anything is
+        PERFORM recall.current_tenant();  -- raises the error, if there is one
         RETURN false;
     ELSIF length(v_tenant) > 200 THEN
         PERFORM recall.raise_invalid('The name of a tenant has at most 200 characters.');
@@ -97,8 +98,8 @@ BEGIN
     RETURN false;
 END $$;
 
--- set_sequence_ranges: gives every sequence the range of this cell's number, N * 2^40 and up; returns how many changed.
--- Called when a database becomes a cell, and by upgrades, which may bring sequences.
+-- set_sequence_ranges: gives every sequence the range of this cell's number, which starts at N * 2^40. Returns how many
+-- changed. Called when a database becomes a cell, and by upgrades, which may add sequences.
 CREATE OR REPLACE FUNCTION recall.set_sequence_ranges() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -115,7 +116,7 @@ BEGIN
         SELECT format('%I.%I', s.schemaname, s.sequencename) AS name, s.last_value FROM pg_sequences s
         WHERE s.schemaname = 'recall' AND (s.min_value, s.max_value) <> (v_low, v_high)
     LOOP
-        -- The next value of a sequence in use stays: it is in the range of cell 0.
+        -- A sequence that is already in the range continues. This is so in cell 0, which may have tenants.
         EXECUTE format('ALTER SEQUENCE %s MINVALUE %s MAXVALUE %s START %s %s', v_sequence.name, v_low, v_high, v_low,
             CASE WHEN coalesce(v_sequence.last_value, 0) < v_low THEN 'RESTART' ELSE '' END);
         v_changed := v_changed + 1;
@@ -125,7 +126,8 @@ END $$;
 
 SELECT recall.set_sequence_ranges();
 
--- known_tenants: every tenant with a row of its own in any table, by index, and without those that are registered.
+-- known_tenants: every tenant that has rows in any table, found by index. A tenant that is only registered does not
+-- count.
 CREATE OR REPLACE FUNCTION recall.known_tenants() RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -141,9 +143,9 @@ BEGIN
     RETURN QUERY EXECUTE format('SELECT k.tenant FROM (%s) k WHERE k.tenant <> ''*'' ORDER BY 1', v_parts);
 END $$;
 
--- tenant_tables: every table with rows of tenants that move with them, by name; partitions by their root, and of the
--- tables of one tenant's vectors only that of p_tenant. Not locks, nor who lives here, nor bindings of login roles, which
--- stay in the old cell and are repeated in the new one.
+-- tenant_tables: every table with rows that move with a tenant, by name. Partitioned tables are listed once; of the
+-- tables that hold the vectors of one tenant, only that of p_tenant. Locks, residents and bindings of login roles are
+-- left out: they stay in the old cell and are created again in the new one.
 CREATE OR REPLACE FUNCTION recall.tenant_tables(p_tenant text DEFAULT NULL) RETURNS SETOF name
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -156,7 +158,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY c.relname
 $$;
 
--- register_residents: notes every tenant with rows here, and no note yet, as living here; returns them.
+-- register_residents: registers every tenant with rows here that is not registered yet as living here. Returns them.
 CREATE OR REPLACE FUNCTION recall.register_residents() RETURNS SETOF text
 LANGUAGE sql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -164,8 +166,8 @@ SET search_path FROM CURRENT AS $$
     ON CONFLICT DO NOTHING RETURNING r.tenant
 $$;
 
--- join_cells: makes this database the cell of this number of an installation. A database with tenants can only be
--- cell 0, since their ids are in its range.
+-- join_cells: makes this database the cell with this number in an installation. A database that has tenants can only be
+-- cell 0, because their ids are in the range of cell 0.
 CREATE OR REPLACE FUNCTION recall.join_cells(p_number bigint, p_installation text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -187,7 +189,7 @@ BEGIN
     PERFORM recall.set_sequence_ranges();
 END $$;
 
--- check_residents: from now on this cell refuses tenants that do not live here, or no longer does.
+-- check_residents: makes this cell refuse tenants that do not live here, or stop refusing them.
 CREATE OR REPLACE FUNCTION recall.check_residents(p_on boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -200,7 +202,7 @@ BEGIN
     PERFORM recall.switch_residence_check(p_on);
 END $$;
 
--- leave_cells: makes this database a cell no more. Its sequences keep their range.
+-- leave_cells: makes this database a single database again. Its sequences keep their range.
 CREATE OR REPLACE FUNCTION recall.leave_cells() RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -210,14 +212,14 @@ BEGIN
     DELETE FROM recall.resident;
 END $$;
 
--- move_name: what the publication, the slot and the subscription of a tenant's move are called.
+-- move_name: the name of the publication, the slot and the subscription of a tenant's move.
 CREATE OR REPLACE FUNCTION recall.move_name(p_tenant text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'recall_move_' || md5(p_tenant);
 
--- digests_where: of the rows of a tenant that fulfil a condition, how many are in each of its tables, and a sum over their
--- content that does not depend on their order or place. Columns that Postgres computes are left out. The condition may
--- use t for the row, $2 and $3.
+-- digests_where: count and digest of the rows of a tenant that fulfil a condition, by table. The digest is a sum over the
+-- content of the rows, which does not depend on their order. Generated columns are left out. The condition may use t for
+-- the row, $2 for p_xid and $3 for p_multi.
 CREATE OR REPLACE FUNCTION recall.digests_where(p_tenant text, p_condition text, p_xid xid, p_multi xid)
 RETURNS TABLE (relation text, held bigint, digest numeric)
 LANGUAGE plpgsql STABLE
@@ -230,7 +232,7 @@ DECLARE
     v_row text;
 BEGIN
     FOR v_table IN SELECT * FROM recall.tenant_tables(p_tenant) LOOP
-        -- Vectors and bits in binary: a tenth of the time.
+        -- The binary form of vectors and bits takes a tenth of the time.
         SELECT string_agg(CASE
             WHEN format_type(a.atttypid, NULL) = 'halfvec' THEN format('md5(halfvec_send(t.%I))', a.attname)
             WHEN a.atttypid = 'varbit[]'::regtype THEN format('md5(array_send(t.%I))', a.attname)
@@ -254,20 +256,21 @@ SET search_path FROM CURRENT AS $$
     SELECT * FROM recall.digests_where(p_tenant, 'true', NULL, NULL)
 $$;
 
--- changed_digests: count and digest of those rows that were stored, changed or deleted since p_xid was the oldest
--- transaction under way, and p_multi the next group of transactions that lock a row together; and of some more. Called in
--- a snapshot from before the changes it sums up what they replaced, and after them what they brought. A row that is the
--- same in both counts in both or in neither, so digests from before, less the one and plus the other, are those of now.
+-- changed_digests: count and digest of all rows that were stored, changed or deleted since p_xid was the oldest
+-- transaction under way and p_multi the next multixact (a group of transactions that lock a row together). Some unchanged
+-- rows may be included. Called in a snapshot from before the changes, it sums up what they replaced; called after them,
+-- what they stored. An unchanged row is in both sums or in neither. So the earlier digests, minus the first sum and plus
+-- the second, are the current digests.
 CREATE OR REPLACE FUNCTION recall.changed_digests(p_tenant text, p_xid xid, p_multi xid)
 RETURNS TABLE (relation text, held bigint, digest numeric)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
-    -- xmax is a transaction or such a group, and does not say which.
+    -- xmax is a transaction or a multixact, and does not say which.
     SELECT * FROM recall.digests_where(p_tenant,
         'age(t.xmin) <= age($2) OR age(t.xmax) <= age($2) OR mxid_age(t.xmax) BETWEEN 0 AND mxid_age($3)', p_xid, p_multi)
 $$;
 
--- forget_tenant: deletes every row of a tenant that does not live here, and its table of vectors; returns how many.
+-- forget_tenant: deletes every row of a tenant that does not live here, and its table of vectors. Returns how many.
 CREATE OR REPLACE FUNCTION recall.forget_tenant(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -283,7 +286,7 @@ BEGIN
     END IF;
     IF v_own IS NOT NULL THEN
         EXECUTE format('DROP TABLE IF EXISTS recall.%I', v_own);
-        -- At once: what deletes a memory's vector looks here for its table.
+        -- Deleted first, because the trigger that deletes a memory's vector looks up its table here.
         DELETE FROM recall.vector_home h WHERE h.tenant = p_tenant;
         v_all := 1;
     END IF;

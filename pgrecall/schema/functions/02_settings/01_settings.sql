@@ -1,6 +1,6 @@
--- Settings: numbers that tune, with defaults and bounds. A tenant's own value overrides that of the database ('*').
+-- Settings: tuning parameters with defaults and bounds. A tenant's own value overrides the database's value ('*').
 
--- known_settings: all settings by name, with default, bounds (inclusive) and meaning. Inlined.
+-- known_settings: all settings by name, with default, inclusive bounds and meaning. Inlined.
 CREATE OR REPLACE FUNCTION recall.known_settings()
 RETURNS TABLE (
     name text, default_value double precision, low double precision, high double precision, about text
@@ -89,8 +89,8 @@ BEGIN ATOMIC
     ('vitality.weight', 0.5, 0, 10, 'Weight of vitality relative to relevance, in log-odds.');
 END;
 
--- setting_value: the tenant's value of a setting, else the database's, else NULL. In PL/pgSQL, which caches its
--- plans, because every call reads some.
+-- setting_value: the tenant's value of a setting, else the database's, else NULL. It is PL/pgSQL, which caches its
+-- plans, because almost every call of the schema reads settings.
 CREATE OR REPLACE FUNCTION recall.setting_value(p_tenant text, p_name text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -108,15 +108,15 @@ SET search_path FROM CURRENT AS $$
     SELECT jsonb_object_agg(k.name, k.default_value) FROM recall.known_settings() k
 $$;
 
--- is_number: whether a value is a number that can be computed with; others are passed over wherever a number is
--- read, and verify() reports them. One tenant's bad row must not stop what reads the settings of all.
+-- is_number: whether a value is a number that can be used in a computation. Other values are ignored wherever a number
+-- is read, and verify() reports them: one tenant's bad row must not stop a function that reads the settings of all.
 CREATE OR REPLACE FUNCTION recall.is_number(p_value jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE jsonb_typeof(p_value)
     WHEN 'number' THEN p_value = '0' OR abs(p_value::numeric) BETWEEN 1e-30 AND 1e15 ELSE false END;
 
--- setting_number: the number in force for this tenant: its own, else the database's, else the default. In PL/pgSQL,
--- because every access reads a dozen settings.
+-- setting_number: the value in force for this tenant: its own, else the database's, else the default. It is PL/pgSQL,
+-- which caches its plans, because every access reads a dozen settings.
 CREATE OR REPLACE FUNCTION recall.setting_number(p_tenant text, p_name text) RETURNS double precision
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -128,8 +128,8 @@ BEGIN
         (recall.default_settings() ->> p_name)::double precision);
 END $$;
 
--- effective_settings: all values in force for this tenant, by name: defaults, overridden by the database's values,
--- overridden by its own. For callers that read many.
+-- effective_settings: all values in force for this tenant, by name: the defaults, overridden by the database's values,
+-- overridden by the tenant's. For callers that read many.
 CREATE OR REPLACE FUNCTION recall.effective_settings(p_tenant text) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -140,7 +140,7 @@ BEGIN
           AND (recall.is_number(s.value) OR NOT recall.default_settings() ? s.name)), '{}');
 END $$;
 
--- settings: every setting with the value in force for this tenant, and where it comes from; by name.
+-- settings: every setting with the value in force for this tenant and its source, by name.
 CREATE OR REPLACE FUNCTION recall.settings()
 RETURNS TABLE (
     name text, value double precision, source text, default_value double precision,
@@ -174,7 +174,7 @@ BEGIN
         PERFORM recall.raise_invalid(format('%s is %s; it must lie between %s and %s.',
             p_name, p_value, v_known.low, v_known.high));
     ELSIF p_value <> 0 AND abs(p_value) < 1e-30 THEN
-        -- What it is multiplied with may leave nothing that a double can say, which is an error in Postgres.
+        -- A product with it may be too small for a double, which is an error in Postgres.
         PERFORM recall.raise_invalid(format('%s is %s; it must be 0 or at least 1e-30 from it.', p_name, p_value));
     END IF;
 END $$;
@@ -194,11 +194,11 @@ BEGIN
         ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value;
     END IF;
     IF p_name IN ('access.burst_minutes', 'vitality.spread_half_life_days') THEN
-        PERFORM recall.rebuild();  -- the summaries are computed from the log with these
+        PERFORM recall.rebuild();  -- the summaries depend on these settings
     END IF;
 END $$;
 
--- vitality_weights_from: the weights of the terms of vitality in these settings.
+-- vitality_weights_from: the weights of the terms of vitality, read from these settings.
 CREATE OR REPLACE FUNCTION recall.vitality_weights_from(p_settings jsonb) RETURNS recall.weights
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -212,7 +212,7 @@ BEGIN
     RETURN v_weights;
 END $$;
 
--- vitality_weights: the weights of the terms of vitality in force for this tenant.
+-- vitality_weights: the weights of the terms of vitality that apply to this tenant.
 CREATE OR REPLACE FUNCTION recall.vitality_weights(p_tenant text) RETURNS recall.weights
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$

@@ -1,5 +1,5 @@
--- Languages: the text search configuration for a tenant's memories and queries. Each is in schema recall: a copy of
--- the server's, without accents if the extension unaccent is available.
+-- Languages: the text search configuration for a tenant's memories and queries. Each is a copy, in the schema recall, of
+-- a configuration of the server. It removes accents if the extension unaccent is available.
 
 -- removes_accents: whether accents are removed from words and names before comparison.
 CREATE OR REPLACE FUNCTION recall.removes_accents() RETURNS boolean
@@ -10,7 +10,7 @@ SET search_path FROM CURRENT AS $$
         WHERE d.dictnamespace = 'recall'::regnamespace AND d.dictname = 'unaccent' AND t.tmplname = 'unaccent')
 $$;
 
--- language_in_setting: the language that the value of a setting stands for.
+-- language_in_setting: the language that is stored in this value of a setting.
 CREATE OR REPLACE FUNCTION recall.language_in_setting(p_setting jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_setting #>> '{}', 'english');
@@ -23,8 +23,8 @@ BEGIN
     RETURN recall.language_in_setting(recall.setting_value(p_tenant, 'language'));
 END $$;
 
--- languages: the languages available to a tenant, by name; which one is this tenant's; and whether accents are removed,
--- which is the same for all.
+-- languages: the languages available to a tenant, by name. `current` marks the language of this tenant. `accents_off`
+-- says whether accents are removed, which is the same for all.
 CREATE OR REPLACE FUNCTION recall.languages() RETURNS TABLE (name text, current boolean, accents_off boolean)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -66,14 +66,16 @@ BEGIN
     RETURN v_changed;
 END $$;
 
--- reindex_changed_words: updates stored words to the present configurations: reindexes words and names with accents
--- after unaccent was installed, and recounts words after an upgrade from an older schema. Once for each change.
+-- reindex_changed_words: brings stored words up to date: reindexes words and names with accents after unaccent was
+-- installed, and recounts words after an upgrade from an older schema. Does nothing if neither has happened since the
+-- last call.
 CREATE OR REPLACE FUNCTION recall.reindex_changed_words() RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 DECLARE
     v_settled jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.words');
-    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents(), 'words', 12);  -- the revision that last changed them
+    -- `words` is the revision that last changed how words are stored.
+    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents(), 'words', 12);
     v_tenant text;
 BEGIN
     IF v_settled = v_now THEN

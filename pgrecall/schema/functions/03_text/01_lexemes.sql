@@ -1,13 +1,14 @@
--- Document frequencies: what makes a word rare. Kept per tenant, so that no tenant learns another's words.
+-- Document frequencies, which tell how rare a word is. They are counted for each tenant, so that no tenant learns the
+-- words of another.
 
--- lexeme_query: a tsquery of exactly this lexeme, whatever characters it holds.
+-- lexeme_query: a tsquery of exactly this lexeme, whatever characters it contains.
 CREATE OR REPLACE FUNCTION recall.lexeme_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ('''' || replace(replace(p_lexeme, '\', '\\'), '''', '''''') || '''')::tsquery;
 
--- tenant_query: this query as the text index is asked, which holds tenant_words: each word led by the tenant's mark,
--- so that no other tenant's postings are read. What it finds is to be asked for its tenant: two may have the same
--- mark.
+-- tenant_query: this query in the form of the text index, which contains tenant_words: each word is preceded by the
+-- tenant's mark, so that no postings of other tenants are read. The caller must still compare the tenant of each row,
+-- because two tenants may have the same mark.
 CREATE OR REPLACE FUNCTION recall.tenant_query(p_tenant text, p_query tsquery) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(
@@ -18,23 +19,23 @@ CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURN
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5));
 
--- indexed_length: the bytes of a text, of which the words index takes at most p_limit. It reads no compressed text.
+-- indexed_length: the number of bytes of a text that the text index reads, at most p_limit. Does not decompress the text.
 CREATE OR REPLACE FUNCTION recall.indexed_length(p_text text, p_limit int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(octet_length(p_text), p_limit);
 
--- read_once: these words as they are, but read from where a long row keeps them: every function that is given the stored
--- value copies or decompresses it again. For a subquery with OFFSET 0.
+-- read_once: returns its argument, read from the TOAST table once. Otherwise every function that receives the stored
+-- value would fetch or decompress it again. For a subquery with OFFSET 0.
 CREATE OR REPLACE FUNCTION recall.read_once(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (ARRAY[p_words])[1];
 
--- mean_body_length: the mean number of bytes of the bodies of this tenant's memories, as counted last; before the
--- first count, of 1,000 of them.
+-- mean_body_length: the mean length in bytes of the bodies of this tenant's memories, from the last count. Before the
+-- first count, the mean of 1,000 of them.
 CREATE OR REPLACE FUNCTION recall.mean_body_length(p_tenant text) RETURNS double precision
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT
--- By index, however dear random reads are said to be: the neighbours' rows are not read.
+-- Always by index, whatever random_page_cost says: a sequential scan would read the rows of other tenants.
 SET enable_seqscan = off AS $$
     SELECT coalesce(
         (SELECT l.body_length FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),
@@ -43,9 +44,9 @@ SET enable_seqscan = off AS $$
         0)
 $$;
 
--- count_lexemes: counts how many of this tenant's live memories hold each word, and changes the rows that are no
--- longer right; returns how many memories were counted. The row of the empty word holds that total, the mean
--- length of a body, and the mean vector.
+-- count_lexemes: counts how many of this tenant's live memories contain each word, and updates the rows that changed.
+-- Returns how many memories were counted. The row of the empty word holds that total, the mean length of a body, and the
+-- mean vector.
 CREATE OR REPLACE FUNCTION recall.count_lexemes(p_tenant text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -66,7 +67,7 @@ BEGIN
         DELETE FROM recall.lexeme l
         WHERE l.tenant = p_tenant AND NOT EXISTS (SELECT FROM counted c WHERE c.word = l.word)
     )
-    -- Rows that are right stay as they are: every new one costs entries of the trigram index.
+    -- Unchanged rows are not written, because every new row costs entries in the trigram index.
     INSERT INTO recall.lexeme AS l (tenant, word, documents, body_length)
     SELECT p_tenant, c.word, c.ndoc, c.body_length FROM counted c
     ON CONFLICT (tenant, word) DO UPDATE SET documents = excluded.documents, body_length = excluded.body_length
@@ -78,7 +79,7 @@ BEGIN
     RETURN v_total;
 END $$;
 
--- refresh_lexemes: recounts the document frequencies of this tenant's live memories; returns how many memories were
+-- refresh_lexemes: recounts the document frequencies of this tenant's live memories. Returns how many memories were
 -- counted.
 CREATE OR REPLACE FUNCTION recall.refresh_lexemes() RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -93,7 +94,7 @@ BEGIN
     RETURN v_total;
 END $$;
 
--- document_frequency: how many of this tenant's memories hold the lexeme, counted now, at most p_limit.
+-- document_frequency: how many of this tenant's memories contain the lexeme, counted now, at most p_limit.
 CREATE OR REPLACE FUNCTION recall.document_frequency(p_tenant text, p_lexeme text, p_limit int)
 RETURNS bigint
 LANGUAGE sql STABLE
@@ -106,18 +107,18 @@ SET search_path FROM CURRENT AS $$
         LIMIT p_limit) counted
 $$;
 
--- drop_unused_lexemes: takes those of these words that no memory of this tenant holds any more out of the document
--- frequencies, which would otherwise keep what was deleted until they are counted again.
+-- drop_unused_lexemes: deletes the document frequencies of those of these words that no memory of this tenant contains
+-- any more. Otherwise words of deleted memories would stay there until the next count.
 CREATE OR REPLACE FUNCTION recall.drop_unused_lexemes(p_tenant text, p_words text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
 BEGIN
-    -- A count that has begun before would bring them back.
+    -- The lock keeps a count that has already begun from bringing them back.
     PERFORM recall.lock_tenant(p_tenant, 'lexemes');
     DELETE FROM recall.lexeme l
     WHERE l.tenant = p_tenant AND l.word = ANY (p_words) AND l.word <> ''
       AND recall.document_frequency(p_tenant, l.word, 1) = 0;
-    -- The mean vector holds a part of what was deleted.
+    -- The mean vector contains a part of the deleted vectors.
     UPDATE recall.lexeme l SET mean_embedding = NULL, mean_embedder = NULL
     WHERE l.tenant = p_tenant AND l.word = '' AND l.mean_embedder IS NOT NULL;
 END $$;

@@ -1,11 +1,11 @@
--- Names: titles and aliases of memories, and the form in which names are compared.
+-- Names: titles and aliases of memories, and how names are compared.
 
--- normalized_name: how names are compared: lower case, one space between words, none around.
+-- normalized_name: the form in which names are compared: lower case, one space between words, no space around.
 CREATE OR REPLACE FUNCTION recall.normalized_name(p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN btrim(regexp_replace(lower(p_name), '\s+', ' ', 'g'));
 
--- update_names: trigger that keeps the table of names equal to the titles and aliases of memories.
+-- update_names: trigger that updates the table of names when titles and aliases of memories change.
 CREATE OR REPLACE FUNCTION recall.update_names() RETURNS trigger
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

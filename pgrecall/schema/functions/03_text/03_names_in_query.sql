@@ -1,6 +1,6 @@
 -- Entities, authors and keys that a query names.
 
--- check_query: raises for a question that is empty or too long to be asked.
+-- check_query: raises an error for a query that is empty or too long.
 CREATE OR REPLACE FUNCTION recall.check_query(p_query text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -14,8 +14,8 @@ BEGIN
     END IF;
 END $$;
 
--- query_phrases: the runs of one to three words of a query, in the form in which names are compared, and the runs of
--- two to six of the first 40 Chinese, Japanese or Korean letters. Only the first 60 words are read.
+-- query_phrases: every sequence of one to three words of a query, in the form in which names are compared, and every
+-- sequence of two to six of the first 40 Chinese, Japanese or Korean letters. Only the first 60 words are read.
 CREATE OR REPLACE FUNCTION recall.query_phrases(p_query text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -45,8 +45,8 @@ BEGIN
     RETURN v_phrases;
 END $$;
 
--- key_like_words: the words of a question that look like somebody's own key: they hold a digit or one of - _ / . : #
--- @, and are no mere number or time. Only the first 60 words are looked at.
+-- key_like_words: the words of a query that look like the key of a memory: they contain a digit or one of - _ / . : # @,
+-- and are not just a number or a time of day. Only the first 60 words are read.
 CREATE OR REPLACE FUNCTION recall.key_like_words(p_query text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -58,19 +58,19 @@ SET search_path FROM CURRENT AS $$
         WHERE w.word <> '' ORDER BY w.place LIMIT 60) k
 $$;
 
--- plain_texts: plain() of each of these, in their order.
+-- plain_texts: plain() of each of these texts, in their order.
 CREATE OR REPLACE FUNCTION recall.plain_texts(p_texts text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 BEGIN
     IF octet_length(array_to_string(p_texts, '')) = length(array_to_string(p_texts, '')) THEN
-        RETURN p_texts;  -- no letter of theirs can have an accent
+        RETURN p_texts;  -- ASCII has no accents
     END IF;
     RETURN ARRAY(SELECT recall.plain(u.text) FROM unnest(p_texts) WITH ORDINALITY u(text, place) ORDER BY u.place);
 END $$;
 
--- memories_named: the memories that have this name, in its form without accents; entities alone, where p_entities. None
--- if more than 50 have it: the title that a tool gives to every conversation names none of them. Inlined.
+-- memories_named: the memories with this name, which is given without accents; with p_entities only entities. No rows if
+-- more than 50 have it: a title that a tool gives to every conversation names none of them. Inlined.
 CREATE OR REPLACE FUNCTION recall.memories_named(p_tenant text, p_plain text, p_entities boolean)
 RETURNS TABLE (name text, memory_id bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -84,7 +84,7 @@ BEGIN ATOMIC
     WHERE n.bearers <= 50;
 END;
 
--- exact_names_in_query: what names_in_query finds by the letter.
+-- exact_names_in_query: the part of names_in_query that finds exact names.
 CREATE OR REPLACE FUNCTION recall.exact_names_in_query(p_tenant text, p_language regconfig, p_query text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
 LANGUAGE plpgsql STABLE ROWS 5
@@ -96,7 +96,7 @@ DECLARE
     v_plain text[] := recall.plain_texts(p_phrases);
     v_keys text[] := recall.key_like_words(p_query);
 BEGIN
-    -- One look for all phrases: most questions name nobody.
+    -- One index probe for all phrases, because most queries contain no name.
     IF EXISTS (SELECT FROM recall.name n WHERE n.tenant = p_tenant AND n.plain = ANY (v_plain || v_whole)) THEN
         RETURN QUERY
         SELECT v_question, n.name, n.memory_id, 1::double precision, true
@@ -119,8 +119,8 @@ BEGIN
     END IF;
 END $$;
 
--- authors_in_query: which of these phrases (p_plain: without accents) are what an author is called, whole or by the
--- first name.
+-- authors_in_query: which of these phrases are the whole name or the first name of an author. p_plain has the phrases
+-- without accents.
 CREATE OR REPLACE FUNCTION recall.authors_in_query(
     p_tenant text, p_language regconfig, p_question text, p_phrases text[], p_plain text[]
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
@@ -132,11 +132,11 @@ BEGIN
     SELECT DISTINCT a.phrase, a.plain, NULL::bigint, 1::double precision, a.phrase = p_question
     FROM (
         SELECT p.phrase, p.plain FROM unnest(p_phrases, p_plain) p(phrase, plain)
-        WHERE EXISTS (  -- the whole name; each way apart, for each is then one look into the index
+        WHERE EXISTS (  -- the whole name; two conditions, so that each is one index probe
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.author IS NOT NULL
                   AND recall.plain(lower(m.author)) COLLATE "C" = p.plain)
-           OR EXISTS (  -- the name by which it begins
+           OR EXISTS (  -- the first name
                 SELECT FROM recall.memory m
                 WHERE m.tenant = p_tenant AND m.author IS NOT NULL
                   AND recall.plain(lower(m.author)) COLLATE "C" > p.plain || ' '
@@ -145,9 +145,9 @@ BEGIN
     WHERE to_tsvector(p_language, a.phrase) <> '' AND a.phrase NOT IN ('user', 'assistant', 'system', 'tool');
 END $$;
 
--- misspelt_names: the entities whose name is like one of these phrases, of which 12 are looked for, and not equal to it,
--- most alike first. All names of the tenant are looked at once, by their signatures, in a B-tree that begins with the
--- tenant: an index of trigrams would be read by what all tenants stored.
+-- misspelt_names: the entities with a name that is similar, but not equal, to one of the first 12 of these phrases; the
+-- most similar first. All names of the tenant are read once, with their signatures, from a B-tree that begins with the
+-- tenant. The cost of reading a trigram index would depend on the names of all tenants.
 CREATE OR REPLACE FUNCTION recall.misspelt_names(p_tenant text, p_phrases text[])
 RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 5
@@ -155,7 +155,7 @@ SET search_path FROM CURRENT
 SET plan_cache_mode = force_generic_plan
 SET pg_trgm.similarity_threshold = 0.3 AS $$
 DECLARE
-    v_part constant double precision := 0.2307;  -- .3 / 1.3, less what rounding may take
+    v_part constant double precision := 0.2307;  -- .3 / 1.3, rounded down
     v_phrases text[];
     v_plain text[];
     v_bits bit(256)[];
@@ -167,8 +167,8 @@ DECLARE
     l1 double precision; l2 double precision; l3 double precision;
     l4 double precision; l5 double precision; l6 double precision;
 BEGIN
-    -- Of two texts with n and m trigrams that are alike to .3 at least .3 / 1.3 (n + m) trigrams are in both. A name has
-    -- a bit or less for each of its m; of the n of a phrase, two may share a bit.
+    -- Two texts with n and m trigrams and a similarity of at least .3 have at least .3 / 1.3 (n + m) trigrams in common.
+    -- The signature of a name has at most one bit for each of its m trigrams; trigrams of a phrase may share bits.
     SELECT array_agg(p.phrase), array_agg(p.plain), array_agg(p.bits), array_agg(p.least), bit_or(p.bits), min(p.least)
     INTO v_phrases, v_plain, v_bits, v_least, v_any, v_fewest
     FROM (SELECT t.phrase, t.plain, t.bits, v_part * t.trigrams - (t.trigrams - bit_count(t.bits)) AS least
@@ -178,7 +178,7 @@ BEGIN
           WHERE t.trigrams > 0 LIMIT 12) p;
     b1 := v_bits[1]; b2 := v_bits[2]; b3 := v_bits[3]; b4 := v_bits[4]; b5 := v_bits[5]; b6 := v_bits[6];
     l1 := v_least[1]; l2 := v_least[2]; l3 := v_least[3]; l4 := v_least[4]; l5 := v_least[5]; l6 := v_least[6];
-    -- OFFSET 0 keeps letters from being compared before bits, which cost a tenth.
+    -- OFFSET 0 makes Postgres compare bits before letters, which cost ten times as much.
     RETURN QUERY
     SELECT s.phrase, s.name, s.memory_id, max(similarity(s.known, s.plain))::double precision
     FROM (
@@ -186,7 +186,7 @@ BEGIN
         FROM (
             SELECT k.name, k.plain, k.memory_id, k.signature, v_part * bit_count(k.signature) AS share
             FROM recall.name k
-            -- What has too few of all bits has too few of those of any phrase.
+            -- A name with too few bits in common with all phrases has too few in common with any of them.
             WHERE k.entity AND k.tenant = p_tenant
               AND bit_count(k.signature & v_any) >= v_fewest + v_part * bit_count(k.signature) OFFSET 0) n
         JOIN unnest(v_phrases, v_plain, v_bits, v_least) q(phrase, plain, bits, least)
@@ -201,12 +201,12 @@ BEGIN
     ORDER BY 4 DESC, 3, 1 LIMIT 20;
 END $$;
 
--- names_in_query: the entities and authors a question names: `memory_id` of the entity (NULL for an author, whose
--- `name` is then without accents) and how like the name the phrase is (1 = exactly, accents aside); `whole` when
--- the question is nothing but this name. The whole question may be the title or alias of any memory, however long
--- and whatever its characters; inside a question, stop words ("will", "the") and roles ("user") are no names, and
--- a word that is the key of a memory names it. Misspelt names are looked for only where the question is short or
--- has a word (a lexeme of p_unknown) that no memory holds.
+-- names_in_query: the entities and authors that a query names. `memory_id` is the entity (NULL for an author, whose
+-- `name` is without accents), `similarity` that of the phrase and the name (1 means equal except for accents), and
+-- `whole` whether the query consists of this name alone. The whole query can be the title or alias of any memory, with
+-- any length and any characters. Inside a query, stop words ("will", "the") and roles ("user") are not names, and a word
+-- that is the key of a memory names it. Misspelt names are searched only if the query is short or has a word that no
+-- memory contains (p_unknown has the lexemes of such words).
 CREATE OR REPLACE FUNCTION recall.names_in_query(
     p_tenant text, p_language regconfig, p_query text, p_unknown text[] DEFAULT '{}'
 ) RETURNS TABLE (phrase text, name text, memory_id bigint, similarity double precision, whole boolean)
@@ -233,7 +233,7 @@ BEGIN
     FROM recall.misspelt_names(p_tenant, v_doubtful) m;
 END $$;
 
--- without_names: a question with these phrases taken out, whatever their case and with a possessive.
+-- without_names: a query from which these phrases are removed, in any case and with a possessive ending.
 CREATE OR REPLACE FUNCTION recall.without_names(p_query text, p_names text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -251,8 +251,9 @@ BEGIN
     RETURN btrim(regexp_replace(v_rest, '\s+', ' ', 'g'));
 END $$;
 
--- questions_without_names: the questions to embed, in their places (from 1): known names taken out, since they pull
--- the vector towards whoever is named; the whole question where nothing else would be left. Also the names taken out.
+-- questions_without_names: these queries without the names they contain, by `place` (from 1), and the removed names. The
+-- result is what gets embedded: a name pulls the vector towards everything about its bearer. A query that consists of
+-- names stays whole.
 CREATE OR REPLACE FUNCTION recall.questions_without_names(p_queries text[])
 RETURNS TABLE (place int, question text, names text[])
 LANGUAGE plpgsql STABLE ROWS 1
@@ -278,7 +279,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- question_without_names: the same for one question.
+-- question_without_names: questions_without_names for one query.
 CREATE OR REPLACE FUNCTION recall.question_without_names(p_query text)
 RETURNS TABLE (question text, names text[])
 LANGUAGE sql STABLE ROWS 1

@@ -1,29 +1,29 @@
--- The words of a question: which of them memories hold, how rare each is, and what stands in for those none holds.
+-- The words of a query: which of them memories contain, how rare each is, and substitutes for the others.
 
--- prefix_query: a tsquery of every lexeme that begins with this.
+-- prefix_query: a tsquery that matches every lexeme that begins with this one.
 CREATE OR REPLACE FUNCTION recall.prefix_query(p_lexeme text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (recall.lexeme_query(p_lexeme)::text || ':*')::tsquery;
 
--- any_of: a tsquery that holds where one of these does; NULL for none.
+-- any_of: a tsquery that matches whatever one of these matches. NULL for an empty array.
 CREATE OR REPLACE FUNCTION recall.any_of(p_queries tsquery[]) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT string_agg('(' || q::text || ')', ' | ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
--- all_of: a tsquery that holds where all of these do; NULL for none.
+-- all_of: a tsquery that matches whatever all of these match. NULL for an empty array.
 CREATE OR REPLACE FUNCTION recall.all_of(p_queries tsquery[]) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     SELECT string_agg('(' || q::text || ')', ' & ')::tsquery FROM unnest(p_queries) q WHERE numnode(q) > 0
 $$;
 
--- lexemes_of: the lexemes of a query in this language, with the parts of compounds (`schema/functions`, `getUserName`)
--- and pairs of Chinese, Japanese and Korean letters. What is dropped if no memory holds it is an `identifier`: a
--- compound as a whole, a pair with a hiragana letter (mostly endings and particles; a single Han letter between two is
--- also taken alone), and stop words that are written like a name ("IT", "Will" inside a sentence), in lower case. In a
--- query of stop words every word is one.
+-- lexemes_of: the lexemes of a query in this language, with the parts of compounds (`schema/functions`, `getUserName`),
+-- pairs of Chinese, Japanese and Korean letters, and single Han letters. `identifier` marks a lexeme that is dropped if
+-- no memory contains it: a whole compound, a pair with a hiragana letter (mostly endings and particles), and a stop word
+-- that is written like a name ("IT", "Will" inside a sentence), in lower case. In a query that consists of stop words,
+-- every word is an identifier.
 CREATE OR REPLACE FUNCTION recall.lexemes_of(p_language regconfig, p_text text)
 RETURNS TABLE (word text, identifier boolean)
 LANGUAGE plpgsql STABLE ROWS 8
@@ -44,7 +44,7 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(v_words) u WHERE u !~ '[\u3041-\u3096]') THEN
         v_hiragana := '^.?[\u3041-\u3096].?$';
     END IF;
-    -- The text index has no room for a longer one beside the tenant's mark.
+    -- Together with the tenant's mark, a longer lexeme does not fit into the text index.
     RETURN QUERY SELECT u, u = ANY (v_wholes) AND u <> ALL (v_parts) OR coalesce(u ~ v_hiragana, false)
     FROM (SELECT unnest(v_words) UNION SELECT unnest(v_parts)) x(u) WHERE octet_length(u) <= 2040
     ORDER BY 1;
@@ -60,9 +60,9 @@ BEGIN
     LIMIT 16;
 END $$;
 
--- one_edit_away: what somebody may have meant who typed this word: two neighbouring letters swapped; in longer words
--- one letter too many or one left out, and then one mistaken. A short word of another edit is a word of its own more
--- often than a slip ("world" is not "word"), and so is one that begins otherwise.
+-- one_edit_away: words of which this one may be a misspelling: with two neighbouring letters swapped; from six letters
+-- on with one letter fewer or more; from seven on with one other letter. In shorter words, and at the first letter, such
+-- an edit usually makes a different word ("world" is not "word").
 CREATE OR REPLACE FUNCTION recall.one_edit_away(p_word text) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 400
 SET search_path FROM CURRENT AS $$
@@ -82,10 +82,11 @@ SET search_path FROM CURRENT AS $$
     UNION ALL SELECT before || other || after FROM place, letter WHERE n > 1 AND length(p_word) >= 7
 $$;
 
--- trigram_query: what the trigrams (tenant_trigrams) of every text of a tenant match whose similarity to this one is at
--- least p_similarity; NULL for a text without trigrams. Similarity is the number of common trigrams over that of all, so
--- of n trigrams at least p_similarity * n are common. Asked for are two of them: any two differ in a digit of
--- their binary numbers. Comparing all that match decides.
+-- trigram_query: a query for tenant_trigrams that matches every text of a tenant with a similarity of at least
+-- p_similarity to this one. NULL for a text without trigrams. It matches more: the caller must compare the texts.
+-- Similarity is the number of common trigrams divided by the number of all, so at least p_similarity * n of n trigrams
+-- must be common. The query asks for any two: it numbers the trigrams, and two numbers differ in at least one binary
+-- digit.
 CREATE OR REPLACE FUNCTION recall.trigram_query(p_tenant text, p_text text, p_similarity double precision)
 RETURNS tsquery
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -110,10 +111,10 @@ BEGIN
             GROUP BY digit) d);
 END $$;
 
--- word_substitutes: what stands in for a lexeme that no memory holds: the lexemes that begin with it, else those
--- one edit away, else those with many of its trigrams, of which a swap leaves a short word few; `share` is how much
--- each counts for, `step` how they were found. Without a row for none.
--- Numbers have no such likeness. Before the words are counted, only beginnings are looked for.
+-- word_substitutes: substitutes for a lexeme that no memory contains: lexemes that begin with it, else those one edit
+-- away, else those with many of its trigrams. (A short word keeps few of its trigrams when two letters are swapped.)
+-- `share` is the weight of the substitutes, `step` how they were found. No row if there are none; a number has none.
+-- Before the words are counted, only longer words with this beginning are found.
 CREATE OR REPLACE FUNCTION recall.word_substitutes(p_tenant text, p_word text, p_counted boolean, p_similar boolean)
 RETURNS TABLE (documents bigint, query tsquery, share double precision, step text)
 LANGUAGE plpgsql STABLE ROWS 1
@@ -158,7 +159,7 @@ BEGIN
             RETURN NEXT;
             RETURN;
         END IF;
-        -- `tenant || ''` leaves the trigram index as the only way, and what it holds begins with the tenant.
+        -- `tenant || ''` forces the trigram index, whose entries begin with the tenant.
         SELECT sum(f.documents), recall.any_of(array_agg(recall.lexeme_query(f.word))), max(f.likeness), 'similar'
         INTO documents, query, share, step
         FROM (
@@ -174,10 +175,10 @@ BEGIN
     END IF;
 END $$;
 
--- query_words: the words of a question in this tenant's language, rarest first, at most 16. `documents` is how many of
--- its memories hold one, of `total` that were counted; `query` finds them; `share` is what part of the word's weight
--- they are worth. `step` is word (memories hold it), prefix or similar (others stand in for it), or unknown. Words
--- that no memory holds take at most half the places that known words could fill; four are compared by spelling.
+-- query_words: the words of a query in this tenant's language, rarest first, at most 16. `documents` of `total` counted
+-- memories contain a word; `query` finds them; `share` is the part of the word's weight that a match is worth. `step` is
+-- word (memories contain it), prefix or similar (it has substitutes), or unknown. If there are more than 16 words, at
+-- most eight unknown ones precede the known ones. Substitutes by spelling are searched for the four longest.
 CREATE OR REPLACE FUNCTION recall.query_words(p_tenant text, p_language regconfig, p_query text)
 RETURNS TABLE (
     word text, documents bigint, total bigint, query tsquery, share double precision, step text
@@ -190,7 +191,7 @@ DECLARE
     v_counted boolean := v_total IS NOT NULL;
 BEGIN
     IF NOT v_counted THEN
-        -- No statistics yet: count now, bounded, so that rare words weigh more from the first search on.
+        -- Without statistics, this counts now, up to a limit, so that rare words weigh more from the first search on.
         v_total := recall.memory_count(p_tenant);
     END IF;
     RETURN QUERY
@@ -215,14 +216,14 @@ BEGIN
         CROSS JOIN LATERAL recall.word_substitutes(p_tenant, c.word, v_counted, c.by_length <= 4) r
     )
     SELECT c.word, coalesce(r.documents, c.documents), v_total,
-           -- Newer than the counts, the word itself may be there by now.
+           -- The word itself is included, because a memory stored since the count may contain it.
            coalesce(recall.lexeme_query(c.word) || r.query, recall.lexeme_query(c.word)),
            coalesce(r.share, 1), coalesce(r.step, CASE WHEN c.documents > 0 THEN 'word' ELSE 'unknown' END)
     FROM chosen c LEFT JOIN stood_in r ON r.word = c.word
     ORDER BY 2, 1;
 END $$;
 
--- phrase_query: the question as one phrase of this language; without a lexeme for stop words alone.
+-- phrase_query: the query as one phrase of this language. Empty if it consists of stop words.
 CREATE OR REPLACE FUNCTION recall.phrase_query(p_language regconfig, p_query text) RETURNS tsquery
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT
@@ -231,8 +232,8 @@ BEGIN
     RETURN phraseto_tsquery(p_language, recall.spaced(p_query));
 END $$;
 
--- hint_query: what a memory must hold: every hint, as a phrase of the tenant's language or as it is written. NULL
--- for no hints at all; an error for an empty list and for a hint that says nothing.
+-- hint_query: a tsquery for memories that contain every hint, as a phrase of the tenant's language or as it is written.
+-- NULL for NULL. Raises an error for an empty list and for a hint without words.
 CREATE OR REPLACE FUNCTION recall.hint_query(p_tenant text, p_hints text[]) RETURNS tsquery
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT

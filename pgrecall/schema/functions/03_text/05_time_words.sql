@@ -1,9 +1,9 @@
--- Words of time in English, German and Spanish, and the days of the calendar they mean. A day is a day of UTC, a week
--- begins on Monday, and seasons are those of the northern hemisphere.
+-- Words for times in English, German and Spanish, and the days they mean. Days are those of UTC, weeks begin on Monday,
+-- and seasons are those of the northern hemisphere.
 
--- time_words: words of time, each as what it means: m a month (a: one that is also another word), s a season or feast
--- (z: one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day from today; x is
--- what is counted (in 2000 words).
+-- time_words: words for times, each with its term: m a month (a: one that is also another word), s a season or feast (z:
+-- one that is also another word), w a weekday, u a unit, n a number, o an ordinal, f a third, d a day counted from
+-- today. x is a noun after a number that is no year ("in 2000 words").
 CREATE OR REPLACE FUNCTION recall.time_words() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '{
@@ -62,7 +62,7 @@ RETURN '{
     "of": "of", "de": "of", "del": "of", "the": "the", "der": "the", "die": "the", "das": "the", "den": "the",
     "dem": "the", "des": "the", "el": "the", "la": "the", "los": "the", "las": "the"}'::jsonb;
 
--- calendar_unit: the week, month and so on that is p_steps after the one that holds a day.
+-- calendar_unit: the week, month or other unit that is p_steps after the one that contains a day.
 CREATE OR REPLACE FUNCTION recall.calendar_unit(p_day date, p_unit text, p_steps int, OUT since date, OUT until date)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -76,8 +76,8 @@ BEGIN
     until := (v_start + v_step)::date;
 END $$;
 
--- days_in_year: the days of a year that p_name means: a month ("m:5"), a day of one ("m:5" and p_day), a season or
--- feast ("s:2", "s:5") or a quarter ("q3"). NULL if there are none: 30 February.
+-- days_in_year: the days of a year that p_name means: a month ("m:5"), a day of a month ("m:5" and p_day), a season or
+-- feast ("s:2", "s:5") or a quarter ("q3"). NULL if they do not exist (30 February).
 CREATE OR REPLACE FUNCTION recall.days_in_year(p_year int, p_name text, p_day int, OUT since date, OUT until date)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -111,8 +111,9 @@ BEGIN
     END IF;
 END $$;
 
--- recurring_days: the days of p_name (see days_in_year, or a weekday, "w:5") that are meant on a day: the latest that
--- have begun, or with p_which `last` the latest that are over, `next` the next to begin, `this` those of this year.
+-- recurring_days: the days that p_name (see days_in_year; also a weekday, "w:5") means when it is said on a day: the
+-- latest that have begun. With p_which `last`, the latest that are over; with `next`, the next to begin; with `this`,
+-- those of the same year.
 CREATE OR REPLACE FUNCTION recall.recurring_days(
     p_name text, p_day int, p_which text, p_today date, OUT since date, OUT until date
 )
@@ -139,13 +140,14 @@ BEGIN
     END LOOP;
 END $$;
 
--- moved_day: the day that is so many units later. A weekend is a week away, a part of a day or an hour none.
+-- moved_day: the day that is p_steps units later. A weekend counts as a week, a part of a day or an hour as nothing.
 CREATE OR REPLACE FUNCTION recall.moved_day(p_day date, p_unit text, p_steps int) RETURNS date
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (p_day + p_steps * CASE p_unit WHEN 'day' THEN interval '1 day' WHEN 'week' THEN '7 days' WHEN 'weekend' THEN '7 days'
         WHEN 'month' THEN '1 month' WHEN 'quarter' THEN '3 months' WHEN 'year' THEN '1 year' ELSE '0' END)::date;
 
--- around_day: what is p_fewest to p_most units away from a day, as exactly as the unit says: two weeks ago is a week.
+-- around_day: the days that are p_fewest to p_most units away from a day, to the precision of the unit: "two weeks ago"
+-- means a week.
 CREATE OR REPLACE FUNCTION recall.around_day(
     p_day date, p_unit text, p_fewest int, p_most int, OUT since date, OUT until date
 )

@@ -1,13 +1,14 @@
--- The period that a query names ("last summer", "in May 2023", "before the launch"), read by rule.
+-- The period that a query names ("last summer", "in May 2023", "before the launch"), found by rules.
 --
--- The words of a query are first put into the terms of recall.time_words; a number stays as it is, punctuation is , or ;
--- and any other word is empty. The functions below read those terms from a place on, and say the place after (`past`;
--- NULL: no period begins there). `dated` is whether it names a year or another date that holds on any day. `needs`
--- is what must come before it to make it a period: nothing (0), a word like "in" or "since", or "the" (1), a word like "in" (2),
--- a word like "in", and not "the" or "on" (3), or "in the" or "since" with nothing after it (4): "in the spring".
+-- The words of a query are first translated to the terms of recall.time_words. A number stays as it is, punctuation is
+-- `,` or `;`, and every other word is empty. The functions below read these terms from one place on and return the place
+-- after what they read (`past`; NULL if no period begins there). `dated` says whether the period does not depend on
+-- today, because it names a year or a date. `needs` says what must precede the words to make them a period: nothing (0),
+-- a word like "in" or "since", or "the" (1), a word like "in" (2), a word like "in", but not "the" or "on" (3), or "in
+-- the" or "since" with nothing after the words (4): "in the spring".
 
--- figures_at: the date in figures at this place: 2024-06-03, 2024-06, 3.6.2024, 6/13/2024. 3/4/2024 is none, because
--- people disagree about what it means.
+-- figures_at: the date in figures at this place: 2024-06-03, 2024-06, 3.6.2024, 6/13/2024. 3/4/2024 is not read, because
+-- it means different days in different countries.
 CREATE OR REPLACE FUNCTION recall.figures_at(p_word text, OUT since date, OUT until date)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -40,8 +41,8 @@ BEGIN
     END IF;
 END $$;
 
--- calendar_name_at: a month, day of a month, season, feast, quarter, weekday or year, with its year where it has one.
--- p_which is `last`, `this` or `next` where that is said of it.
+-- calendar_name_at: a month, day of a month, season, feast, quarter, weekday or year, with its year if one is named.
+-- p_which is the word `last`, `this` or `next` before it.
 CREATE OR REPLACE FUNCTION recall.calendar_name_at(
     t text[], p_at int, p_which text, p_today date,
     OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
@@ -83,7 +84,7 @@ BEGIN
     END IF;
     IF t[v_at] ~ '^[ma]' AND v_day IS NULL AND t[past] ~ '^\d{1,2}(st|nd|rd|th)?$' THEN  -- June 3
         v_day := substring(t[past] FROM '^\d+')::int;
-        -- "May 3 people" is no date, "May 3rd" is.
+        -- "May 3 people" is not a date, "May 3rd" is.
         needs := CASE WHEN t[v_at] ~ '^a' AND t[past] ~ '^\d+$' AND t[past + 1] IN ('', 'x') THEN 3 ELSE 0 END;
         past := past + 1;
     END IF;
@@ -168,7 +169,7 @@ BEGIN
     END IF;
 END $$;
 
--- before_date_at: what is so long before or after a date: two weeks before 11 August, the Sunday before Christmas.
+-- before_date_at: days relative to a date: two weeks before 11 August, the Sunday before Christmas.
 CREATE OR REPLACE FUNCTION recall.before_date_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT dated boolean
 )
@@ -197,7 +198,7 @@ BEGIN
     END IF;
 END $$;
 
--- period_at: the period that begins at this place, in days; never an empty one.
+-- period_at: the period whose words begin at this place, in days. It is never empty.
 CREATE OR REPLACE FUNCTION recall.period_at(
     t text[], p_at int, p_today date, OUT since date, OUT until date, OUT past int, OUT needs int, OUT dated boolean
 )
@@ -259,7 +260,7 @@ BEGIN
     END IF;
 END $$;
 
--- query_terms: the first 100 words of a query as they are written, and in the terms of recall.time_words.
+-- query_terms: the first 100 words of a query as they are written, and as terms of recall.time_words.
 CREATE OR REPLACE FUNCTION recall.query_terms(p_query text, OUT written text[], OUT terms text[])
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -276,8 +277,8 @@ BEGIN
     WHERE m.place <= 100;
 END $$;
 
--- named_event_in_query: the time of a memory that the query names exactly, by title or alias, after a word like
--- "before", "during" or "since": its day, the place of that word and the place after the name.
+-- named_event_in_query: the day of a memory that the query names by its exact title or alias after a word like "before",
+-- "during" or "since". Also the place of that word and the place after the name.
 CREATE OR REPLACE FUNCTION recall.named_event_in_query(
     p_tenant text, p_written text[], t text[], p_moment timestamptz, OUT day date, OUT place int, OUT past int
 )
@@ -295,7 +296,7 @@ BEGIN
         v_begin := i + CASE WHEN t[i + 1] IN ('the', 'of') THEN 2 ELSE 1 END;
         FOR v_end IN v_begin .. least(v_begin + 4, cardinality(t)) LOOP
             EXIT WHEN t[v_end] IN (',', '.', ';');
-            -- "before the launch left the harbour" is about something else.
+            -- In "before the launch left the harbour" the launch is no event.
             CONTINUE WHEN t[v_end + 1] = '' AND lower(p_written[v_end + 1]) NOT IN (
                 'or', 'about', 'with', 'for', 'who', 'what', 'which', 'when', 'how', 'did', 'do', 'does', 'was', 'were',
                 'is', 'are', 'have', 'has', 'had', 'we', 'i', 'they', 'you', 'he', 'she', 'it', 'my', 'our');
@@ -317,8 +318,8 @@ BEGIN
     ORDER BY k.past - k.place DESC, m.happened_at DESC, m.id LIMIT 1;
 END $$;
 
--- period_in_query: the period a query names, seen from this moment; NULL for none. A date with a year counts rather than
--- "last week"; of several the span, otherwise the first.
+-- period_in_query: the period that a query names, seen from p_moment. NULL if it names none. Dates with a year take
+-- precedence over words like "last week". If there are several dates, the period spans them; otherwise the first counts.
 CREATE OR REPLACE FUNCTION recall.period_in_query(p_tenant text, p_query text, p_moment timestamptz)
 RETURNS recall.period
 LANGUAGE plpgsql STABLE
@@ -338,7 +339,7 @@ DECLARE
     v_found recall.period;
     v_dated boolean := false;
 BEGIN
-    -- Most queries name no period, and need no more than this look.
+    -- Most queries name no period and end here.
     IF p_query !~* recall.hint_of_time() THEN
         RETURN NULL;
     END IF;
@@ -405,7 +406,7 @@ BEGIN
     RETURN v_found;
 END $$;
 
--- hint_of_time: a regular expression that every query matches which names a period.
+-- hint_of_time: a regular expression that every query with a period matches.
 CREATE OR REPLACE FUNCTION recall.hint_of_time() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|di[ce]|ener|enero|last|past|prev|this|next|n.chst|'
@@ -414,7 +415,7 @@ RETURN '\d{4}|\m(jan|feb|mar|m.rz|ma[iy]|apr|abr|ju[nl]|aug|ago|sep|o[ck]t|nov|d
     'weihn|navid|hallow|quart|trimes|other day|otro d|neulich|summer|winter|spring|autumn|fall|somm|herb|fr.h|q[1-4]\M)|\m(mon|tues|wednes|thurs|fri|satur|sun)day'
     '|\m(mon|diens|donners|frei|sams|sonn)tag|mittwoch|lunes|martes|mi.rcoles|jueves|viernes|s.bado|domingo';
 
--- period_of_days: these days as a period; p_days is how long what is named lasts, where the period is open.
+-- period_of_days: these days as a period. If the period is open, p_days is the length of what the query names.
 CREATE OR REPLACE FUNCTION recall.period_of_days(p_since date, p_until date, p_days int, p_words text[])
 RETURNS recall.period
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -422,14 +423,14 @@ RETURN ROW(
     p_since::timestamp AT TIME ZONE 'UTC', p_until::timestamp AT TIME ZONE 'UTC', greatest(p_days / 4.0, 1) * 86400,
     regexp_replace(array_to_string(p_words, ' '), ' ([,.])', '\1', 'g'))::recall.period;
 
--- span_of_periods: from the first day of two periods to the last.
+-- span_of_periods: the period from the first day of two periods to the last.
 CREATE OR REPLACE FUNCTION recall.span_of_periods(p recall.period, o recall.period) RETURNS recall.period
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW(least((p).since, (o).since), greatest((p).until, (o).until), greatest((p).fade, (o).fade),
            (p).words || ' ... ' || (o).words)::recall.period;
 
--- period_match: how well a time fits a period: 1 inside, halved at each quarter of its length (at least a day) from
--- it, 0 without a period or a time.
+-- period_match: how well a time fits a period: 1 inside. Outside, it halves with every quarter of the period's length (at
+-- least a day) from it. 0 without a period or a time.
 CREATE OR REPLACE FUNCTION recall.period_match(p recall.period, p_at timestamptz) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (p).fade IS NULL OR p_at IS NULL THEN 0

@@ -1,8 +1,8 @@
--- What differs between two texts, word by word: for versions of a memory and for duplicates.
+-- Differences between two texts, word by word, for versions of a memory and for duplicates.
 
--- sequence_difference: how one list of texts leads to another, as runs that both have (`same`), that only the first has
--- (`removed`) and that only the second has (`added`), each joined. Where more than 500 by 500 texts differ, these are told
--- as wholes.
+-- sequence_difference: the difference between two lists of texts, as runs that both have (`same`), that only the first
+-- has (`removed`) and that only the second has (`added`), each joined. If more than 500 by 500 texts differ, they are
+-- returned as one removed and one added run.
 CREATE OR REPLACE FUNCTION recall.sequence_difference(p_one text[], p_two text[]) RETURNS TABLE (kind text, part text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -30,7 +30,7 @@ BEGIN
     v_columns := v_two - v_head - v_tail;
     v_wide := v_columns + 1;
     IF v_rows::bigint * v_columns <= 250000 THEN
-        -- The longest common subsequence of what is left, from the end.
+        -- The longest common subsequence of the rest, from the end.
         v_best := array_fill(0, ARRAY[(v_rows + 1) * v_wide]);
         FOR i IN REVERSE v_rows .. 1 LOOP
             FOR j IN REVERSE v_columns .. 1 LOOP
@@ -58,7 +58,7 @@ BEGIN
             v_column := v_column + 1;
         END IF;
     END LOOP;
-    -- Of what comes between two same runs, all that was removed comes first.
+    -- Between two equal runs, everything removed comes before everything added.
     RETURN QUERY
     SELECT r.kind, r.part FROM (
         SELECT g.kind, string_agg(g.part, '' ORDER BY g.place) AS part, g.run
@@ -72,14 +72,14 @@ BEGIN
     ORDER BY r.run, r.kind = 'added';
 END $$;
 
--- parts: the parts of a text that a pattern finds, in their order.
+-- parts: the matches of a pattern in a text, in their order.
 CREATE OR REPLACE FUNCTION recall.parts(p_text text, p_pattern text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
 RETURN ARRAY(SELECT m[1] FROM regexp_matches(p_text, '(' || p_pattern || ')', 'g') m);
 
--- word_difference: how a text leads to another in runs of words, as sequence_difference tells it. Space that both have
--- behind words that differ is the same.
+-- word_difference: the difference between two texts in runs of words, as in sequence_difference. Equal white space after
+-- words that differ counts as the same.
 CREATE OR REPLACE FUNCTION recall.word_difference(p_one text, p_two text) RETURNS TABLE (kind text, part text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -101,9 +101,9 @@ SET search_path FROM CURRENT AS $$
     WHERE x.part <> '' ORDER BY x.place, x.step
 $$;
 
--- text_difference: how a text leads to another, as a JSON array of [kind, text]: `same`, `removed` (only the first has it)
--- and `added` (only the second). It compares lines, then words where lines differ. Joining all that was not added gives
--- the first text, joining all that was not removed the second.
+-- text_difference: the difference between two texts as a JSON array of [kind, text]. The kind is `same`, `removed` (only
+-- in the first text) or `added` (only in the second). Lines are compared first, then the words of lines that differ.
+-- Joining everything that was not added gives the first text; joining everything that was not removed gives the second.
 CREATE OR REPLACE FUNCTION recall.text_difference(p_one text, p_two text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$

@@ -1,9 +1,9 @@
--- Vectors: kept apart from the texts, by tenant. Small tenants share a table whose index holds their vectors side by
--- side, and are searched exactly; a large tenant has a table of its own, with HNSW indexes of its own. The name of such
--- a table tells nothing, for everybody can read the catalogue. A long memory has the vectors of its passages there too,
--- as parts from 1; part 0 is the vector of the memory itself.
+-- Vectors: stored apart from the texts. Small tenants share a table, whose index keeps the vectors of each tenant
+-- together, and are searched exactly. A large tenant has its own table with its own HNSW indexes. The name of such a
+-- table reveals nothing, because everybody can read the catalogue. A long memory also has vectors of its passages, which
+-- are its parts 1 and up. Part 0 is the vector of the memory itself.
 
--- vector_table: where the vectors of a tenant are, as the snapshot of the caller knows it.
+-- vector_table: the table with the vectors of a tenant, in the snapshot of the caller.
 CREATE OR REPLACE FUNCTION recall.vector_table(p_tenant text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -21,8 +21,8 @@ BEGIN
     PERFORM recall.share_tenant_locks(p_tenant, ARRAY['vectors']);
 END $$;
 
--- replace_vectors: stores one vector for each of these memories, in place of what was there, passages too; raises for
--- a memory that is not there.
+-- replace_vectors: stores one vector for each of these memories, replacing its vector and those of its passages. Raises
+-- an error for a memory that does not exist.
 CREATE OR REPLACE FUNCTION recall.replace_vectors(p_tenant text, p_ids bigint[], p_embeddings halfvec[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -43,8 +43,8 @@ BEGIN
     END IF;
 END $$;
 
--- sync_vectors: makes the vectors of these memories agree with them: none where the text is another since, and
--- `archived` as they are.
+-- sync_vectors: makes the vectors of these memories agree with them: deletes the vector of a memory with a new text, and
+-- copies `archived`.
 CREATE OR REPLACE FUNCTION recall.sync_vectors(p_tenant text, p_ids bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -65,7 +65,7 @@ BEGIN
         'AND v.archived <> (m.archived_at IS NOT NULL)', v_table) USING p_tenant, p_ids;
 END $$;
 
--- delete_vector: trigger that takes the vector of a memory with it, however it is deleted.
+-- delete_vector: trigger that deletes the vectors of a deleted memory.
 CREATE OR REPLACE FUNCTION recall.delete_vector() RETURNS trigger
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -79,8 +79,8 @@ END $$;
 CREATE OR REPLACE TRIGGER memory_vector_deleted AFTER DELETE ON recall.memory
 FOR EACH ROW WHEN (OLD.embedded_with IS NOT NULL) EXECUTE FUNCTION recall.delete_vector();
 
--- stored_vectors: the vectors of these memories (NULL: of all) of a tenant, and the embedder that made them; by id.
--- Those of passages are left out.
+-- stored_vectors: the vectors of these memories of a tenant (NULL means all), and the embedder that made them; by id.
+-- Vectors of passages are left out.
 CREATE OR REPLACE FUNCTION recall.stored_vectors(p_tenant text, p_ids bigint[])
 RETURNS TABLE (id bigint, embedded_with text, embedding halfvec, archived boolean)
 LANGUAGE plpgsql STABLE ROWS 50
@@ -93,8 +93,9 @@ BEGIN
     USING p_tenant, p_ids;
 END $$;
 
--- similarities_to_vector: the cosine of each of these memories with a vector: its own, or that of its best passage less
--- passage_handicap, if that is more. Those without a vector are left out, as are vectors of length zero, which are like nothing.
+-- similarities_to_vector: the cosine of each of these memories with a vector: that of its own vector or, if this is
+-- greater, that of its best passage minus passage_handicap. Memories without a vector are left out, and so are vectors of
+-- length zero, which have no cosine.
 CREATE OR REPLACE FUNCTION recall.similarities_to_vector(p_tenant text, p_ids bigint[], p_embedding halfvec)
 RETURNS TABLE (id bigint, similarity double precision)
 LANGUAGE plpgsql STABLE ROWS 100

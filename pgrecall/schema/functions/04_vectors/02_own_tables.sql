@@ -1,9 +1,9 @@
--- Homes of vectors: a tenant of more than 4,000, those of passages included, gets a table of its own. Up to there an exact search of vectors that lie
--- side by side is as fast as an index, and finds everything.
+-- Tables for the vectors of one tenant. A tenant with more than 4,000 vectors, including those of passages, gets its own
+-- table. Up to this size, an exact search in the shared table is as fast as an HNSW index, and finds everything.
 
--- move_vectors_to_own_table: moves the vectors of this tenant to a table of its own if there are more than
--- p_more_than and they are in the shared one; returns how many moved. Readers continue meanwhile; writers of this
--- tenant's vectors wait at the end.
+-- move_vectors_to_own_table: moves the vectors of this tenant from the shared table to its own, if there are more than
+-- p_more_than. Returns how many it moved. Readers continue meanwhile. Writers of this tenant's vectors wait while the
+-- tables are switched.
 CREATE OR REPLACE FUNCTION recall.move_vectors_to_own_table(p_more_than int DEFAULT 4000) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -15,7 +15,7 @@ BEGIN
     PERFORM recall.require_between(p_more_than, 0, 1000000000, 'p_more_than');
     PERFORM recall.lock_tenant(v_tenant, 'vector table');
     IF recall.in_cells() AND EXISTS (SELECT FROM pg_publication p WHERE p.pubname = recall.move_name(v_tenant)) THEN
-        RETURN 0;  -- its rows are being copied to another cell from where they are
+        RETURN 0;  -- the rows are being copied to another cell and must stay where they are
     ELSIF recall.vector_table(v_tenant) <> 'vector_shared' OR (
         SELECT count(*) FROM (
             SELECT FROM recall.vector_shared v WHERE v.tenant = v_tenant LIMIT p_more_than + 1) counted) <= p_more_than THEN
@@ -27,8 +27,8 @@ BEGIN
     RETURN recall.switch_vector_table(v_tenant, v_table, v_number);
 END $$;
 
--- lock_vectors_exclusive: waits until nobody writes vectors of this tenant, and keeps others from it until the
--- transaction ends. It gives up and retries often, before Postgres would see a deadlock between it and those who
+-- lock_vectors_exclusive: waits until no transaction writes vectors of this tenant, and prevents writes until this
+-- transaction ends. It gives up and retries before Postgres would detect a deadlock between it and the transactions that
 -- wait for it.
 CREATE OR REPLACE FUNCTION recall.lock_vectors_exclusive(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -48,7 +48,7 @@ BEGIN
         HINT = 'They stay where they are and are found as before; try again later.';
 END $$;
 
--- make_vector_table: makes an empty table for the vectors of one tenant, with its key.
+-- make_vector_table: creates an empty table with its key for the vectors of one tenant.
 CREATE OR REPLACE FUNCTION recall.make_vector_table(p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -58,7 +58,7 @@ BEGIN
     PERFORM recall.protect_table(format('recall.%I', p_table)::regclass);
 END $$;
 
--- index_vector_table: makes the indexes that searches by meaning use in a table of one tenant's vectors.
+-- index_vector_table: creates the indexes that searches by meaning use in a table of one tenant's vectors.
 CREATE OR REPLACE FUNCTION recall.index_vector_table(p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -71,7 +71,7 @@ BEGIN
         'WITH (m = 16, ef_construction = 128) WHERE archived', p_table || '_archived_idx', p_table);
 END $$;
 
--- build_vector_table: makes a table of this name with a copy of a tenant's vectors in the shared table, and its
+-- build_vector_table: creates a table of this name, with a copy of a tenant's vectors in the shared table, and its
 -- indexes.
 CREATE OR REPLACE FUNCTION recall.build_vector_table(p_tenant text, p_table text) RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -86,8 +86,8 @@ BEGIN
     PERFORM recall.index_vector_table(p_table);
 END $$;
 
--- switch_vector_table: makes this table the one of a tenant's vectors, with what has changed since it was copied;
--- returns how many there are. Nobody writes vectors of this tenant from here to the end of the transaction.
+-- switch_vector_table: applies what has changed since this table was copied, and makes it the table of a tenant's
+-- vectors. Returns the number of vectors. Prevents writes of this tenant's vectors until the transaction ends.
 CREATE OR REPLACE FUNCTION recall.switch_vector_table(p_tenant text, p_table text, p_number bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

@@ -1,15 +1,15 @@
--- Embeddings made after the fact: of memories stored from plain SQL, and of all when the model changes.
+-- Embeddings made later: for memories stored with plain SQL, and for all memories when the model changes.
 
--- awaits_passages: whether nobody knows yet if this memory, which has a vector, needs passages. A shorter text fits into
--- any window.
+-- awaits_passages: whether it is not yet known if this memory, which has a vector, needs passages. A shorter text fits
+-- into the window of any model.
 CREATE OR REPLACE FUNCTION recall.awaits_passages(p_memory recall.memory) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_memory.embedded_with IS NOT NULL AND p_memory.passage_count IS NULL
     AND octet_length(p_memory.title) + octet_length(p_memory.body) > 250;
 
--- unembedded: up to p_limit memories after the id p_after that have no embedding or, where p_model is given, not one
--- of that model; with p_tokens those that have one of that model but no token signs by it, with p_passages those for
--- which it is not known yet whether they need passages. Returns what a worker needs to embed them; by id. Archived
+-- unembedded: up to p_limit memories with ids above p_after that have no embedding or, with p_model, no embedding by
+-- that model. With p_tokens, those with an embedding by that model but without its token signs. With p_passages, those
+-- of which it is not yet known whether they need passages. Returns what a worker needs to embed them, by id. Archived
 -- memories are included, because searches can include them.
 CREATE OR REPLACE FUNCTION recall.unembedded(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 64, p_model text DEFAULT NULL, p_tokens boolean DEFAULT false,
@@ -20,7 +20,7 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
 BEGIN
-    -- A statement for each, so that each has its index.
+    -- Separate statements, so that each uses its own index.
     IF p_model IS NULL THEN
         RETURN QUERY
         SELECT m.id, m.title, m.body, m.content_hash FROM recall.memory m
@@ -71,9 +71,9 @@ BEGIN
                 WHERE s.tenant = v_tenant AND s.memory_id = m.id AND s.model = p_model));
 END $$;
 
--- store_embeddings: keeps vectors, a JSON array of {id, content_hash, embedding, tokens, passages}, made by the embedder
--- p_model; returns how many. Token signs and passages may be left out; they are also stored for a memory that already
--- has its vector. If the text of a memory has changed since it was embedded, the memory is left for the next run.
+-- store_embeddings: stores vectors, a JSON array of {id, content_hash, embedding, tokens, passages}, made by the embedder
+-- p_model. Returns how many. Token signs and passages are optional; they are also stored for a memory that already has
+-- its vector. A memory with a text that has changed since it was embedded is left for the next run.
 CREATE OR REPLACE FUNCTION recall.store_embeddings(p_items jsonb, p_model text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -108,8 +108,8 @@ BEGIN
     IF FOUND THEN
         PERFORM recall.raise_invalid(format('Memory %s cannot be embedded: %s.', v_bad.id, v_bad.problem));
     END IF;
-    -- Locked by a statement before: one that locks a row and updates it meets its old version twice, where others who do
-    -- the same may wait by then.
+    -- A statement of its own locks the rows first. A statement that locks and updates a row would lock its old version
+    -- twice, and another transaction that does the same could come in between.
     PERFORM recall.lock_memories(v_tenant, p_changed => ARRAY(SELECT i.id FROM jsonb_to_recordset(p_items) AS i(id bigint)));
     WITH fitting AS MATERIALIZED (
         SELECT m.id, i.embedding::halfvec AS embedding, coalesce(i.tokens, 'null') AS tokens,
@@ -133,8 +133,9 @@ BEGIN
     RETURN cardinality(v_ids);
 END $$;
 
--- begin_reembedding: makes p_model the embedder of this database, with the same dimensions; returns the one before,
--- NULL if there was none. Vectors of the old one are refused from then on; the job reembed replaces them.
+-- begin_reembedding: makes p_model, with the same dimensions, the embedder of this database. Returns the previous
+-- embedder, NULL if there was none. New vectors by the previous one are refused from then on. The job reembed replaces
+-- those already stored.
 CREATE OR REPLACE FUNCTION recall.begin_reembedding(p_model text, p_dimensions int) RETURNS text
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$

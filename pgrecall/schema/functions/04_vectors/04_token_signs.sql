@@ -1,8 +1,8 @@
--- Token signs: one bit string for each token state of a memory that its embedder kept, the signs of its numbers. By them
--- a question is compared with a memory token by token (late interaction: O. Khattab and M. Zaharia, SIGIR 2020).
+-- Token signs: for each token state that the embedder kept of a memory, a bit string with the signs of its numbers. They
+-- are used to compare a query with a memory token by token (late interaction: O. Khattab and M. Zaharia, SIGIR 2020).
 
--- tokens_problem: why this is no list of token signs, in one clause, else NULL: an array of at most 32 texts, each `x`
--- and the bits as hexadecimal digits, at most 1,024 and all as many.
+-- tokens_problem: why this is not a list of token signs, in one clause, else NULL. Such a list is an array of at most 32
+-- texts of equal length, each `x` and up to 1,024 bits as hexadecimal digits.
 CREATE OR REPLACE FUNCTION recall.tokens_problem(p_tokens jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -29,7 +29,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- tokens_read: token signs as bit strings, NULL for NULL and null. Raises for what tokens_problem finds.
+-- tokens_read: token signs as bit strings. NULL for NULL and JSON null. Raises an error for what tokens_problem finds.
 CREATE OR REPLACE FUNCTION recall.tokens_read(p_tokens jsonb) RETURNS bit varying[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
@@ -46,8 +46,8 @@ BEGIN
         ORDER BY t.place);
 END $$;
 
--- store_token_signs: stores token signs of these memories, made by the embedder p_model, in place of what was there:
--- p_tokens is an array with an element for each id (null: none, nothing changes).
+-- store_token_signs: stores token signs of these memories, made by the embedder p_model, replacing existing ones.
+-- p_tokens is an array with one element for each id; null leaves a memory unchanged.
 CREATE OR REPLACE FUNCTION recall.store_token_signs(
     p_tenant text, p_ids bigint[], p_tokens jsonb, p_model text
 ) RETURNS void
@@ -63,11 +63,11 @@ BEGIN
     ON CONFLICT (tenant, memory_id) DO UPDATE SET model = excluded.model, signs = excluded.signs;
 END $$;
 
--- token_similarities: how alike the tokens of a question, of which there are at most 16, and those of each of these
--- memories are (MaxSim): the mean over the question's tokens of the greatest likeness to a token of the memory, or .9
--- times to one of the turn before it. The likeness of two tokens is 1 - 2 h / n, with h of their n signs different.
--- Memories without signs by this embedder are left out. Few questions have more than eight tokens, so eight are
--- compared in one pass over a memory's tokens, and each of the others would cost as much as a token.
+-- token_similarities: the similarity (MaxSim) of the tokens of a query, at most 16, to those of each of these memories.
+-- It is the mean, over the query's tokens, of the greatest similarity to a token of the memory, or .9 times that to a
+-- token of the preceding turn. The similarity of two tokens is 1 - 2 h / n, where h of their n signs differ. Memories
+-- without signs by this embedder are left out. Eight tokens of the query are compared in one pass over a memory's
+-- tokens, because few queries have more, and each further variable would cost as much as a comparison.
 CREATE OR REPLACE FUNCTION recall.token_similarities(
     p_tenant text, p_ids bigint[], p_model text, p_tokens bit varying[]
 ) RETURNS TABLE (id bigint, similarity double precision)
@@ -108,7 +108,7 @@ BEGIN
                    1 - 2 * min(t.v <~> q3) / v_length AS m3, 1 - 2 * min(t.v <~> q4) / v_length AS m4,
                    1 - 2 * min(t.v <~> q5) / v_length AS m5, 1 - 2 * min(t.v <~> q6) / v_length AS m6,
                    1 - 2 * min(t.v <~> q7) / v_length AS m7, 1 - 2 * min(t.v <~> q8) / v_length AS m8
-            -- In the target list of a subquery, unnest needs no tuplestore.
+            -- In the target list of a subquery, unnest does not build a tuplestore.
             FROM (SELECT unnest(s.signs) AS v OFFSET 0) t) x
     )
     SELECT o.id, (coalesce(greatest(n.m1, 0.9 * b.m1), 0) + coalesce(greatest(n.m2, 0.9 * b.m2), 0)

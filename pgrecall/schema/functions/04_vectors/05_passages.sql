@@ -1,16 +1,15 @@
--- Passages: parts of a long memory that have vectors of their own, so that a search by meaning reads all of it: the
--- vector of the memory itself has read its beginning. A memory is as near to a query as its own vector, or as
--- the nearest passage less a handicap for having had several tries.
+-- Passages: parts of a long memory with their own vectors, so that a search by meaning covers all of its text. The vector
+-- of the memory itself covers only the beginning. The similarity of a memory to a query is that of its own vector or
+-- that of its nearest passage minus a handicap, because several passages have more chances.
 
--- passage_handicap: what is taken off the best cosine of so many passages. The best of many random cosines is
--- greater than one of them, about with the logarithm of their number; without a handicap long answers crowd out short
--- messages.
+-- passage_handicap: the amount subtracted from the best cosine of p_passages passages. The best of several random cosines
+-- grows about with the logarithm of their number; without a handicap, long answers would crowd out short messages.
 CREATE OR REPLACE FUNCTION recall.passage_handicap(p_passages int) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 0.045 * ln(1 + coalesce(p_passages, 0));
 
--- passages_problem: why these are no passages of a body of so many characters, in one clause, else NULL: an array of at
--- most 64 objects {start, end, embedding}, with characters of the body counted from 0.
+-- passages_problem: why these are not the passages of a body with p_length characters, in one clause, else NULL. Passages
+-- are an array of at most 64 objects {start, end, embedding}; characters of the body are counted from 0.
 CREATE OR REPLACE FUNCTION recall.passages_problem(p_passages jsonb, p_length int, p_dimensions int) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -43,7 +42,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- passages_counted: how many passages these are; NULL for no array, which says nothing about them.
+-- passages_counted: the number of passages. NULL if this is not an array, because then nothing is known about passages.
 CREATE OR REPLACE FUNCTION recall.passages_counted(p_passages jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(p_passages) = 'array' THEN jsonb_array_length(p_passages)::smallint END;
@@ -57,8 +56,8 @@ BEGIN
                    recall.vector_table(p_tenant)) USING p_tenant, p_ids;
 END $$;
 
--- store_passages: stores the passages of these memories, which have none: p_passages is an array with an element for
--- each id (null: none), each as passages_problem reads it.
+-- store_passages: stores the passages of these memories, which have none so far. p_passages is an array with one element
+-- for each id, in the form that passages_problem checks; null means none.
 CREATE OR REPLACE FUNCTION recall.store_passages(p_tenant text, p_ids bigint[], p_passages jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -79,7 +78,7 @@ BEGIN
         'ORDER BY m.id, p.part', recall.vector_table(p_tenant)) USING p_tenant, p_ids, p_passages;
 END $$;
 
--- stored_passages: the passages of these memories (NULL: of all) of a tenant with their vectors; by id and part.
+-- stored_passages: the passages of these memories of a tenant (NULL means all) with their vectors, by id and part.
 CREATE OR REPLACE FUNCTION recall.stored_passages(p_tenant text, p_ids bigint[])
 RETURNS TABLE (memory_id bigint, part smallint, passage_start int, passage_end int, embedding halfvec)
 LANGUAGE plpgsql STABLE ROWS 50
@@ -92,8 +91,8 @@ BEGIN
     USING p_tenant, p_ids;
 END $$;
 
--- best_passages: of each of these memories that has passages, the one nearest to a vector, as {start, end, text}; none
--- of a memory whose own vector, which is of its beginning, is nearer, or whose vectors are not of the embedder p_model.
+-- best_passages: the passage nearest to a vector of each of these memories, as {start, end, text}. A memory is left out
+-- if its own vector, which covers its beginning, is nearer, or if its vectors are not by the embedder p_model.
 CREATE OR REPLACE FUNCTION recall.best_passages(p_tenant text, p_ids bigint[], p_embedding halfvec, p_model text)
 RETURNS TABLE (id bigint, passage jsonb)
 LANGUAGE plpgsql STABLE ROWS 10

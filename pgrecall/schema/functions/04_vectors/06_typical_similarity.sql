@@ -1,8 +1,8 @@
--- The typical similarity: how similar in meaning any memory of a tenant is to a query. An embedder that hardly reads a
--- language, or one that uses a small part of its space, finds all texts alike, so that a cosine says less there.
+-- The typical similarity of the memories of a tenant to a query. An embedder that hardly knows a language, or that uses
+-- only a small part of its space, finds all texts similar, so that a cosine means less.
 
--- mean_embedding: the mean of the vectors, each of length 1, of the 1,000 newest live memories with a vector of the
--- embedder in force; NULL for fewer than 20, whose mean would be about their topic.
+-- mean_embedding: the mean of the vectors, scaled to length 1, of the 1,000 newest live memories with a vector by the
+-- current embedder. NULL for fewer than 20 memories, because their mean would represent their topic.
 CREATE OR REPLACE FUNCTION recall.mean_embedding(
     p_tenant text, OUT embedding halfvec, OUT embedder text
 )
@@ -20,10 +20,10 @@ BEGIN
     embedder := CASE WHEN embedding IS NOT NULL THEN v_embedder END;
 END $$;
 
--- typical_similarity: by how much the mean cosine of this tenant's memories with a query exceeds 0.15, about what
--- texts that have nothing in common reach where relevance is fitted; 0 where no mean is known, or one of another
--- embedder. A memory is similar to the query by what its cosine has more: without it every memory of a diary in
--- Spanish would seem relevant to an embedder that reads English.
+-- typical_similarity: the amount by which the mean cosine of this tenant's memories with a query exceeds 0.15, which is
+-- about the cosine of unrelated texts in the data that relevance was fitted on. 0 if no mean is known, or only one by
+-- another embedder. Relevance subtracts it from the cosine of every memory. Otherwise an embedder for English would find
+-- every memory of a Spanish diary relevant.
 CREATE OR REPLACE FUNCTION recall.typical_similarity(
     p_tenant text, p_embedding halfvec, p_embedder text
 ) RETURNS double precision

@@ -1,14 +1,16 @@
--- The log of changes. Its order is (era, xid, id): the number of the transaction, and within one that of the row. When a
--- change can be read, no transaction with a smaller number is under way, so none can come before it later.
+-- The log of changes. Its order is (era, xid, id), where xid is the number of the transaction and id that of the row. A
+-- change can be read only when no transaction with a smaller number is under way, so no earlier change can appear later.
 
--- change_kinds: the kinds of changes that readers get. Others may be logged one day; readers ignore what they do not know.
+-- change_kinds: the kinds of changes that readers get. Readers should ignore unknown kinds, because later versions may
+-- log more.
 CREATE OR REPLACE FUNCTION recall.change_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY['new', 'rewritten', 'archived', 'restored', 'superseded', 'merged', 'deleted', 'risen', 'faded'];
 
--- change_era: the era in which this server logs changes. Numbers of transactions begin anew on a server that a dump is
--- restored to, and some come twice after a failover or a recovery to an earlier time: each of these begins an era. Its
--- first writer makes others wait until it commits, and can be in a deadlock with them; an installation begins the first.
+-- change_era: the era in which this server logs changes. A new era begins when a dump is restored to another server,
+-- where transaction numbers start again, and after a failover or a recovery to an earlier time, which can repeat numbers.
+-- The first writer of an era makes other writers wait until it commits, and can be in a deadlock with them. An
+-- installation begins the first era.
 CREATE OR REPLACE FUNCTION recall.change_era() RETURNS int
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -30,7 +32,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- log_changes: logs a change of this kind of each of these memories. p_other is the memory that replaces them.
+-- log_changes: logs a change of this kind for each of these memories. p_other is the memory that replaces them.
 CREATE OR REPLACE FUNCTION recall.log_changes(
     p_tenant text, p_ids bigint[], p_kind text, p_at timestamptz, p_other bigint DEFAULT NULL
 ) RETURNS void
@@ -47,8 +49,8 @@ BEGIN
     END IF;
 END $$;
 
--- expire_changes: deletes up to p_limit changes of this tenant that are older than the setting changes.days, and returns
--- how many. Keeps the position of the last one, so that a reader with an older cursor is refused.
+-- expire_changes: deletes up to p_limit changes of this tenant that are older than the setting changes.days. Returns how
+-- many. Records the position of the last one, so that readers with an older cursor are refused.
 CREATE OR REPLACE FUNCTION recall.expire_changes(p_limit int DEFAULT 1000, p_now timestamptz DEFAULT now())
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -1,7 +1,7 @@
--- Reading the log of changes, a page at a time, from where a reader was.
+-- Reading the log of changes, a page at a time.
 
--- change_position: the position that a cursor names: that before the first change for NULL. Raises an error for a text
--- that is no cursor.
+-- change_position: the position that a cursor stands for; NULL stands for the position before the first change. Raises an
+-- error for a text that is not a cursor.
 CREATE OR REPLACE FUNCTION recall.change_position(p_cursor text, OUT era int, OUT xid bigint, OUT id bigint)
 LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
@@ -18,8 +18,8 @@ BEGIN
     id := v_parts[3];
 END $$;
 
--- settled_until: the newest era, and the number in it below which no transaction is under way. Of a database that was
--- restored from a dump and not written to since, nothing is.
+-- settled_until: the newest era, and the transaction number in it below which no transaction is under way. In a database
+-- that was restored from a dump and not written to since, all changes are settled.
 CREATE OR REPLACE FUNCTION recall.settled_until(OUT era int, OUT xid bigint)
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -34,7 +34,7 @@ BEGIN
 END $$;
 
 -- change_cursor: the cursor after the last change. To copy a tenant, get this cursor, read the memories, then read the
--- changes since: some may be seen twice, none is missed.
+-- changes since. Some changes may be read twice; none is missed.
 CREATE OR REPLACE FUNCTION recall.change_cursor() RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -45,13 +45,13 @@ BEGIN
     RETURN format('%s-%s-0', v_settled.era, v_settled.xid);
 END $$;
 
--- changes: up to p_limit (1 to 1,000) changes of this tenant's memories after p_since, the cursor of the last one read
--- (NULL: from the first that is kept), in order. `kind` is new, rewritten, archived, restored (from the archive, or what
--- superseded it was deleted), superseded or merged (by `other_id`), deleted for good, or risen or faded to another
--- `zone`, as the job vitality saw it. `key`, `layer` and `title` (of a memory without one the start of its body) have
--- their current values, NULL if the memory was deleted. A change is returned once every transaction that began before
--- it has ended, including those of other databases of the server. Raises an error for a cursor of changes that are no
--- longer kept.
+-- changes: up to p_limit (1 to 1,000) changes of this tenant's memories, in order. p_since is the cursor of the last
+-- change read; NULL starts with the first one kept. `kind` is new, rewritten, archived, restored (from the archive, or
+-- because the memory that superseded it was deleted), superseded or merged (by `other_id`), deleted (for good), or risen
+-- or faded (to another `zone`, as found by the job vitality). `key`, `layer` and `title` (without a title, the start of
+-- the body) have their current values; they are NULL if the memory was deleted. A change is returned once every
+-- transaction that began before it has ended, including those in other databases of the server. Raises an error if
+-- changes after p_since are no longer kept.
 CREATE OR REPLACE FUNCTION recall.changes(
     p_since text DEFAULT NULL, p_limit int DEFAULT 100, p_kinds text[] DEFAULT NULL
 ) RETURNS TABLE (

@@ -1,10 +1,10 @@
--- The vitality mathematics over the activation row. Sources: Anderson & Schooler (1991) for the power law,
--- Petrov (2006) for the hybrid. Inlined functions carry no SET clause, which would forbid inlining;
--- their bodies are parsed once, at creation, so no later search_path can change what they call.
+-- The formula of vitality, computed from the activation row. Sources: Anderson & Schooler (1991) for the power law,
+-- Petrov (2006) for exact recent accesses with an averaged tail. Functions that Postgres should inline have no SET
+-- clause, which would prevent it. Their bodies are parsed at creation, so search_path cannot change what they call.
 
--- tail_mean: the mean of x^-d for x uniform on [p_newest, p_oldest], any unit; of an empty stretch, its newer end.
--- The textbook quotient where it keeps all but a digit; near d = 1 and over short stretches, where it would lose them,
--- (ab)^(-d/2) * shc((1-d) y) / shc(y), y = ln(b/a)/2, shc(x) = sinh(x)/x, which is right for every d > 0 but dearer.
+-- tail_mean: the mean of x^-d for x uniform on [p_newest, p_oldest], in any unit. For an empty interval, the value at its
+-- newer end. It uses the textbook quotient where this loses at most one digit. Near d = 1 and for short intervals it uses
+-- (ab)^(-d/2) * shc((1-d) y) / shc(y), y = ln(b/a)/2, shc(x) = sinh(x)/x, which is exact for every d > 0 but slower.
 CREATE OR REPLACE FUNCTION recall.tail_mean(
     p_newest double precision, p_oldest double precision, p_decay double precision
 ) RETURNS double precision
@@ -18,17 +18,18 @@ RETURN CASE
          / ((1 - p_decay) * sinh(ln(p_oldest / p_newest) / 2))
 END;
 
--- decayed_access: what an access at p_at still counts at p_now: its age, at least p_min_age, to the power -p_decay.
+-- decayed_access: the contribution of an access at p_at to the sum at p_now: its age, at least p_min_age, to the power
+-- -p_decay.
 CREATE OR REPLACE FUNCTION recall.decayed_access(
     p_at double precision, p_decay double precision, p_now double precision, p_min_age double precision
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN power(CASE WHEN p_at < p_now - p_min_age THEN p_now - p_at ELSE p_min_age END, -p_decay);
 
--- power_sum: the decayed sum of accesses at p_now, each age (any unit, at least p_min_age) to the power -p_decay: the
--- newest ones exactly (p_t2..p_t8 may be NULL, from one on all), the p_n - k older as an even tail down to p_first.
--- Flat on purpose: a sub-select would keep it from being inlined (31 times slower a row). Nested, so that what was
--- used once or twice, as most memories were, is done after the second look.
+-- power_sum: the decayed sum of accesses at p_now: each age (in any unit, at least p_min_age) to the power -p_decay. The
+-- k newest accesses are exact: p_t1 to p_t8, of which the last may be NULL. The other p_n - k are counted as a uniform
+-- tail down to p_first. It is one expression, because a sub-select would prevent inlining (31 times slower per row). Its
+-- CASEs are nested, so that a memory with one or two accesses, as most are, needs only two tests.
 CREATE OR REPLACE FUNCTION recall.power_sum(
     p_n bigint, p_first double precision,
     p_t1 double precision, p_t2 double precision, p_t3 double precision, p_t4 double precision,
@@ -51,8 +52,8 @@ RETURN
           greatest(p_now - coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1), p_min_age),
           greatest(p_now - p_first, p_min_age), p_decay) END;
 
--- inverse_root_sum: power_sum where the decay is 1/2, as it is unless a layer says otherwise, and the newest access
--- is as old as the least age that counts: roots cost a third of a power, and no age needs to be compared.
+-- inverse_root_sum: power_sum for the decay 1/2, which is the default, if the newest access has at least the minimum age.
+-- Square roots cost a third of powers, and no age must be compared with the minimum.
 CREATE OR REPLACE FUNCTION recall.inverse_root_sum(
     p_n bigint, p_first double precision,
     p_t1 double precision, p_t2 double precision, p_t3 double precision, p_t4 double precision,
@@ -75,17 +76,17 @@ RETURN
            / (sqrt(p_now - coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1))
               + sqrt(p_now - least(p_first, coalesce(p_t8, p_t7, p_t6, p_t5, p_t4, p_t3, p_t2, p_t1)))) END;
 
--- link_stretch: how many times slower a memory ages for the live memories that refer to it: 1 to 2 by default.
+-- link_stretch: the factor by which a memory ages more slowly because live memories refer to it: 1 to 2 by default.
 CREATE OR REPLACE FUNCTION recall.link_stretch(p_in_degree int, w recall.weights) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 + w.stretch_per_link * CASE WHEN p_in_degree < w.stretch_links THEN p_in_degree ELSE w.stretch_links END;
 
--- power_sum_scale: what a sum of powers of seconds is multiplied by, for the days of the memory's own clock.
+-- power_sum_scale: the factor that converts a sum of powers of seconds to days of the memory's own clock.
 CREATE OR REPLACE FUNCTION recall.power_sum_scale(a recall.activation, w recall.weights) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN power(a.clock / (86400 * recall.link_stretch(a.in_degree, w)), -a.decay);
 
--- decayed_spread: a stored spreading boost after p_days of halving every p_half_life days.
+-- decayed_spread: a stored spreading boost after p_days days, halved every p_half_life days.
 CREATE OR REPLACE FUNCTION recall.decayed_spread(
     p_stored double precision, p_days double precision, p_half_life double precision DEFAULT 7
 ) RETURNS double precision
@@ -93,7 +94,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(p_stored, 1)
     * power(2::double precision, -least(greatest(p_days, 0) / p_half_life, 300));
 
--- decayed_revival: what a link gained p_days ago still adds: exp(-p_rate * days), nothing from p_until days on.
+-- decayed_revival: the remaining effect of a link gained p_days ago: exp(-p_rate * p_days), and 0 from p_until days on.
 CREATE OR REPLACE FUNCTION recall.decayed_revival(
     p_days double precision, p_until double precision DEFAULT 23.02585092994046,
     p_rate double precision DEFAULT 0.2
@@ -101,7 +102,7 @@ CREATE OR REPLACE FUNCTION recall.decayed_revival(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_days < p_until THEN exp(-least(p_rate * greatest(p_days, 0), 300)) ELSE 0 END;
 
--- spread_term: what spreading adds to S.
+-- spread_term: the amount that spreading adds to S.
 CREATE OR REPLACE FUNCTION recall.spread_term(
     a recall.activation, w recall.weights, p_now double precision
 ) RETURNS double precision
@@ -111,7 +112,7 @@ RETURN CASE WHEN a.spread > 0 AND a.spread_at IS NOT NULL
          * recall.decayed_spread(a.spread, (p_now - a.spread_at) / 86400, w.spread_half_life_days)
     ELSE 0 END;
 
--- revival_term: what the newest link adds to S.
+-- revival_term: the amount that the newest link adds to S.
 CREATE OR REPLACE FUNCTION recall.revival_term(
     a recall.activation, w recall.weights, p_now double precision
 ) RETURNS double precision
@@ -121,8 +122,8 @@ RETURN CASE WHEN a.last_linked_at > p_now - 86400 * w.revival_days
          * recall.decayed_revival((p_now - a.last_linked_at) / 86400, w.revival_days, w.revival_rate)
     ELSE 0 END;
 
--- activation_sum: S of one activation row at p_now (epoch seconds); B = ln S, vitality = S / (1 + S). A younger access
--- counts as p_min_age seconds old: a minute for vitality, more for ranking.
+-- activation_sum: S of one activation row at p_now (epoch seconds); B = ln S, vitality = S / (1 + S). Accesses younger
+-- than p_min_age seconds count as that old: a minute for vitality, more for ranking.
 CREATE OR REPLACE FUNCTION recall.activation_sum(
     a recall.activation, w recall.weights, p_now double precision, p_min_age double precision DEFAULT 60
 ) RETURNS double precision
@@ -139,16 +140,17 @@ RETURN
     + recall.spread_term(a, w, p_now)
     + recall.revival_term(a, w, p_now);
 
--- fresh_base: ln S of a memory stored in this layer an hour ago. One use adds no more to S where nothing links to the
--- memory, as a birth counts at least once.
+-- fresh_base: ln S of a memory stored in this layer an hour ago. If nothing links to a memory, one use adds no more than
+-- this S, because a birth weighs at least as much as a use.
 CREATE OR REPLACE FUNCTION recall.fresh_base(l recall.layer_in_force) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(l.birth_weight) - l.decay * (ln(l.clock) - ln(24::double precision));
 
--- use_term: what use adds to the log-odds of a memory for each unit of weight: k ln((1 + r) / 2), r = S over the median
--- S of its layer, counted up to 63. The median memory gets 0. k = ln 64 / ln(1 + u), between 1 and 1.6, u = the S of a
--- fresh memory in medians (see fresh_base), which one use does not exceed. So one use multiplies the odds of a memory by
--- at most 64^weight, 8 for the weight 0.5, and all its uses by at most 64^(1.6 weight), which is 28.
+-- use_term: the amount that use adds to the log-odds of a memory per unit of weight: k ln((1 + r) / 2), where r is S
+-- divided by the median S of its layer, at most 63. The median memory gets 0. k = ln 64 / ln(1 + u), between 1 and 1.6,
+-- where u is the S of a fresh memory (see fresh_base) in medians, which one use does not exceed. So one use multiplies
+-- the odds of a memory by at most 64^weight, 8 for the weight 0.5, and all its uses by at most 64^(1.6 weight), which
+-- is 28.
 CREATE OR REPLACE FUNCTION recall.use_term(
     p_activation double precision, p_median_base double precision, p_fresh_base double precision
 ) RETURNS double precision
@@ -157,7 +159,7 @@ RETURN ln((1 + least(p_activation / exp(p_median_base), 63)) / 2)
     * least(1.6, ln(64::double precision)
                  / ln(1 + exp(least(greatest(p_fresh_base - p_median_base, 0), ln(63::double precision)))));
 
--- zone_of: the zone of a retention in a layer, half-open: active from its first bound, dormant below the last.
+-- zone_of: the zone of a retention in a layer. A zone includes its lower bound; dormant is everything below the last.
 CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision, l recall.layer_in_force) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -167,14 +169,15 @@ RETURN CASE
     ELSE 'dormant'
 END;
 
--- retention_of: vitality with the protection floor applied; for zones and pruning, never for ranking.
+-- retention_of: vitality with the protection floor applied. For zones and pruning, never for ranking.
 CREATE OR REPLACE FUNCTION recall.retention_of(
     p_vitality double precision, p_floored boolean, w recall.weights
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN p_floored THEN greatest(p_vitality, w.protection_floor) ELSE p_vitality END;
 
--- vitality_terms: every term of one row's S at p_now, and what follows from them; one row. Inlined.
+-- vitality_terms: every term of the S of one activation row at p_now, and the values computed from them; one row.
+-- Inlined.
 CREATE OR REPLACE FUNCTION recall.vitality_terms(
     a recall.activation, p_pinned boolean, l recall.layer_in_force, w recall.weights, p_now timestamptz
 ) RETURNS TABLE (

@@ -1,8 +1,8 @@
--- Layers in force, and what is recomputed from time to time: medians and cached vitality.
+-- Layers in force, and values that jobs recompute: medians and cached vitality.
 
--- effective_layers: every layer this tenant can use, by name: the clock and decay its rates stand for, the bounds of
--- its zones, and the median B of its live memories when last computed; before, the B of a memory that was stored 100
--- days ago and never used, so that layers of different rates are comparable from the start.
+-- effective_layers: every layer this tenant can use, by name: the clock and decay that result from its rates, the bounds
+-- of its zones, and the median B of its live memories when it was last computed. Before the first time, the median is the
+-- B of a memory that was stored 100 days ago and never used, so that layers with different rates are comparable.
 CREATE OR REPLACE FUNCTION recall.effective_layers(p_tenant text) RETURNS SETOF recall.layer_in_force
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -19,9 +19,9 @@ BEGIN ATOMIC
     ORDER BY l.name, l.tenant = '*';
 END;
 
--- refresh_medians: recomputes the median of B for each layer over this tenant's live memories, every access at least
--- an hour old, as in ranking. Search compares the S of a memory with it, so that layers with different rates are
--- comparable.
+-- refresh_medians: recomputes the median B of this tenant's live memories for each layer. As in ranking, every access
+-- counts as at least an hour old. Search divides the S of a memory by the median S, so that layers with different rates
+-- are comparable.
 CREATE OR REPLACE FUNCTION recall.refresh_medians(p_now timestamptz DEFAULT now()) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -40,7 +40,7 @@ BEGIN
     ON CONFLICT (tenant, layer) DO UPDATE SET base = excluded.base, computed_at = excluded.computed_at;
 END $$;
 
--- refresh_statistics: recomputes the statistics that search uses: document frequencies and layer medians. Returns how
+-- refresh_statistics: recomputes the statistics that search uses: document frequencies and medians of layers. Returns how
 -- many live memories were counted.
 CREATE OR REPLACE FUNCTION recall.refresh_statistics(p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -50,23 +50,23 @@ BEGIN
     RETURN recall.refresh_lexemes();
 END $$;
 
--- vitality_at: vitality of one activation row at p_now, S / (1 + S) written so that S stands in it once.
+-- vitality_at: vitality of one activation row at p_now: S / (1 + S), written so that S is computed once.
 CREATE OR REPLACE FUNCTION recall.vitality_at(
     a recall.activation, w recall.weights, p_now double precision
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + 1 / recall.activation_sum(a, w, p_now));
 
--- refresh_vitality: brings the cached vitality of up to p_limit memories with ids above p_after up to p_now; reports
--- read it, ranking never does. Stores the resulting zones, and logs which live memories have risen or faded to another
--- zone since the last refresh. Returns the last processed id, NULL when none was left.
+-- refresh_vitality: recomputes the cached vitality at p_now of up to p_limit memories with ids above p_after. Reports
+-- read this cache, ranking never does. Stores the resulting zones, and logs which live memories have risen or faded to
+-- another zone since the last refresh. Returns the last processed id, NULL when none was left.
 CREATE OR REPLACE FUNCTION recall.refresh_vitality(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 10000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan
--- Rows change in the order of their ids, as everywhere, so that no two calls can deadlock.
+-- Rows change in the order of their ids, as everywhere, so that two calls cannot deadlock.
 SET enable_seqscan = off
 SET enable_bitmapscan = off AS $$
 DECLARE
@@ -78,12 +78,13 @@ DECLARE
     v_era int := recall.change_era();
     v_last bigint;
 BEGIN
-    PERFORM recall.lock_tenant(v_tenant, 'zones');  -- or two calls would log one crossing twice
-    -- From the index of memories: activations change too often to be left unread.
+    PERFORM recall.lock_tenant(v_tenant, 'zones');  -- otherwise two calls could log the same change twice
+    -- Read from the index of memories: activations change too often for an index-only scan.
     SELECT max(b.id) INTO v_last FROM (
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after ORDER BY m.id LIMIT recall.require_limit(p_limit)) b;
-    -- In one update: the second one of a row in a transaction has its key checked, which locks the memory, too late.
+    -- One update, because a second update of a row in a transaction checks its foreign key, which would lock the memory
+    -- too late.
     WITH before AS MATERIALIZED (
         SELECT a.memory_id, a.zone FROM recall.activation a
         WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last AND a.zone IS NOT NULL

@@ -1,8 +1,8 @@
--- Layers as they can be changed: a tenant's own row of a layer takes the place of the database's, and the
--- activations of its memories follow at once.
+-- Changes of layers. A tenant's own row of a layer takes precedence over the database's. A change applies to the
+-- activations of its memories at once.
 
--- effective_layer: the row of a layer that applies to a tenant, as its own; where there is none, the row a new one
--- has.
+-- effective_layer: the row of a layer that applies to a tenant, in the form of a row of its own. If there is no such
+-- layer, the row of a new one.
 CREATE OR REPLACE FUNCTION recall.effective_layer(p_tenant text, p_name text) RETURNS recall.layer
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -14,8 +14,8 @@ SET search_path FROM CURRENT AS $$
            || jsonb_build_object('tenant', p_tenant, 'name', p_name))
 $$;
 
--- layers: every layer this tenant can use, with its rates and thresholds, the clock and decay they result in, and
--- whether the row is the tenant's or the database's.
+-- layers: every layer this tenant can use, with its rates and thresholds, the resulting clock and decay, and whether the
+-- row is the tenant's or the database's.
 CREATE OR REPLACE FUNCTION recall.layers()
 RETURNS TABLE (
     name text, metabolic_rate double precision, reading text, base_decay double precision,
@@ -33,7 +33,7 @@ SET search_path FROM CURRENT AS $$
     ORDER BY f.name
 $$;
 
--- check_layer: raises for a layer that cannot be: its name, its rates, its thresholds.
+-- check_layer: raises an error for a layer with an invalid name, rate or threshold.
 CREATE OR REPLACE FUNCTION recall.check_layer(l recall.layer) RETURNS void
 LANGUAGE plpgsql IMMUTABLE
 SET search_path FROM CURRENT AS $$
@@ -73,7 +73,7 @@ BEGIN
     END IF;
 END $$;
 
--- store_layer: keeps a layer as the row of its tenant, once it is checked.
+-- store_layer: checks a layer and stores it as its tenant's row.
 CREATE OR REPLACE FUNCTION recall.store_layer(l recall.layer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -86,8 +86,8 @@ BEGIN
         stale = excluded.stale, fading = excluded.fading;
 END $$;
 
--- retune_layers: gives the memories of these layers the clock and decay that are in force now, and the medians
--- that search measures them against; returns how many memories it changed.
+-- retune_layers: gives the memories of these layers the current clock and decay, and recomputes the medians. Returns how
+-- many memories it changed.
 CREATE OR REPLACE FUNCTION recall.retune_layers(p_tenant text, p_layers text[], p_now timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -104,15 +104,15 @@ BEGIN
         ORDER BY a.memory_id FOR NO KEY UPDATE OF a);
     IF cardinality(v_ids) > 0 THEN
         PERFORM recall.retune_memories(p_tenant, v_ids);
-        -- Of a layer without live memories none is computed, and the one there is belongs to the old rates.
+        -- No median is computed for a layer without live memories, and the stored one belongs to the old rates.
         DELETE FROM recall.layer_median d WHERE d.tenant = p_tenant AND d.layer = ANY (p_layers);
         PERFORM recall.refresh_medians(p_now);
     END IF;
     RETURN cardinality(v_ids);
 END $$;
 
--- set_layer: creates or changes this tenant's row of a layer; NULL keeps the value in force, or the default of a
--- new layer. Returns how many memories age differently from now on. A birth weight applies to new memories.
+-- set_layer: creates or changes this tenant's row of a layer. NULL keeps the current value, or the default of a new
+-- layer. Returns how many memories age differently from now on. A birth weight applies to new memories.
 CREATE OR REPLACE FUNCTION recall.set_layer(
     p_name text, p_metabolic_rate double precision DEFAULT NULL, p_reading text DEFAULT NULL,
     p_base_decay double precision DEFAULT NULL, p_birth_weight double precision DEFAULT NULL,
@@ -139,8 +139,8 @@ BEGIN
     RETURN recall.retune_layers(v_tenant, ARRAY[p_name], p_now);
 END $$;
 
--- drop_layer: removes this tenant's row of a layer, so that the database's applies again; false if there was none.
--- Refused if the database has no such layer and memories are in it.
+-- drop_layer: removes this tenant's row of a layer, so that the database's applies again. Returns false if there was
+-- none. Raises an error if the database has no such layer and memories are in it.
 CREATE OR REPLACE FUNCTION recall.drop_layer(p_name text, p_now timestamptz DEFAULT now()) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -171,9 +171,9 @@ BEGIN
     RETURN true;
 END $$;
 
--- presets: the layers of each preset with their rates and thresholds. `default` reads rates as clocks with the
--- source's decay, `seed` follows the source exactly, `calibrated` reads rates as clocks with a decay fitted
--- to access logs.
+-- presets: the layers of each preset with their rates and thresholds. `default` uses the rates as clocks, with the decay
+-- of the source. `seed` follows the source exactly. `calibrated` uses the rates as clocks, with a decay fitted to access
+-- logs.
 CREATE OR REPLACE FUNCTION recall.presets()
 RETURNS TABLE (
     preset text, layer text, metabolic_rate double precision, reading text, base_decay double precision,
@@ -188,8 +188,8 @@ SET search_path FROM CURRENT AS $$
     CROSS JOIN (VALUES ('entity', 0.1), ('knowledge', 1), ('episodic', 2), ('activity', 3)) l(name, rate)
 $$;
 
--- preset_settings: what each preset sets beside its layers. Every preset sets the same names, so that one leaves
--- nothing of another behind.
+-- preset_settings: the settings of each preset. Every preset sets the same names, so that nothing of an earlier preset
+-- remains.
 CREATE OR REPLACE FUNCTION recall.preset_settings()
 RETURNS TABLE (preset text, name text, value double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -199,8 +199,8 @@ SET search_path FROM CURRENT AS $$
     JOIN recall.known_settings() k ON k.name = 'vitality.revival_days'
 $$;
 
--- use_preset: sets this tenant's layers and settings to those that the preset contains; other layers stay. Returns how
--- many memories age differently from now on.
+-- use_preset: sets this tenant's layers and settings to those of the preset. Other layers stay. Returns how many memories
+-- age differently from now on.
 CREATE OR REPLACE FUNCTION recall.use_preset(p_name text, p_now timestamptz DEFAULT now()) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path FROM CURRENT AS $$
@@ -219,7 +219,7 @@ BEGIN
     FROM recall.presets() p WHERE p.preset = p_name;
     PERFORM recall.set_setting(s.name, s.value) FROM recall.preset_settings() s WHERE s.preset = p_name;
     v_changed := recall.retune_layers(v_tenant, v_layers, p_now);
-    -- Its settings reach further than its layers.
+    -- The settings of the preset apply to all layers.
     PERFORM recall.refresh_medians(p_now);
     RETURN v_changed;
 END $$;

@@ -1,13 +1,13 @@
--- What counts as a use of a memory, and how often each was used.
+-- Uses: which accesses count as a use of a memory, and how often each memory was used.
 
--- is_active_access: whether an access of this kind is a use, which spreads, associates and brings back, rather than
--- the mere making or showing of a memory.
+-- is_active_access: whether an access of this kind is a use. A use spreads activation, strengthens associations and
+-- restores an archived memory; storing or showing a memory does not.
 CREATE OR REPLACE FUNCTION recall.is_active_access(p_kind text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN p_kind IN ('read', 'reference', 'used');
 
--- access_counts: how often these memories (NULL means all of the tenant) were stored, shown as a hit, and used; from
--- the log.
+-- access_counts: how often these memories (NULL means all of the tenant) were stored, shown as a hit, and used, counted
+-- from the log.
 CREATE OR REPLACE FUNCTION recall.access_counts(p_tenant text, p_memory_id bigint DEFAULT NULL) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
@@ -17,11 +17,11 @@ SET search_path FROM CURRENT AS $$
         'used', count(*) FILTER (WHERE recall.is_active_access(a.kind)))
     FROM recall.access a
     WHERE a.tenant = p_tenant
-      -- In the whole tenant, what a merge has copied counts where it was.
+      -- In counts of the whole tenant, accesses that a merge has copied count only once, where they were.
       AND (p_memory_id IS NULL AND a.merged_from IS NULL OR a.memory_id = p_memory_id)
 $$;
 
--- used_memories: the memories of a tenant that were used; being stored or shown does not count.
+-- used_memories: the memories of a tenant that were used. Being stored or shown does not count.
 CREATE OR REPLACE FUNCTION recall.used_memories(p_tenant text) RETURNS TABLE (memory_id bigint, used_at timestamptz)
 LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
