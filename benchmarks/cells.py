@@ -124,7 +124,7 @@ def call_time(url: str) -> float:
             "SELECT set_config('recall.tenant', 'acme', false), set_config('jit', 'off', false)"
         )
         rounds = [connection.execute(_CALLS.encode()).fetchone() for _ in range(9)]
-    return min(row[0][0]["Execution Time"] for row in rounds if row) / CALLS * 1000
+    return min(float(row[0][0]["Execution Time"]) for row in rounds if row) / CALLS * 1000
 
 
 def client_cpu(actions: list[Callable[[], object]], rounds: int) -> list[float]:

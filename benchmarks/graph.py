@@ -58,7 +58,7 @@ Contender = tuple[Callable[[], object], Callable[[object], set[int]]]
 
 
 def ours(build: Callable[[], LinkGraph], *, accelerate: bool) -> Contender:
-    return build, lambda graph: set(articulate(graph, accelerate=accelerate).points())  # type: ignore[arg-type]
+    return build, lambda graph: set(articulate(graph, accelerate=accelerate).points())
 
 
 def contenders(links: Links) -> dict[str, Contender]:

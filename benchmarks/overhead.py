@@ -33,6 +33,7 @@ from rich.console import Console
 
 from benchmarks.harness import Goal, Row, fresh_database, interleaved, show, surroundings
 from pgrecall import AsyncMemory, Memory
+from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import Draft
 from pgrecall.models.search import SearchRequest
 from pgrecall.operations.search import search_and_log
@@ -130,7 +131,7 @@ def _by_sql(connection: psycopg.Connection[Any], questions: Sequence[str]) -> Ca
     connection.execute("SELECT set_config('recall.tenant', 'default', false)")
     connection.execute("SET synchronous_commit = off")  # as the client sets it for a search
     asked = [
-        search_and_log(SearchRequest(question), [list(embedder.embed([question])[0])])
+        search_and_log(SearchRequest(question), [Embedded(list(embedder.embed([question])[0]))])
         for question in questions
     ]
     turns = cycle(asked)

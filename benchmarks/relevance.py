@@ -266,8 +266,7 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = load_settings()
     if arguments.reranker is not None:
-        model = {"reranker": "local", "reranker_model": str(arguments.reranker)}
-        settings = replace(settings, **model)
+        settings = replace(settings, reranker="local", reranker_model=str(arguments.reranker))
     report(*gather(settings, rerank=arguments.reranker is not None))
 
 

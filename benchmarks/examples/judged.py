@@ -131,7 +131,9 @@ def read_memories(corpus: Corpus) -> Iterator[Draft | Problem]:
     path = EXAMPLES / corpus.memories
     reads = read_markdown(path, source=corpus.name, split_at=WHOLE) if corpus.whole else open_source(path)
     for read in reads:
-        if isinstance(read, Problem) or (read.key or "").startswith(corpus.prefix):
+        if isinstance(read, Problem) or (
+            isinstance(read, Draft) and (read.key or "").startswith(corpus.prefix)
+        ):
             yield read
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from functools import partial
 from statistics import median
 from typing import Any
@@ -27,8 +28,9 @@ from pgrecall.operations.operation import Operation
 ENTER = "SELECT set_config('recall.tenant', %(tenant)s, false)"
 """Sets the tenant of maintenance for the following measurements."""
 _BARE_UPDATE = """
-UPDATE recall.activation SET vitality = 0.5, computed_at = now() WHERE tenant = %(tenant)s
+UPDATE recall.activation SET vitality = NULL, computed_at = NULL WHERE tenant = %(tenant)s
 """
+"""Afterwards a refresh has to write every row."""
 _BARE_SUMMARY = """
 CREATE TABLE maintenance_summary AS
 SELECT memory_id, sum(weight) AS n, min(at) AS first_at, (array_agg(at ORDER BY at DESC))[1:8] AS newest
@@ -55,29 +57,42 @@ def fetch(bench: Bench, operation: Operation[Any]) -> Any:
 
 
 def refresh(bench: Bench, rounds: int) -> Iterator[Row]:
-    """The job vitality in its batches, compared with one bare UPDATE of the same columns."""
+    """The job vitality in its batches, compared with one bare UPDATE of the same columns.
+
+    The first refresh after the UPDATE writes every row; the next one, when the job runs again, those that
+    have changed.
+    """
     bench.run(ENTER, tenant=TENANT)
-    bare, ours = _Writes(bench), _Writes(bench)
+    bare, all_rows, again = _Writes(bench), _Writes(bench), _Writes(bench)
+    later = bench.now + timedelta(minutes=15)
     for turn in range(rounds + 1):
-        for writes, action in ((bare, _update_bare), (ours, _refresh_all)):
+        for writes, action in (
+            (bare, _update_bare),
+            (all_rows, partial(_refresh_all, now=bench.now)),
+            (again, partial(_refresh_all, now=later)),
+        ):
             bench.settle("activation")
             writes.measure(action, kept=turn > 0)
-    assert ours.updates == bare.updates, "both have updated every row"
+    assert all_rows.updates == bare.updates, "both have updated every row"
     against = "bare HOT UPDATE of the same rows"
-    took, least = median(ours.seconds), median(bare.seconds)
-    yield Row("refresh of all vitality", against, took, least, "s", Goal(1.2))
-    yield Row("WAL of the refresh", against, median(ours.wal) / 1e6, median(bare.wal) / 1e6, "MB", Goal(1.05))
-    yield Row("its updates that are HOT", "all of them", ours.hot, ours.updates, "", Goal(0.99, least=True))
+    took, wal = median(bare.seconds), median(bare.wal) / 1e6
+    yield Row("refresh of all vitality", against, median(all_rows.seconds), took, "s", Goal(2))
+    yield Row("refresh 15 minutes later", against, median(again.seconds), took, "s", Goal(1.2))
+    yield Row("WAL of the refresh", against, median(all_rows.wal) / 1e6, wal, "MB", Goal(1.05))
+    yield Row("WAL 15 minutes later", against, median(again.wal) / 1e6, wal, "MB", Goal(0.1))
+    yield Row(
+        "its updates that are HOT", "all of them", all_rows.hot, all_rows.updates, "", Goal(0.99, least=True)
+    )
 
 
 def _update_bare(bench: Bench) -> None:
     bench.run(_BARE_UPDATE, tenant=TENANT)
 
 
-def _refresh_all(bench: Bench) -> None:
+def _refresh_all(bench: Bench, now: datetime) -> None:
     last: int | None = 0
     while last is not None:
-        last = fetch(bench, refresh_vitality(last, VITALITY_ROWS, bench.now))
+        last = fetch(bench, refresh_vitality(last, VITALITY_ROWS, now))
 
 
 class _Writes:

@@ -56,7 +56,7 @@ def prepare(
     texts = list(dict.fromkeys(spoken_texts + asked + [question.text for question in judged]))
     _write(folder / "texts.json", [row["text"] for row in background] + texts)
     np.save(folder / "vectors.npy", np.concatenate([made, embedded(texts, embedder, cache)]))
-    return Given(folder, len(rows), [None] * len(asked) + judged)
+    return Given(folder, len(rows), [*([None] * len(asked)), *judged])
 
 
 def _turns(conversations: Path) -> list[Draft]:

@@ -27,8 +27,8 @@ Rows = Sequence[dict[str, str]]
 
 
 class Store(Protocol):
-    packages: ClassVar[tuple[str, ...]]
-    setup: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]] = ()
+    setup: ClassVar[str] = ""
 
     def __init__(self, known: Known, database: dict[str, str]) -> None:
         """Opens the store in a database, which is empty until it is loaded."""
@@ -42,7 +42,7 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-class LlamaIndex:
+class LlamaIndex(Store):
     """PGVectorStore in hybrid mode; QueryFusionRetriever fuses its two lists, as its guide recommends."""
 
     packages = ("llama-index-vector-stores-postgres", "llama-index-core")
@@ -94,7 +94,7 @@ class LlamaIndex:
         self._store.client.dispose()
 
 
-class LangChain:
+class LangChain(Store):
     """PGVectorStore with a hybrid search configuration, a new one for each question, because a configuration
     given to the store keeps the words of the first question."""
 
@@ -154,7 +154,7 @@ class _LangChainEmbedder:
         return self._known.vector(text)
 
 
-class Mem0:
+class Mem0(Store):
     """mem0 with its pgvector store and no language model."""
 
     packages = ("mem0ai", "psycopg", "spacy")
@@ -211,7 +211,7 @@ class _Mem0Embedder:
         return self._known.vector(text)
 
 
-class Pgrecall:
+class Pgrecall(Store):
     """``Memory`` of this checkout without a reranker, with the same rows as the others."""
 
     packages = ("pgrecall", "psycopg")

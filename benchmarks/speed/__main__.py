@@ -101,10 +101,10 @@ def run(chosen: argparse.Namespace, screen: Console) -> tuple[list[Row], dict[st
             kept = world(server, chosen.memories, embedder, chosen.cache)
         with copy_of(server, kept) as url, psycopg.connect(url, autocommit=True) as connection:
             around = surroundings(connection, "psycopg", "networkx")
-            row = connection.execute("SELECT now()").fetchone()
-            assert row is not None
+            moment = connection.execute("SELECT now()").fetchone()
+            assert moment is not None
             holders = tenants(chosen.memories)
-            bench = Bench(url, connection, holders[0].size, row[0])
+            bench = Bench(url, connection, holders[0].size, moment[0])
             ground = Ground(server, bench, asked, holders, embedder, chosen.calls, chosen.rounds)
             for name, measure in MEASUREMENTS.items():
                 if any(word in name for word in chosen.only.split(",")):

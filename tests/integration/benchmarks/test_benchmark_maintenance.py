@@ -29,7 +29,7 @@ def test_every_row_ends_in_its_goal_and_whether_it_is_met(capsys: pytest.Capture
     assert {"pgrecall", "postgres", "networkx"} <= set(document["versions"])
     assert document["settings"]["shared_buffers"]
     rows = {row["measure"]: row for row in document["rows"]}
-    assert len(rows) == len(document["rows"]) == 14
+    assert len(rows) == len(document["rows"]) == 16
     assert [name for name, row in rows.items() if not row["goal"]] == ["the same fold"]
     for row in (row for row in rows.values() if row["goal"]):
         sign, bound = row["goal"].split()
@@ -55,7 +55,7 @@ def test_the_table_names_sizes_versions_and_settings(capsys: pytest.CaptureFixtu
     ends = [
         line.rstrip(" │").rsplit(" ", 1)[-1] for line in printed.splitlines() if "= " in line and "│" in line
     ]
-    assert len(ends) == 13
+    assert len(ends) == 15
     assert set(ends) <= {"ok", "miss"}
 
 

@@ -84,5 +84,32 @@ def test_a_later_refresh_finds_less_vitality(sql: Query, now: datetime) -> None:
     assert len(set(vitalities)) == 3
 
 
+def test_only_what_has_changed_is_written(sql: Query, now: datetime) -> None:
+    """An hour later the old are as they were, and the young have lost some vitality or their zone."""
+    old = note(sql, "old", at=now - timedelta(days=700))
+    young = note(sql, "young", at=now - timedelta(minutes=5))
+    refresh(sql, now, 100)
+    later = now + timedelta(hours=1)
+    refresh(sql, later, 100)
+    rows = {row["memory_id"]: row for row in sql(_CACHED, (later,))}
+    assert (rows[old]["computed_at"], rows[young]["computed_at"]) == (now, later)
+    assert rows[old]["vitality"] == pytest.approx(rows[old]["wanted"], abs=0.005)
+    assert rows[young]["vitality"] == pytest.approx(rows[young]["wanted"], rel=1e-14)
+
+
+def test_a_zone_is_written_however_little_vitality_has_changed(sql: Query, now: datetime) -> None:
+    memory = note(sql, at=now - timedelta(days=30))
+    refresh(sql, now, 100)
+    later = now + timedelta(days=1)
+    (row,) = sql(_CACHED, (later,))
+    assert abs(row["vitality"] - row["wanted"]) < 0.005
+    bound = (row["vitality"] + row["wanted"]) / 2
+    sql("UPDATE recall.layer SET active = %s, stale = %s, fading = %s", (bound + 0.1, bound, bound / 2))
+    sql("UPDATE recall.activation SET zone = 'stale'")
+    refresh(sql, later, 100)
+    (row,) = sql("SELECT zone, computed_at FROM recall.activation WHERE memory_id = %s", (memory,))
+    assert (row["zone"], row["computed_at"]) == ("fading", later)
+
+
 def test_nothing_to_refresh_is_the_end(sql: Query, now: datetime) -> None:
     assert refresh(sql, now, 100) == []

@@ -58,8 +58,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 / (1 + 1 / recall.activation_sum(a, w, p_now));
 
 -- refresh_vitality: recomputes the cached vitality at p_now of up to p_limit memories with ids above p_after. Reports
--- read this cache, ranking never does. Stores the resulting zones, and logs which live memories have risen or faded to
--- another zone since the last refresh. Returns the last processed id, NULL when none was left.
+-- read this cache, ranking never does. Writes a memory only if its zone changes or its vitality by at least .005, as most change
+-- by less from one refresh to the next. Logs which live memories have risen or faded to another zone since the last
+-- refresh. Returns the last processed id, NULL when none was left.
 CREATE OR REPLACE FUNCTION recall.refresh_vitality(
     p_after bigint DEFAULT 0, p_limit int DEFAULT 10000, p_now timestamptz DEFAULT now()
 ) RETURNS bigint
@@ -73,8 +74,10 @@ DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall.vitality_weights(v_tenant);
     v_now double precision := recall.epoch(recall.require_moment(p_now));
-    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l);
+    v_layers recall.layer_in_force[] := ARRAY(SELECT l FROM recall.effective_layers(v_tenant) l ORDER BY l.name);
+    v_names text[] := ARRAY(SELECT l.name FROM recall.effective_layers(v_tenant) l ORDER BY l.name);
     v_order CONSTANT text[] := '{active, stale, fading, dormant}';
+    v_tolerance CONSTANT double precision := 0.005;
     v_era int := recall.change_era();
     v_last bigint;
 BEGIN
@@ -83,28 +86,35 @@ BEGIN
     SELECT max(b.id) INTO v_last FROM (
         SELECT m.id FROM recall.memory m
         WHERE m.tenant = v_tenant AND m.id > p_after ORDER BY m.id LIMIT recall.require_limit(p_limit)) b;
-    -- One update, because a second update of a row in a transaction checks its foreign key, which would lock the memory
-    -- too late.
-    WITH before AS MATERIALIZED (
-        SELECT a.memory_id, a.zone FROM recall.activation a
-        WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last AND a.zone IS NOT NULL
+    -- OFFSET 0: vitality and zone are computed once a row, not wherever they are read.
+    WITH changed AS MATERIALIZED (
+        SELECT z.memory_id, z.archived_at, z.vitality, z.zone_before, z.zone
+        FROM (
+            SELECT t.*, recall.zone_of(
+                       recall.retention_of(t.vitality, t.floored, v_weights),
+                       v_layers[array_position(v_names, t.layer)]) AS zone
+            FROM (
+                SELECT a.memory_id, m.layer, m.archived_at, a.protected OR m.pinned AS floored, a.zone AS zone_before,
+                       a.vitality AS cached, recall.vitality_at(a, v_weights, v_now) AS vitality
+                FROM recall.activation a
+                JOIN recall.memory m ON m.tenant = v_tenant AND m.id = a.memory_id
+                WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last
+                  AND m.id > p_after AND m.id <= v_last
+                OFFSET 0) t
+            OFFSET 0) z
+        WHERE z.cached IS NULL OR abs(z.vitality - z.cached) >= v_tolerance OR z.zone IS DISTINCT FROM z.zone_before
+        ORDER BY z.memory_id
     ), refreshed AS (
-        UPDATE recall.activation a SET (vitality, computed_at, zone) = (
-            SELECT v.vitality, p_now,
-                   recall.zone_of(recall.retention_of(v.vitality, a.protected OR m.pinned, v_weights), l)
-            FROM (SELECT recall.vitality_at(a, v_weights, v_now) AS vitality OFFSET 0) v
-            LEFT JOIN recall.memory m ON m.tenant = v_tenant AND m.id = a.memory_id
-            LEFT JOIN unnest(v_layers) l ON l.name = m.layer)
-        WHERE a.tenant = v_tenant AND a.memory_id > p_after AND a.memory_id <= v_last
-        RETURNING a.memory_id, a.zone
+        UPDATE recall.activation a SET vitality = c.vitality, computed_at = p_now, zone = c.zone
+        FROM changed c WHERE a.tenant = v_tenant AND a.memory_id = c.memory_id
     )
     INSERT INTO recall.memory_change (tenant, era, memory_id, kind, at, zone)
-    SELECT v_tenant, v_era, r.memory_id,
-           CASE WHEN array_position(v_order, r.zone) < array_position(v_order, b.zone) THEN 'risen' ELSE 'faded' END,
-           p_now, r.zone
-    FROM refreshed r
-    JOIN before b ON b.memory_id = r.memory_id AND b.zone <> r.zone
-    JOIN recall.memory m ON m.tenant = v_tenant AND m.id = r.memory_id AND m.archived_at IS NULL
-    ORDER BY r.memory_id;
+    SELECT v_tenant, v_era, c.memory_id,
+           CASE WHEN array_position(v_order, c.zone) < array_position(v_order, c.zone_before)
+                THEN 'risen' ELSE 'faded' END,
+           p_now, c.zone
+    FROM changed c
+    WHERE c.zone <> c.zone_before AND c.archived_at IS NULL
+    ORDER BY c.memory_id;
     RETURN v_last;
 END $$;
