@@ -69,7 +69,8 @@ SET search_path FROM CURRENT
 SET plan_cache_mode = force_custom_plan
 -- Rows change in the order of their ids, as everywhere, so that two calls cannot deadlock.
 SET enable_seqscan = off
-SET enable_bitmapscan = off AS $$
+SET enable_bitmapscan = off
+SET enable_hashjoin = off AS $$
 DECLARE
     v_tenant text := recall.current_tenant();
     v_weights recall.weights := recall.vitality_weights(v_tenant);
