@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -13,6 +14,10 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 _LOOSE = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?![0-9])(.*)", re.DOTALL)
 _SPOKEN = re.compile(
     r"([0-9]{1,2}):([0-9]{2})\s*([ap])\.?m\.?(?:\s+on)?\s+([0-9]{1,2})\s+([a-z]+)\.?,?\s+([0-9]{4})",
+    re.IGNORECASE,
+)
+_MAILED = re.compile(
+    r"(?:[a-z]{3},\s*)?[0-9]{1,2}\s+[a-z]{3}\s+[0-9]{4}\s+[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s+\S+)?",
     re.IGNORECASE,
 )
 _AGO = re.compile(r"([0-9]{1,6})\s*([hdwmy])(?:\s+ago)?", re.IGNORECASE)
@@ -48,6 +53,18 @@ def parse_with_zone(text: str) -> tuple[datetime, bool]:
         raise ValueError(
             f"{text[:60]!r} is not a date; write it as 2026-09-30 or 2026-09-30T08:12:00+00:00"
         ) from error
+
+
+def parse_logged(text: str) -> tuple[datetime, bool]:
+    """Like :func:`parse_with_zone`, or parses a date as in mails: ``Tue, 03 Mar 2026 10:15:00 +0100``.
+
+    Raises:
+        ValueError: the text is not a date.
+    """
+    if _MAILED.fullmatch(text.strip()) is None:
+        return parse_with_zone(text)
+    moment = parsedate_to_datetime(text.strip())
+    return _utc(moment), moment.tzinfo is not None
 
 
 def parse_since(text: str, now: datetime) -> datetime:

@@ -58,8 +58,12 @@ def read_chatgpt(value: Any, place: str, tally: Tally, *, tools: bool) -> Conver
     mapping: dict[str, Any] = value["mapping"]
     path = _path(mapping, value.get("current_node"))
     tally.add(BRANCHES, sum(_is_shown(mapping[node]) for node in mapping.keys() - set(path)))
-    messages = (mapping[node].get("message") for node in path)
-    found = (_turn(message, name, place, tally, tools) for message in messages if isinstance(message, dict))
+    messages = ((node, mapping[node].get("message")) for node in path)
+    found = (
+        _turn({**message, "id": message.get("id") or node}, name, place, tally, tools)
+        for node, message in messages
+        if isinstance(message, dict)
+    )
     return Conversation(
         session=f"chatgpt/{name}",
         title=title.strip() if isinstance(title, str) else "",
@@ -68,18 +72,33 @@ def read_chatgpt(value: Any, place: str, tally: Tally, *, tools: bool) -> Conver
 
 
 def _path(mapping: dict[str, Any], leaf: object) -> list[str]:
-    """The nodes from the root to the leaf; without a known leaf, to the newest message without children."""
-    node = leaf if isinstance(leaf, str) and leaf in mapping else _newest_leaf(mapping)
+    """The nodes from the root to the leaf; without a known leaf, to the newest message without children.
+
+    Nodes that name neither parents nor children are no tree: all of them, as they are listed.
+    """
+    nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
+    parents = {
+        child: name for name, node in nodes.items() for child in _children(node) if isinstance(child, str)
+    } | {name: node["parent"] for name, node in nodes.items() if isinstance(node.get("parent"), str)}
+    if not parents:
+        return list(nodes)
+    node = leaf if isinstance(leaf, str) and leaf in mapping else _newest_leaf(nodes)
     found: dict[str, None] = {}
-    while isinstance(node, str) and node not in found and isinstance(mapping.get(node), dict):
+    while isinstance(node, str) and node not in found and node in nodes:
         found[node] = None
-        node = mapping[node].get("parent")
+        node = parents.get(node)
     return list(found)[::-1]
 
 
-def _newest_leaf(mapping: dict[str, Any]) -> str | None:
-    leaves = [name for name, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
-    return max(leaves, key=lambda name: _seconds(mapping[name].get("message")), default=None)
+def _children(node: dict[str, Any]) -> list[Any]:
+    children = node.get("children")
+    return children if isinstance(children, list) else []
+
+
+def _newest_leaf(nodes: dict[str, Any]) -> str | None:
+    parents = {node.get("parent") for node in nodes.values() if isinstance(node.get("parent"), str)}
+    leaves = [name for name, node in nodes.items() if not _children(node) and name not in parents]
+    return max(leaves, key=lambda name: _seconds(nodes[name].get("message")), default=None)
 
 
 def _seconds(message: object) -> float:
@@ -153,7 +172,7 @@ def _text(content: dict[str, Any], tally: Tally) -> str:
     if kind == "code" and isinstance(text, str):
         language = content.get("language")
         return f"```{language if isinstance(language, str) and language != 'unknown' else ''}\n{text}\n```"
-    if kind in ("text", "multimodal_text") and isinstance(parts, list):
+    if (kind in ("text", "multimodal_text") or "content_type" not in content) and isinstance(parts, list):
         return "\n".join(_parts(parts, tally))
     if kind in _TOOLS:
         found = (content.get(field) for field in ("title", "url", "text", "result", "summary"))
@@ -169,7 +188,7 @@ def _parts(parts: list[Any], tally: Tally) -> Iterator[str]:
             yield part
         elif kind == "audio_transcription" and isinstance(part.get("text"), str):
             yield part["text"]
-        elif kind == "image_asset_pointer":
+        elif kind == "image_asset_pointer" or kind_of(part) == "image":
             tally.add(IMAGES)
         elif "audio" in kind or "video" in kind:
             tally.add(SOUNDS)

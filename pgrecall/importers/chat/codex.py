@@ -98,7 +98,7 @@ def _turns(
                 text=text,
                 place=place,
                 role=role_of_sender(role),
-                at=tally.time(value.get("timestamp")),
+                at=tally.time(value.get("timestamp") or item.get("timestamp")),
                 metadata=metadata,
             )
 
@@ -116,7 +116,7 @@ def _item(value: Any) -> dict[str, Any] | None:
 
 def _message(item: dict[str, Any], tally: Tally, tools: bool) -> tuple[str | None, str]:
     """The role and text of an item; no role if it is left out."""
-    kind = kind_of(item)
+    kind = kind_of(item) if "type" in item or "role" not in item else "message"
     if kind in _CALLS | _RESULTS:
         if tools:
             return ("assistant" if kind in _CALLS else "tool"), _tool_text(item)

@@ -156,10 +156,20 @@ def _require_readable(path: Path, entry: ZipInfo) -> None:
 
 
 def json_values(file: ChatFile) -> Iterator[Any]:
-    """The elements of a JSON file's array, or its one value. Raises InvalidInput where it is not JSON."""
+    """The elements of a JSON file's array or of its list ``conversations``, or its one value.
+
+    Raises:
+        InvalidInput: the file is not JSON.
+    """
     with file.opened() as data:
         try:
-            yield from JsonStream(data)
+            stream = JsonStream(data)
+            for value in stream:
+                listed = value.get("conversations") if isinstance(value, dict) else None
+                if isinstance(listed, list) and not stream.is_array:
+                    yield from listed
+                else:
+                    yield value
         except ValueError as error:
             raise InvalidInput(
                 f"{file.shown} is not JSON: {error}.", hint="What came before it may be stored already."

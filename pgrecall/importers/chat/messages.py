@@ -86,7 +86,7 @@ def _conversation(
     session = f"{name}/{own}" if isinstance(own, str) and own else name if number == 1 else f"{name}#{number}"
     before = "" if place == "message 1" else f"{place}, "
     messages = ((f"{before}message {index}", one) for index, one in enumerate(value["messages"], start=1))
-    began_at = tally.time(next((value[field] for field in _TIMES if field in value), None))
+    began_at = tally.time(_time(value))
     turns = _turns(messages, session, tally, problems, tools)
     return Conversation(
         session, dated(turns, began_at, tally), title=title.strip() if isinstance(title, str) else ""
@@ -139,8 +139,13 @@ def _turn(value: Any, session: str, index: int, place: str, tally: Tally, tools:
         text="\n".join(texts),
         place=place,
         role=role,
-        at=tally.time(next((value[field] for field in _TIMES if field in value), None)),
+        at=tally.time(_time(value)),
     )
+
+
+def _time(value: dict[str, Any]) -> object:
+    """The first field for a time that is not empty; None if all are."""
+    return next((value[field] for field in _TIMES if value.get(field) not in (None, "")), None)
 
 
 def _content(content: object, tally: Tally) -> object:

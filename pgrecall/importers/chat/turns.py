@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast, get_args
 
-from pgrecall.importers.dates import parse_with_zone
+from pgrecall.importers.dates import parse_logged
 from pgrecall.models.import_export import Skipped
 from pgrecall.models.memories import Role
 
@@ -95,12 +95,15 @@ class Tally:
             yield Skipped(what, count)
 
     def time(self, value: object) -> datetime | None:
-        """A time as seconds, milliseconds or microseconds since 1970, or in ISO 8601; None for no time."""
+        """A time; None for no time.
+
+        Times are seconds, milliseconds or microseconds since 1970, or texts in ISO 8601 or in the form of mails.
+        """
         if value is None or value == "":
             return None
         try:
             if isinstance(value, str) and not _is_number(value):
-                moment, zoned = parse_with_zone(value)
+                moment, zoned = parse_logged(value)
                 if not zoned:
                     self.add("times without a zone, read as UTC")
                 return moment
@@ -133,16 +136,41 @@ def kind_of(value: object, field: str = "type") -> str:
 
 
 def dated(turns: Iterable[Turn], began_at: datetime | None, tally: Tally) -> Iterator[Turn]:
-    """The turns, those without a time dated a millisecond after the turn before or at the beginning."""
+    """The turns, each with a time if any has one.
+
+    A turn without a time is dated a millisecond after the turn before. The first ones, which have no turn
+    before, are dated after ``began_at``, or before the first turn that has a time.
+    """
+    first: list[Turn] = []
     last = began_at
     for turn in turns:
+        if turn.at is None and last is None:
+            first.append(turn)
+            continue
         if turn.at is None and last is not None:
             tally.add("turns without a time, dated by the turn before")
-            turn = replace(turn, at=last + _TICK if last < datetime.max.replace(tzinfo=UTC) - _TICK else last)
-        elif turn.at is None:
-            tally.add("turns without a time, dated by the import")
+            turn = replace(turn, at=_later(last, 1))
+        elif turn.at is not None:
+            yield from _dated_before(turn.at, first, tally)
+            first.clear()
         last = turn.at
         yield turn
+    tally.add("turns without a time, dated by the import", len(first))
+    yield from first
+
+
+def _dated_before(moment: datetime, turns: Sequence[Turn], tally: Tally) -> Iterator[Turn]:
+    tally.add("turns without a time, dated by the turn after", len(turns))
+    for place, turn in enumerate(turns):
+        yield replace(turn, at=_later(moment, place - len(turns)))
+
+
+def _later(moment: datetime, ticks: int) -> datetime:
+    """The moment some milliseconds later, or earlier; the same one where the calendar ends."""
+    try:
+        return moment + ticks * _TICK
+    except OverflowError:
+        return moment
 
 
 def role_of(speaker: str) -> Role | None:
