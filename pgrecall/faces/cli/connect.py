@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
@@ -16,6 +16,7 @@ from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.cli.console import notes, output
 from pgrecall.faces.cli.invocation import FAILED, CommandGroup, GlobalOptions, pass_globals
 from pgrecall.faces.editors import capture as hooks
+from pgrecall.faces.editors.connecting import added, hook_parts, removed, server_part
 from pgrecall.faces.editors.editors import EDITORS, SERVER, EditorName, server_entry
 from pgrecall.faces.editors.settings_files import SettingsFile, toml_entry
 from pgrecall.settings import environment_variables
@@ -64,37 +65,37 @@ def connect(
             hint="Export its chats and import them: `pgrecall import`.",
         )
     chosen, folder = EDITORS[editor], _current_folder() if project else None
-    entry = None if undo else server_entry(chosen, *_server(given, variables))
-    servers = SettingsFile.read(chosen.file(Path.home(), folder))
-    if only_print and entry is not None:
-        click.echo(_entry_text(servers, chosen.table, entry))
-        return
-    changes = [servers.with_entry(chosen.table, SERVER, entry)]
-    if editor != "claude-desktop" and (capture or undo):
-        form = hooks.HOOKS[editor]
-        file = Path.home() / form.user if folder is None else folder / form.project
-        # Where one file holds both, the hooks go into what the entry has made of it.
-        same = changes[0].path == file.resolve()
-        settings = changes.pop() if same else SettingsFile.read(file)
-        command = None if undo else (_program(), *_options(given, for_hooks=True))
-        changes.append(settings.with_document(hooks.with_hooks(editor, settings.document(), command)))
-    changes = [change for change in changes if change.text != (change.before or "")]
+    known = (server_part(editor, Path.home(), folder), *hook_parts(editor, Path.home(), folder))
+    if undo:
+        changes = removed(known)
+    else:
+        entry = server_entry(chosen, *_server(given, variables))
+        if only_print:
+            click.echo(_entry_text(SettingsFile.read(known[0].file), chosen.table, entry))
+            return
+        parts = [server_part(editor, Path.home(), folder, entry)]
+        if capture:
+            command = (_program(), *_options(given, for_hooks=True))
+            parts += hook_parts(editor, Path.home(), folder, command)
+        changes = added(parts, known)
+    changes = [change for change in changes if change.is_original or change.text != (change.before or "")]
     if not changes:
         output().print(f"{chosen.title} is {'not connected' if undo else 'connected already'}.")
         return
-    for change in changes:
-        change.require_writable()
-    _show(changes)
-    if not yes and not (sys.stderr.isatty() and click.confirm("Write this?", err=True)):
-        raise InvalidInput("Nothing was changed.", hint="--yes writes without a question.")
-    for change in changes:
-        copy = change.write()
-        output().print(
-            f"Changed {change.path}" + (f"; the copy from before is {copy.name}." if copy else ".")
-        )
+    _write(changes, Path.home() if folder is None else folder, ask=not yes)
     output().print(chosen.restart)
     if capture and editor != "claude-desktop" and hooks.HOOKS[editor].note:
         output().print(hooks.HOOKS[editor].note)
+
+
+def _write(changes: Sequence[SettingsFile], top: Path, *, ask: bool) -> None:
+    for change in changes:
+        change.require_writable()
+    _show(changes)
+    if ask and not (sys.stderr.isatty() and click.confirm("Write this?", err=True)):
+        raise InvalidInput("Nothing was changed.", hint="--yes writes without a question.")
+    for change in changes:
+        output().print(change.write(top))
 
 
 @click.group("capture", cls=CommandGroup, hidden=True)
@@ -200,7 +201,7 @@ def _entry_text(file: SettingsFile, table: str, entry: dict[str, object]) -> str
     return SettingsFile(file.path, "", None).with_entry(table, SERVER, entry).text.rstrip()
 
 
-def _show(changes: list[SettingsFile]) -> None:
+def _show(changes: Sequence[SettingsFile]) -> None:
     for change in changes:
         lines = difflib.unified_diff(
             (change.before or "").splitlines(),

@@ -103,6 +103,8 @@ def with_hooks(
             f"`hooks` in the settings of {editor} is not an object of lists.", hint="Correct it."
         )
     changed = {event: [one for one in group if not _is_ours(one)] for event, group in hooks.items()}
+    if command is None and changed == hooks:
+        return dict(document)
     if command is not None:
         for event, part in ((form.start, "start"), (form.end, "end")):
             hook = {"type": "command", "command": join([*command, "capture", part, "--editor", editor])}

@@ -18,15 +18,28 @@ from pgrecall.faces.editors import jsonc
 
 Document = dict[str, Any]
 _MAX_BYTES = 50_000_000
+_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file, as it was read (``before``, None if there was none) and as it shall be (``text``)."""
+    """A settings file, as it was read and as it shall be.
+
+    Attributes:
+        text: as it shall be.
+        before: as it was read; None if there was none.
+        mark: the byte order mark at its beginning, which some editors of Windows write.
+        keeps_copy: whether a copy is kept of what was read.
+        is_original: whether ``text`` is what was there before pgrecall wrote into the file: the kept copy, or
+            no file if there is no copy.
+    """
 
     path: Path
     text: str
     before: str | None
+    mark: str = ""
+    keeps_copy: bool = True
+    is_original: bool = False
 
     @classmethod
     def read(cls, path: Path) -> SettingsFile:
@@ -39,8 +52,9 @@ class SettingsFile:
             real = path.resolve()
             if real.is_file() and real.stat().st_size > _MAX_BYTES:
                 raise InvalidInput(f"{path} has more than {_MAX_BYTES:,} bytes.", hint="Change it by hand.")
-            before = real.read_bytes().decode("utf-8-sig") if real.exists() else None
-            return cls(real, before or "", before)
+            read = real.read_bytes().decode() if real.exists() else None
+            before = read.removeprefix(_MARK) if read is not None else None
+            return cls(real, before or "", before, _MARK if read != before else "")
         except (OSError, UnicodeDecodeError, RuntimeError) as error:
             reasons = {UnicodeDecodeError: "it is not UTF-8", RuntimeError: "its links lead in a circle"}
             reason = error.strerror if isinstance(error, OSError) else reasons[type(error)]
@@ -144,24 +158,55 @@ class SettingsFile:
                 hint="Change it where it comes from, or by hand; --print shows the entry.",
             )
 
-    def write(self) -> Path | None:
-        """Writes the file whole or not at all; returns the copy of what was there before, if anything was.
+    @property
+    def copy(self) -> Path:
+        """Where the copy of what was there before pgrecall is kept."""
+        return self.path.with_name(f"{self.path.name}.before-pgrecall")
+
+    def original(self) -> SettingsFile:
+        """What was there before pgrecall wrote into the file, to be written again.
+
+        Raises:
+            InvalidInput: the copy cannot be read.
+        """
+        kept = SettingsFile.read(self.copy)
+        return replace(self, text=kept.text, mark=kept.mark, is_original=True)
+
+    def write(self, top: Path) -> str:
+        """Writes the file whole or not at all; returns what was done, as a sentence.
+
+        Args:
+            top: the home directory or project. Folders below it that a removed file leaves empty are removed.
 
         Raises:
             InvalidInput: it cannot be written.
         """
-        copy = self.path.with_name(f"{self.path.name}.before-pgrecall")
-        now = SettingsFile.read(self.path).before
-        if now != self.before:
+        if SettingsFile.read(self.path).before != self.before:
             raise InvalidInput(f"{self.path} has just been changed by another program.", hint="Try again.")
         try:
+            if self.is_original:
+                return self._write_original(top)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            if now is not None:
-                _write(copy, now, like=self.path)
-            _write(self.path, self.text, like=self.path if now is not None else None)
+            like = self.path if self.before is not None else None
+            copied = like is not None and self.keeps_copy
+            if copied:
+                _write(self.copy, self.mark + (self.before or ""), like=self.path)
+            _write(self.path, self.mark + self.text, like=like)
         except OSError as error:
             raise InvalidInput(f"{self.path} cannot be written: {error.strerror}.") from error
-        return copy if now is not None else None
+        return f"Changed {self.path}" + (f"; the copy from before is {self.copy.name}." if copied else ".")
+
+    def _write_original(self, top: Path) -> str:
+        if self.copy.exists():
+            _write(self.path, self.mark + self.text, like=self.path)
+            self.copy.unlink()
+            return f"Restored {self.path} as it was before."
+        self.path.unlink()
+        for folder in self.path.parents:
+            if top.resolve() not in folder.parents or any(folder.iterdir()):
+                break
+            folder.rmdir()
+        return f"Removed {self.path}, which connect had created."
 
 
 def without(values: Mapping[str, Any], name: str) -> Document:

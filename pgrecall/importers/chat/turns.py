@@ -97,7 +97,7 @@ class Tally:
     def time(self, value: object) -> datetime | None:
         """A time; None for no time.
 
-        Times are seconds, milliseconds or microseconds since 1970, or texts in ISO 8601 or in the form of mails.
+        Times are seconds, milliseconds or microseconds since 1970, ISO 8601, or dates as in mails.
         """
         if value is None or value == "":
             return None

@@ -174,9 +174,9 @@ def test_writing_keeps_a_copy_and_the_mode_and_follows_links(tmp_path: Path) -> 
     real.write_text("{}")
     real.chmod(0o640)
     link.symlink_to(real)
-    copy = SettingsFile.read(link).with_entry("servers", "pgrecall", ENTRY).write()
-    assert copy is not None
-    assert copy.read_text() == "{}"
+    said = SettingsFile.read(link).with_entry("servers", "pgrecall", ENTRY).write(tmp_path)
+    assert said == f"Changed {real}; the copy from before is real.json.before-pgrecall."
+    assert (tmp_path / "real.json.before-pgrecall").read_text() == "{}"
     assert link.is_symlink()
     assert json.loads(real.read_text()) == {"servers": {"pgrecall": ENTRY}}
     assert real.stat().st_mode & 0o777 == 0o640
@@ -184,7 +184,8 @@ def test_writing_keeps_a_copy_and_the_mode_and_follows_links(tmp_path: Path) -> 
 
 def test_a_new_file_is_private(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "mcp.json"
-    assert SettingsFile.read(path).with_entry("servers", "pgrecall", ENTRY).write() is None
+    said = SettingsFile.read(path).with_entry("servers", "pgrecall", ENTRY).write(tmp_path)
+    assert said == f"Changed {path}."
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -194,7 +195,7 @@ def test_a_file_that_has_just_changed_is_not_overwritten(tmp_path: Path) -> None
     changed = SettingsFile.read(path).with_entry("servers", "pgrecall", ENTRY)
     path.write_text('{"a": 1}')
     with pytest.raises(InvalidInput, match="has just been changed by another program"):
-        changed.write()
+        changed.write(tmp_path)
     assert path.read_text() == '{"a": 1}'
 
 

@@ -1,4 +1,4 @@
-"""Chats in forms that public files have beside those of the programs themselves: fewer fields, other wrappings."""
+"""Chats in forms that public files have beside those of the programs: fewer fields, other wrappings."""
 
 from __future__ import annotations
 
