@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from tests import scheduling
 from tests.emptying import Emptying
 from tests.given_server import GIVEN, Server, in_use, leave_alone, own_server_only, template_of
 from tests.scale import SCALE
+from tests.server_folders import PREFIX, parent_folder, remove_forgotten
 from tests.waiting import PATIENCE, until
 
 # Bytecode is kept even where the environment says otherwise: each process that a test starts would compile
@@ -83,11 +83,11 @@ def server(testrun_uid: str, run_folder: Path) -> Iterator[Server]:
 
 def _embedded(testrun_uid: str, run_folder: Path) -> Iterator[EmbeddedServer]:
     """The embedded server, shared by all workers of the run; the last one stops and removes it."""
-    # Not under tmp_path: as root the server runs as an account that may not pass pytest's private folders.
-    folder = Path(tempfile.gettempdir()) / f"pgrecall-{testrun_uid[:12]}"
+    folder = parent_folder() / f"{PREFIX}{testrun_uid[:12]}"
     # Workers start and stop one after another, so that none removes a server that another is starting.
     lock = FileLock(str(run_folder / "server.lock"))
     with lock:
+        remove_forgotten()
         folder.mkdir(mode=0o755, exist_ok=True)
         running = EmbeddedServer.start(folder / "data", fast=True)
         leave_alone(running.url)

@@ -6,7 +6,6 @@ import io
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from pgrecall.embedded.shared_server import EmbeddedServer
 from pgrecall.faces.cli.main import main
 from tests.acceptance.cli.command_tools import Command, Ended, command_line, environment, without_progress
 from tests.given_server import own_server_only
+from tests.server_folders import server_folder
 from tests.waiting import PATIENCE, until
 
 
@@ -88,9 +88,7 @@ def pgrecall_process(process: Command, database_url: str) -> Command:
 def open_folder() -> Iterator[Path]:
     """A folder that the embedded server's account may enter when the tests run as root."""
     own_server_only("starts an embedded server")
-    with tempfile.TemporaryDirectory(prefix="pgrecall-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
+    with server_folder() as folder:
         yield folder
         for data in folder.iterdir():
             until(partial(_stopped, data), f"the end of the server in {data}")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -18,6 +15,7 @@ from tests.acceptance.conftest import bare_pgrecall
 from tests.attack.world import World, attackers, fill, vanish
 from tests.conftest import DIMENSIONS, _database
 from tests.given_server import GIVEN, Server, leave_alone
+from tests.server_folders import server_folder
 
 __all__ = ["bare_pgrecall"]
 
@@ -56,12 +54,9 @@ def alone(server: Server) -> Iterator[Server]:
     if GIVEN is not None:
         yield server
         return
-    folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
-    folder.chmod(0o755)
-    with EmbeddedServer.start(folder / "data", fast=True) as running:
+    with server_folder() as folder, EmbeddedServer.start(folder / "data", fast=True) as running:
         leave_alone(running.url)
         yield running
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

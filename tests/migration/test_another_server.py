@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,6 +26,7 @@ from tests.migration.old_schemas import fill, take_to
 from tests.migration.test_dump import program, run
 from tests.migration.test_every_revision import rows, settled
 from tests.migration.test_interrupted import ONE_WAIT, WAITING
+from tests.server_folders import server_folder
 from tests.tenant_world import asked, live
 from tests.waiting import PATIENCE, gone, until
 
@@ -38,12 +37,9 @@ MEDIANS = "SELECT * FROM recall.layer_median ORDER BY 1, 2"
 @pytest.fixture(scope="module")
 def fresh_server() -> Iterator[EmbeddedServer]:
     """A server of this file's own, on which nothing has been installed yet."""
-    folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
-    folder.chmod(0o755)
-    with EmbeddedServer.start(folder / "data", fast=True) as running:
+    with server_folder() as folder, EmbeddedServer.start(folder / "data", fast=True) as running:
         leave_alone(running.url)  # other statistics make other plans, which add up in another order
         yield running
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,6 +20,7 @@ from pgrecall.schema import migrate, roles, state
 from pgrecall.settings import Settings
 from tests.conftest import dropped
 from tests.given_server import GIVEN, GivenServer, Server, embedded_only
+from tests.server_folders import server_folder
 
 OURS = ("recall_owner", "recall_reader", "recall_app", "recall_worker")
 ROLES = "SELECT rolname FROM pg_roles ORDER BY rolname"
@@ -42,10 +41,8 @@ def fetch(url: str, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="pgrecall-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
+    with server_folder() as path:
+        yield path
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -24,6 +21,7 @@ from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, _database
 from tests.given_server import Server, own_server_only
+from tests.server_folders import server_folder
 from tests.waiting import PATIENCE
 
 
@@ -118,9 +116,7 @@ def bound_role(installation: Installation, two_cells: Installation) -> Iterator[
 def logical_server() -> Iterator[EmbeddedServer]:
     """A server that can be a source of logical replication, for moves."""
     own_server_only("needs wal_level logical, and a restart for it")
-    folder = Path(tempfile.mkdtemp(prefix="pgr-cells-", dir="/tmp"))
-    folder.chmod(0o755)
-    try:
+    with server_folder() as folder:
         first = EmbeddedServer.start(folder / "data", fast=True)
         with first, psycopg.connect(first.url, autocommit=True) as admin:
             admin.execute("ALTER SYSTEM SET wal_level = 'logical'")
@@ -132,8 +128,6 @@ def logical_server() -> Iterator[EmbeddedServer]:
                 admin.execute("CREATE DATABASE cells_fresh")
             migrate.upgrade(make_conninfo(server.url, dbname="cells_fresh"), dimensions=DIMENSIONS)
             yield server
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ The steps are those of docs/howto/forget.md; what they do not reach is said ther
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS, _runner
 from tests.given_server import leave_alone, own_server_only
 from tests.integration.memories.privacy_world import KEY, MARK, VECTOR_BYTES, fill
+from tests.server_folders import server_folder
 
 STEPS = ("ANALYZE", "VACUUM FULL", "CHECKPOINT")
 
@@ -30,12 +29,9 @@ STEPS = ("ANALYZE", "VACUUM FULL", "CHECKPOINT")
 @pytest.fixture
 def own_server() -> Iterator[EmbeddedServer]:
     own_server_only("reads the files of its server")
-    folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
-    folder.chmod(0o755)
-    with EmbeddedServer.start(folder / "data", fast=True) as running:
+    with server_folder() as folder, EmbeddedServer.start(folder / "data", fast=True) as running:
         leave_alone(running.url)
         yield running
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def holding(folder: Path) -> set[str]:

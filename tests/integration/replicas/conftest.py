@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -22,6 +20,7 @@ from pgrecall.settings import Settings
 from tests.conftest import DIMENSIONS
 from tests.faults.victim import Victim
 from tests.given_server import own_server_only
+from tests.server_folders import server_folder
 from tests.waiting import PATIENCE, until
 
 
@@ -59,9 +58,7 @@ class Pair:
 def replicated() -> Iterator[Pair]:
     """A primary and its standby, made from a copy of its files."""
     own_server_only("needs two servers of its own")
-    folder = Path(tempfile.mkdtemp(prefix="pgr-replica-", dir="/tmp"))
-    folder.chmod(0o755)
-    try:
+    with server_folder() as folder:
         with EmbeddedServer.start(folder / "one", fast=True) as first:
             migrate.upgrade(first.url, dimensions=DIMENSIONS)
         two = folder / "two"
@@ -81,8 +78,6 @@ def replicated() -> Iterator[Pair]:
             pair = Pair(Victim(one, "postgres", ""), Victim(standby, "postgres", ""))
             pair.catch_up()
             yield pair
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
