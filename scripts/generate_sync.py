@@ -23,6 +23,8 @@ RULES = [
     (r"# sync: (.*)", r"\1"),
     (r"\basync (?=def |with |for )", ""),
     (r"\bawait ", ""),
+    (r"\bAwaitable\[(\w+)\]", r"\1"),
+    (r"\bimport Awaitable, ", "import "),
     (r"\bdatabase\.async_pool\b", "database.pool"),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\basync_(?=[a-z])", "sync_"),

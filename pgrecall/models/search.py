@@ -197,7 +197,8 @@ class Found:
     """What the database found: hits in their order, what each arm found, and what did not run.
 
     ``search_id`` names the logged search; ``candidates`` and ``weighing`` are for a reranker;
-    ``experiment`` tells of a running one its number, the arm and its weight.
+    ``experiment`` tells of a running one its number, the arm and its weight. ``named`` has the
+    queries without the names in them, and these names, if that kept the search from running.
     """
 
     hits: tuple[Hit, ...]
@@ -211,6 +212,7 @@ class Found:
     confidence_terms: ConfidenceTerms | None = None
     profile: str | None = None
     experiment: Mapping[str, Any] | None = None
+    named: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def confident(self) -> bool:

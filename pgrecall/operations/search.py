@@ -31,15 +31,22 @@ def find(
     *,
     pool: int = 0,
     reranker: str | None = None,
+    unless_named: bool = False,
 ) -> Operation[Found]:
     """Searches by words, names, cues and links, and by meaning if vectors of the queries are given.
 
-    ``pool`` adds this many of the most relevant to the best ``k``; ``reranker`` adds the coefficients that
-    convert its logits to relevance.
+    Args:
+        request: what is asked.
+        vectors: one for each query; None searches without meaning.
+        pool: adds this many of the most relevant to the best ``k``.
+        reranker: adds the coefficients that convert its logits to relevance.
+        unless_named: searches only if the queries contain no name; otherwise ``named`` is all that is found.
     """
     return Operation(
-        f"SELECT * FROM recall.find({_request()}, %(pool)s, %(reranker)s, %(tokens)s::jsonb)",
-        request_parameters(request, vectors) | {"pool": pool, "reranker": reranker},
+        f"SELECT * FROM recall.find("
+        f"{_request()}, %(pool)s, %(reranker)s, %(tokens)s::jsonb, %(unless_named)s)",
+        request_parameters(request, vectors)
+        | {"pool": pool, "reranker": reranker, "unless_named": unless_named},
         _found,
         repeatable=True,
         acting=True,
@@ -47,11 +54,17 @@ def find(
     )
 
 
-def search_and_log(request: SearchRequest, vectors: Sequence[Embedded] | None) -> Operation[Found]:
-    """Searches and logs each hit as shown; a repetition after a lost connection may log them twice."""
+def search_and_log(
+    request: SearchRequest, vectors: Sequence[Embedded] | None, *, unless_named: bool = False
+) -> Operation[Found]:
+    """Searches and logs each hit as shown; a repetition after a lost connection may log them twice.
+
+    ``unless_named`` does as for :func:`find`, and then logs nothing.
+    """
     return Operation(
-        f"SELECT * FROM recall.search_and_log({_request(durable=False)}, %(tokens)s::jsonb)",
-        request_parameters(request, vectors),
+        "SELECT * FROM recall.search_and_log("
+        f"{_request(durable=False)}, %(tokens)s::jsonb, %(unless_named)s)",
+        request_parameters(request, vectors) | {"unless_named": unless_named},
         _found,
         repeatable=True,
         durable=False,
@@ -90,6 +103,10 @@ def _array(vectors: Sequence[Vector]) -> str:
 
 def _found(rows: Sequence[Row]) -> Found:
     summary = rows[0]["summary"]
+    if "named" in summary:
+        return Found(
+            (), {}, (), named=tuple((question, tuple(names)) for question, names in summary["named"])
+        )
     hits = [(row, _hit(row)) for row in rows if row["id"] is not None]
     blend = summary.get("blend") or {}
     terms = summary.get("confidence_terms")

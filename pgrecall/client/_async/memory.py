@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall.client._async.search import build_context, search
+from pgrecall.client._async.context import build_context
+from pgrecall.client._async.search import search
 from pgrecall.client._async.store import AsyncStore
 from pgrecall.models.search import SearchRequest
 

@@ -1,13 +1,13 @@
-"""Search: from a question to its hits, and to a block of context for a prompt."""
+"""Search: from a question to its hits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pgrecall.client._async.connection import AsyncConnection
 from pgrecall.client._async.replica import AsyncReading
@@ -15,14 +15,11 @@ from pgrecall.encoding import require_searchable
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, EmbedderError
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.search import Found, Hit, SearchRequest, SearchResult
-from pgrecall.operations.context import log_shown, similarities, successors
+from pgrecall.operations.context import log_shown
 from pgrecall.operations.search import find, questions_without_names, search_and_log
 from pgrecall.search.observation import search_ended
 from pgrecall.search.rerank.blending import best, confidence, most_relevant, reread, text_to_read
 from pgrecall.search.rerank.scores import RerankCandidate, RerankOutcome
-
-if TYPE_CHECKING:
-    from pgrecall.models.context import ContextBlock, ContextRequest
 
 UNLOGGED = {
     "25006": "log: the database is read-only, so it is not counted what was shown",
@@ -80,17 +77,41 @@ async def search(
     """
     require_searchable(request)
     progress = progress or Progress(AsyncReading(connection))
-    vectors = await question_vectors(connection, request, progress)
     if request.rerank and connection.reranker is not None:
-        result = await _reranked(connection, request, vectors, progress)
+        result = await _reranked(connection, request, progress)
     else:
         if request.rerank:
             progress.skipped.append("reranking: no reranker is configured")
-        with progress.timed("database"):
-            found = await _found(connection, request, vectors, progress)
+        found = await _answer(connection, request, progress, partial(_found, connection, request, progress))
         result = progress.result(found, found.hits)
     search_ended(result, rerank=request.rerank)
     return result
+
+
+Ask = Callable[[list[Embedded] | None, bool], Awaitable[Found]]
+"""Asks the database, given the vectors of the questions and whether it must find no name in them."""
+
+
+async def _answer(connection: AsyncConnection, request: SearchRequest, progress: Progress, ask: Ask) -> Found:
+    """What is found with the vectors of the questions without the names in them.
+
+    Names are looked up first. If the tenant's last question had none, that round trip is saved: the question
+    is embedded as it is, and the search reports if it contains a name after all.
+    """
+    nameless = connection.resources.nameless
+    questions = nameless.questions(connection.tenant, request.asked) if connection.embedder else None
+    if questions is None:
+        vectors = await question_vectors(connection, request, progress)
+    else:
+        vectors = await _embedded(connection, questions, progress)
+    unless_named = questions is not None and vectors is not None
+    with progress.timed("database"):
+        found = await ask(vectors, unless_named)
+    if found.named:
+        vectors = await _without_names(connection, found.named, progress)
+        with progress.timed("database"):
+            found = await ask(vectors, False)
+    return found
 
 
 async def question_vectors(
@@ -105,10 +126,25 @@ async def question_vectors(
     with progress.timed("names"):
         execute = progress.reading.execute if progress.reading.may_lag else connection.execute
         questions = await execute(questions_without_names(request.asked))
+    return await _without_names(connection, questions, progress)
+
+
+async def _without_names(
+    connection: AsyncConnection, questions: Sequence[tuple[str, tuple[str, ...]]], progress: Progress
+) -> list[Embedded] | None:
+    """Embeds questions without the names in them, which come with each, and notes these names."""
     progress.names = tuple(dict.fromkeys(name for _, names in questions for name in names))
+    connection.resources.nameless.note(connection.tenant, named=bool(progress.names))
+    return await _embedded(connection, [question for question, _ in questions], progress)
+
+
+async def _embedded(
+    connection: AsyncConnection, questions: Sequence[str], progress: Progress
+) -> list[Embedded] | None:
+    """The vector and token signs of each of these texts; None where the embedder failed."""
     try:
         with progress.timed("embedding"):
-            return await connection.embed_queries([question for question, _ in questions])
+            return await connection.embed_queries(questions)
     except EmbedderError as error:
         progress.skipped.append(f"meaning: {error}")
         return None
@@ -117,37 +153,37 @@ async def question_vectors(
 async def _found(
     connection: AsyncConnection,
     request: SearchRequest,
-    vectors: Sequence[Embedded] | None,
     progress: Progress,
+    vectors: Sequence[Embedded] | None,
+    unless_named: bool,
 ) -> Found:
     """What was found, logged as shown where the request asks for it and the database can be written to."""
     reading = progress.reading
     if reading.may_lag:
-        found = await reading.execute(find(request, vectors))
-        return await _logged(connection, request, found, found.hits, progress)
+        found = await reading.execute(find(request, vectors, unless_named=unless_named))
+        return found if found.named else await _logged(connection, request, found, found.hits, progress)
     if not request.logged:
-        return await connection.execute(find(request, vectors))
+        return await connection.execute(find(request, vectors, unless_named=unless_named))
     try:
-        return await connection.execute(search_and_log(request, vectors))
+        return await connection.execute(search_and_log(request, vectors, unless_named=unless_named))
     except DatabaseError as error:
         if error.sqlstate not in UNLOGGED:
             raise
         progress.skipped.append(UNLOGGED[error.sqlstate])
-    return await connection.execute(find(request, vectors))
+    return await connection.execute(find(request, vectors, unless_named=unless_named))
 
 
-async def _reranked(
-    connection: AsyncConnection,
-    request: SearchRequest,
-    vectors: Sequence[Embedded] | None,
-    progress: Progress,
-) -> SearchResult:
+async def _reranked(connection: AsyncConnection, request: SearchRequest, progress: Progress) -> SearchResult:
     """The best candidates reread, blended, weighed, cut to k and only then logged as shown."""
     assert connection.reranker is not None
     reranker, pairs = connection.reranker.name, connection.resources.settings.reranker_pairs
-    with progress.timed("database"):
-        gathered = replace(request, min_relevance=0.0, require_answer=False)
-        found = await progress.reading.execute(find(gathered, vectors, pool=pairs, reranker=reranker))
+    gathered = replace(request, min_relevance=0.0, require_answer=False)
+
+    async def gather(vectors: Sequence[Embedded] | None, unless_named: bool) -> Found:
+        operation = find(gathered, vectors, pool=pairs, reranker=reranker, unless_named=unless_named)
+        return await progress.reading.execute(operation)
+
+    found = await _answer(connection, request, progress, gather)
     with progress.timed("reranking"):
         outcome = await _reread_candidates(connection, request, found, pairs)
     if outcome.reason:
@@ -175,7 +211,7 @@ async def _logged(
         return found
     asked = replace(request, profile=found.profile)
     progress.experiment = found.experiment
-    return replace(found, search_id=await _log(connection, asked, hits, progress))
+    return replace(found, search_id=await log_hits(connection, asked, hits, progress))
 
 
 async def _reread_candidates(
@@ -193,7 +229,7 @@ async def _reread_candidates(
     )
 
 
-async def _log(
+async def log_hits(
     connection: AsyncConnection, request: SearchRequest, hits: Sequence[Hit], progress: Progress
 ) -> int | None:
     """The id of the search, logged with what it showed; None where nothing can be written.
@@ -224,49 +260,3 @@ async def _log(
             raise
         progress.skipped.append(UNLOGGED[error.sqlstate])
         return None
-
-
-async def build_context(
-    connection: AsyncConnection, question: SearchRequest, request: ContextRequest
-) -> ContextBlock:
-    """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
-    from pgrecall.operations.layers import layers
-    from pgrecall.search.context.request_checks import require_layers, require_valid_request
-
-    require_valid_request(request, question.k)
-    if request.per_layer:
-        known = await connection.execute(layers())
-        require_layers(request, frozenset(layer.name for layer in known))
-    progress = Progress(AsyncReading(connection))
-    result = await search(connection, replace(question, log=False), progress)
-    block = await _chosen(connection, result, question, request)
-    if not question.logged:
-        return block
-    progress.skipped = list(block.skipped)
-    search_id = await _log(connection, question, block.hits, progress)
-    return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
-
-
-async def _chosen(
-    connection: AsyncConnection, result: SearchResult, question: SearchRequest, request: ContextRequest
-) -> ContextBlock:
-    """The block these hits make, once it is known how alike they are and which replace which."""
-    from pgrecall.search.context.selection import select_memories
-    from pgrecall.search.context.similarity import fill_missing_similarities
-
-    ids = [hit.id for hit in result.hits]
-    reading = AsyncReading(connection, by_replica=result.staleness is not None)
-    pairs = await reading.execute(similarities(ids)) if len(ids) > 1 else {}
-    chains = await reading.execute(successors(ids)) if ids and question.include_superseded else {}
-    # Of some memories the likeness has to be judged by their letters.
-    known, lettered = await connection.run(partial(fill_missing_similarities, pairs, result.hits))
-    block = await connection.run(
-        partial(select_memories, result.hits, request, similarities=known, successors=chains)
-    )
-    skipped = [*result.skipped, *block.skipped]
-    if lettered:
-        skipped.append(
-            f"likeness in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
-            "near-duplicates are found by their letters"
-        )
-    return replace(block, skipped=tuple(skipped), confidence=result.confidence)

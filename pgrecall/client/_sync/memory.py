@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from pgrecall.client._sync.search import build_context, search
+from pgrecall.client._sync.context import build_context
+from pgrecall.client._sync.search import search
 from pgrecall.client._sync.store import Store
 from pgrecall.models.search import SearchRequest
 

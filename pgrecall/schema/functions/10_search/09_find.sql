@@ -6,11 +6,14 @@
 -- found, and the confidence; a row without id if nothing was found). p_embedding is the vector of the query,
 -- p_embeddings those of the sub-queries. p_pool adds that many of the most relevant memories to the best k, for the
 -- reranker p_reranker, whose blend is in the summary. `passage` is the part of a long memory that is nearest in meaning
--- to the query, as {start, end, text}. p_tokens are the token signs of each question, the query first:
--- an array of arrays (null: none).
+-- to the query, as {start, end, text}. p_tokens are the token signs of each question, the query first: an array of
+-- arrays (null: none). p_unless_named is for vectors of questions that were not asked for their names before: if one
+-- contains a name, nothing is searched, and the only row has {"named": [[question without names, [names]], ...]} as its
+-- summary. Embed these questions and search again.
 CREATE OR REPLACE FUNCTION recall.find(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
-    p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL
+    p_now timestamptz DEFAULT now(), p_pool int DEFAULT 0, p_reranker text DEFAULT NULL, p_tokens jsonb DEFAULT NULL,
+    p_unless_named boolean DEFAULT false
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
     happened_at timestamptz, score double precision, relevance double precision,
@@ -89,6 +92,14 @@ BEGIN
         PERFORM recall.raise_invalid(
             format('The token signs are not an array with an element for each of %s questions.', cardinality(v_queries)),
             'Give an array of token signs for each question, or null for one without.');
+    END IF;
+    IF p_unless_named AND v_queries <> '{}' THEN
+        SELECT jsonb_build_object('named', jsonb_agg(jsonb_build_array(q.question, q.names) ORDER BY q.place))
+        INTO summary FROM recall.questions_without_names(v_queries) q HAVING bool_or(q.names <> '{}');
+        IF summary IS NOT NULL THEN
+            RETURN NEXT;
+            RETURN;
+        END IF;
     END IF;
     IF v_request.cues IS NOT NULL OR v_request.session_id IS NOT NULL THEN
         -- Cues alone are the question, whatever they count beside words.

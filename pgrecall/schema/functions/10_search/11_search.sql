@@ -46,11 +46,11 @@ BEGIN
 END $$;
 
 -- search_and_log: does what find does, and logs the search and a retrieval of each memory that it returns; the fold job
--- counts them. It changes nothing else. `search_id` names the search for used() and rejected(). Commit with
+-- counts them. It changes nothing else; where p_unless_named ends it, it logs nothing. `search_id` names the search for used() and rejected(). Commit with
 -- synchronous_commit = off where losing a retrieval is acceptable.
 CREATE OR REPLACE FUNCTION recall.search_and_log(
     p_request jsonb, p_embedding halfvec DEFAULT NULL, p_embeddings halfvec[] DEFAULT NULL,
-    p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL
+    p_now timestamptz DEFAULT now(), p_tokens jsonb DEFAULT NULL, p_unless_named boolean DEFAULT false
 ) RETURNS TABLE (
     id bigint, key text, layer text, title text, body text, role text, author text, tags text[],
     happened_at timestamptz, score double precision, relevance double precision,
@@ -68,13 +68,17 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH hit AS MATERIALIZED (
-        SELECT * FROM recall.find(p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens)
+        SELECT * FROM recall.find(
+            p_request, p_embedding, p_embeddings, p_now, p_tokens => p_tokens, p_unless_named => p_unless_named)
     ), logged AS MATERIALIZED (
-        SELECT recall.log_search(v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile,
-                                 v_queries, s.experiment) AS search_id
+        SELECT CASE WHEN NOT s.named THEN recall.log_search(
+                   v_tenant, s.ids, p_request ->> 'session_id', p_now, p_request ->> 'query', s.profile, v_queries,
+                   s.experiment) END AS search_id
         FROM (SELECT coalesce(array_agg(h.id ORDER BY h.rank) FILTER (WHERE h.id IS NOT NULL), '{}') AS ids,
                      max(h.summary ->> 'profile') AS profile,
-                     (max((h.summary -> 'experiment')::text))::jsonb AS experiment FROM hit h) s
+                     (max((h.summary -> 'experiment')::text))::jsonb AS experiment,
+                     coalesce(bool_or(h.summary ? 'named'), false) AS named
+              FROM hit h) s
     )
     SELECT f.id, f.key, f.layer, f.title, f.body, f.role, f.author, f.tags, f.happened_at, f.score, f.relevance,
            f.vitality, f.zone, f.rank, f.superseded_by, f.supersedes, f.contradicts, f.valid_from, f.valid_until,

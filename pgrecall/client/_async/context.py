@@ -1,0 +1,62 @@
+"""Context: from a question to a block of memories for a prompt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pgrecall.client._async.connection import AsyncConnection
+from pgrecall.client._async.replica import AsyncReading
+from pgrecall.client._async.search import Progress, log_hits, search
+from pgrecall.models.search import SearchRequest, SearchResult
+from pgrecall.operations.context import similarities, successors
+
+if TYPE_CHECKING:
+    from pgrecall.models.context import ContextBlock, ContextRequest
+
+
+async def build_context(
+    connection: AsyncConnection, question: SearchRequest, request: ContextRequest
+) -> ContextBlock:
+    """Searches, chooses, and logs what is in the block: what was only weighed was not shown."""
+    from pgrecall.operations.layers import layers
+    from pgrecall.search.context.request_checks import require_layers, require_valid_request
+
+    require_valid_request(request, question.k)
+    if request.per_layer:
+        known = await connection.execute(layers())
+        require_layers(request, frozenset(layer.name for layer in known))
+    progress = Progress(AsyncReading(connection))
+    result = await search(connection, replace(question, log=False), progress)
+    block = await _chosen(connection, result, question, request)
+    if not question.logged:
+        return block
+    progress.skipped = list(block.skipped)
+    search_id = await log_hits(connection, question, block.hits, progress)
+    return replace(block, skipped=tuple(progress.skipped), search_id=search_id)
+
+
+async def _chosen(
+    connection: AsyncConnection, result: SearchResult, question: SearchRequest, request: ContextRequest
+) -> ContextBlock:
+    """The block these hits make, once it is known how alike they are and which replace which."""
+    from pgrecall.search.context.selection import select_memories
+    from pgrecall.search.context.similarity import fill_missing_similarities
+
+    ids = [hit.id for hit in result.hits]
+    reading = AsyncReading(connection, by_replica=result.staleness is not None)
+    pairs = await reading.execute(similarities(ids)) if len(ids) > 1 else {}
+    chains = await reading.execute(successors(ids)) if ids and question.include_superseded else {}
+    # Of some memories the likeness has to be judged by their letters.
+    known, lettered = await connection.run(partial(fill_missing_similarities, pairs, result.hits))
+    block = await connection.run(
+        partial(select_memories, result.hits, request, similarities=known, successors=chains)
+    )
+    skipped = [*result.skipped, *block.skipped]
+    if lettered:
+        skipped.append(
+            f"likeness in meaning: {lettered} of {len(ids)} memories have no vector to compare, so their "
+            "near-duplicates are found by their letters"
+        )
+    return replace(block, skipped=tuple(skipped), confidence=result.confidence)
