@@ -23,7 +23,8 @@ _GIVEN = (
 )
 SUMS = f"SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8) AS total {_GIVEN} ORDER BY e.place"
 USE = (
-    "SELECT s.total, recall.use_term(s.total, g.median, recall.fresh_base(l)) AS term "
+    "SELECT s.total, recall.use_term(s.total, g.median, recall.use_scale("
+    "jsonb_populate_record(l, jsonb_build_object('median_base', g.median)))) AS term "
     f"{_GIVEN} CROSS JOIN (SELECT %s::float8 AS min_age, %s::float8 AS median) g CROSS JOIN LATERAL ("
     "SELECT recall.activation_sum(a, w, (e.value ->> 'now')::float8, g.min_age) AS total OFFSET 0) s "
     "ORDER BY e.place"

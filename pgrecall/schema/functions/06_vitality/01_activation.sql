@@ -146,18 +146,21 @@ CREATE OR REPLACE FUNCTION recall.fresh_base(l recall.layer_in_force) RETURNS do
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(l.birth_weight) - l.decay * (ln(l.clock) - ln(24::double precision));
 
+-- use_scale: how much a median of S counts in this layer: k = ln 64 / ln(1 + u), between 1 and 1.6, where u is the S of a
+-- fresh memory (see fresh_base) in medians, which one use does not exceed. So one use multiplies the odds of a memory by
+-- at most 64^weight, 8 for the weight 0.5, and all its uses by at most 64^(1.6 weight), which is 28.
+CREATE OR REPLACE FUNCTION recall.use_scale(l recall.layer_in_force) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN least(1.6, ln(64::double precision) / ln(1 + exp(
+    least(greatest(recall.fresh_base(l) - l.median_base, 0), ln(63::double precision)))));
+
 -- use_term: the amount that use adds to the log-odds of a memory per unit of weight: k ln((1 + r) / 2), where r is S
--- divided by the median S of its layer, at most 63. The median memory gets 0. k = ln 64 / ln(1 + u), between 1 and 1.6,
--- where u is the S of a fresh memory (see fresh_base) in medians, which one use does not exceed. So one use multiplies
--- the odds of a memory by at most 64^weight, 8 for the weight 0.5, and all its uses by at most 64^(1.6 weight), which
--- is 28.
+-- divided by the median S of its layer, at most 63, and k is the use_scale of the layer. The median memory gets 0.
 CREATE OR REPLACE FUNCTION recall.use_term(
-    p_activation double precision, p_median_base double precision, p_fresh_base double precision
+    p_activation double precision, p_median_base double precision, p_scale double precision
 ) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ln((1 + least(p_activation / exp(p_median_base), 63)) / 2)
-    * least(1.6, ln(64::double precision)
-                 / ln(1 + exp(least(greatest(p_fresh_base - p_median_base, 0), ln(63::double precision)))));
+RETURN p_scale * ln((1 + least(p_activation / exp(p_median_base), 63)) / 2);
 
 -- zone_of: the zone of a retention in a layer. A zone includes its lower bound; dormant is everything below the last.
 CREATE OR REPLACE FUNCTION recall.zone_of(p_retention double precision, l recall.layer_in_force) RETURNS text

@@ -154,10 +154,12 @@ BEGIN
                     WHEN v_mode = 'multiply' THEN recall.logit(recall.logistic(j.logit) * x.vital)
                     ELSE recall.logit(recall.logistic(j.logit) * (1 - v_weight + v_weight * x.vital))
                END AS log_odds
-        FROM judged j JOIN unnest(v_layers) l ON l.name = j.layer
+        FROM judged j
+        JOIN (SELECT u.name, u.median_base, recall.use_scale(u) AS use_scale FROM unnest(v_layers) u OFFSET 0) l
+            ON l.name = j.layer
         CROSS JOIN LATERAL (
             SELECT CASE WHEN v_mode = 'unbounded' THEN ln(j.activation) - l.median_base
-                        ELSE recall.use_term(j.use, l.median_base, recall.fresh_base(l)) END AS use_term,
+                        ELSE recall.use_term(j.use, l.median_base, l.use_scale) END AS use_term,
                    j.activation / (1 + j.activation) AS vital
             OFFSET 0) x
         WHERE recall.logistic(j.logit) >= v_request.min_relevance
