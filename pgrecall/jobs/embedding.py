@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pgrecall.errors import EmbedderError, InvalidInput
@@ -18,7 +18,10 @@ from pgrecall.operations.jobs import (
 from pgrecall.search.embed.embedder import TokenEmbedder
 
 BATCH = 64
-"""Texts embedded and stored at a time."""
+"""Texts embedded and stored at a time; fewer where they are long."""
+
+CHARACTERS = 2_000_000
+"""Of the texts of a batch, as in an import: each thousand may become a vector."""
 
 _PROBE = "Does the embedder answer?"
 
@@ -67,11 +70,26 @@ def _pass(
         unembedded(after, context.rows(BATCH), unlike, tokens=tokens, passages=passages)
     ):
         after = batch[-1].id
-        made = _vectors(context, batch, result)
-        stored = context.execute(store_embeddings(made, model)) if made else 0
-        result.stored += stored
-        context.report(stored, embedded=stored)
+        for portion in _portions(batch):
+            made = _vectors(context, portion, result)
+            stored = context.execute(store_embeddings(made, model)) if made else 0
+            result.stored += stored
+            context.report(stored, embedded=stored)
     return result
+
+
+def _portions(batch: Sequence[Unembedded]) -> Iterator[list[Unembedded]]:
+    """A batch in its order, a new portion after each so many characters."""
+    portion: list[Unembedded] = []
+    characters = 0
+    for memory in batch:
+        portion.append(memory)
+        characters += len(memory.body)
+        if characters >= CHARACTERS:
+            yield portion
+            portion, characters = [], 0
+    if portion:
+        yield portion
 
 
 def _vectors(

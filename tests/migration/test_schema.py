@@ -59,6 +59,8 @@ def test_what_alembic_does_not_compare_is_as_described_too(shared_url: str, empt
         "CREATE TEXT SEARCH CONFIGURATION recall.simple (COPY = pg_catalog.simple); "
         "CREATE FUNCTION recall.text_words(p_configuration regconfig, p_text text) RETURNS tsvector "
         "LANGUAGE sql IMMUTABLE RETURN ''::tsvector; "
+        "CREATE FUNCTION recall.body_words(p_configuration regconfig, p_text text) RETURNS tsvector "
+        "LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN NULL; END'; "
         "CREATE FUNCTION recall.joined(p_words text[]) RETURNS text LANGUAGE sql IMMUTABLE RETURN ''; "
         "CREATE FUNCTION recall.configuration(p_language text) RETURNS regconfig LANGUAGE sql IMMUTABLE "
         "RETURN 'pg_catalog.simple'::regconfig; "
@@ -133,7 +135,7 @@ def test_every_function_of_the_database_is_in_a_file(shared_url: str) -> None:
     in_files = {name for name, _, _ in declarations()}
     of_tables = {"joined", "configuration", "plain", "tenant_mark", "tenant_words"}
     of_tables |= {"tenant_trigrams", "trigram_signature"}
-    of_tables |= {"unspaced_letters", "spaced", "compounds", "compound_parts", "text_words"}
+    of_tables |= {"unspaced_letters", "spaced", "compounds", "compound_parts", "text_words", "body_words"}
     of_tables |= {"in_cells"}  # switch_residence_check makes it
     assert {row[0] for row in fetch(shared_url, FUNCTIONS)} == in_files | of_tables
 

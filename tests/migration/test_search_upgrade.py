@@ -104,6 +104,12 @@ def test_what_was_stored_is_found_in_the_new_way(empty_database: str, filled: Qu
     assert set(found(filled, "IT")) == {"café", "josé"}
 
 
+def test_the_end_of_a_long_memory_is_found_after_the_upgrade(empty_database: str, filled: Query) -> None:
+    store(filled, "long", "filler " * 20_000 + "pelican")
+    migrate.upgrade(empty_database)
+    assert found(filled, "pelican") == ["long"]
+
+
 def test_words_that_were_counted_are_counted_again(empty_database: str, filled: Query) -> None:
     migrate.upgrade(empty_database)
     counted = filled("SELECT tenant, word, documents FROM recall.lexeme ORDER BY 1, 2")

@@ -76,6 +76,12 @@ def test_huge_texts_have_a_bounded_number(body: str) -> None:
     assert len(spans) <= MAX_PASSAGES
 
 
+def test_a_million_characters_of_english_are_read_to_the_end() -> None:
+    body = ("The keeper of the harbour writes what the boats bring in, and what they take. " * 13_000)[:1_000_000]
+    [spans] = passage_spans(EMBEDDER, [("", body)])
+    assert spans[-1].end == len(body.rstrip())
+
+
 def test_a_passage_has_the_title_in_front() -> None:
     [spans] = passage_spans(EMBEDDER, [("Winch", "word " * 400)])
     assert passage_text("Winch", "word " * 400, spans[0]).startswith("Winch\nword")

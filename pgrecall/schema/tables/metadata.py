@@ -48,7 +48,7 @@ SEARCH_TEXT = (
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)), "
     "tsvector_to_array(recall.text_words(recall.configuration(language), "
     "coalesce(author, '') || ' ' || recall.joined(tags || aliases)))), 'B') || "
-    "setweight(recall.text_words(recall.configuration(language), left(body, 100000)), 'C') || "
+    "setweight(recall.body_words(recall.configuration(language), body), 'C') || "
     "setweight(recall.text_words(recall.configuration(language), left(context, 10000)), 'D')"
     # No text can hold this lexeme. Up to revision 0007 the text index told tenants apart by it.
     " || array_to_tsvector(ARRAY[chr(1) || tenant])"

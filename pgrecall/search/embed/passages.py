@@ -26,11 +26,12 @@ from pgrecall.search.embed.embedder import (
 if TYPE_CHECKING:
     from pgrecall.models.embedding import Embedded
 
-MAX_PASSAGES = 64
-"""Of one memory: some 60,000 characters of English. What stands beyond is found by words alone."""
+MAX_CHARACTERS = 1_000_000
+"""Of a body: a longer one is refused."""
 
-MAX_CHARACTERS = 100_000
-"""Of a body that are read, as for the index of words."""
+MAX_PASSAGES = 1_200
+"""Of one memory: a million characters of English, or 300,000 of Chinese. What stands beyond is found by words
+alone."""
 
 MAX_WINDOW = 510
 """Pieces of a passage: embedders that read more lose the details of long texts in one vector."""
@@ -135,7 +136,7 @@ def _spans(body: str, ends: Sequence[int], window: int, title: int) -> tuple[Spa
 
 
 def split(body: str, ends: Sequence[int], window: int) -> tuple[Span, ...]:
-    """Cuts a text into at most 64 spans, none of which begins or ends with space.
+    """Cuts a text into at most 1,200 spans, none of which begins or ends with space.
 
     Args:
         ends: where the pieces of the text end, ascending.

@@ -231,7 +231,7 @@ BAD = {
     "another dimension": '{"passages": [{"start": 0, "end": 2, "embedding": "[1, 2]"}]}',
     "zero": '{"passages": [{"start": 0, "end": 2, "embedding": "ZERO"}]}',
     "a fraction": '{"passages": [{"start": 0.5, "end": 2, "embedding": "VECTOR"}]}',
-    "too many": '{"passages": [' + ", ".join(['{"start": 0, "end": 2, "embedding": "VECTOR"}'] * 65) + "]}",
+    "too many": '{"passages": [' + ", ".join(['{"start": 0, "end": 2, "embedding": "VECTOR"}'] * 1201) + "]}",
 }
 
 
@@ -258,9 +258,38 @@ HUGE = {
 @pytest.mark.parametrize("body", HUGE.values(), ids=HUGE)
 def test_a_huge_memory_has_a_bounded_number_of_passages(memory: Memory, query: Query, body: str) -> None:
     memory.remember(body[:1_000_000], title="Huge")
-    assert sum(map(len, parts(query).values())) <= 64
+    assert sum(map(len, parts(query).values())) <= 1200
     assert problems(memory) == {}
     assert len(by_meaning(memory, "note winch ledger")) == 1
+
+
+@pytest.mark.parametrize("housed", [False, True])
+def test_the_end_of_a_million_characters_is_found_by_meaning(
+    memory: Memory, query: Query, housed: bool
+) -> None:
+    [long] = memory.remember_many([Draft(long_text(size=1_000_000), key="long")])
+    memory.remember_many([Draft(f"Winch number {n} was painted.", key=f"n{n}") for n in range(60)])
+    if housed:
+        assert query("SELECT recall.move_vectors_to_own_table(10) AS moved")[0]["moved"] > 500
+    hits = {hit.id: hit for hit in by_meaning(memory, k=50)}
+    passage = hits[long.id].passage
+    assert passage is not None
+    assert passage.start > 990_000
+    assert ANSWER in passage.text
+
+
+def test_the_job_embeds_long_memories_a_few_at_a_time(
+    memory: Memory, query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vectors of their passages would not fit into one statement."""
+    monkeypatch.setattr("pgrecall.jobs.embedding.CHARACTERS", 50_000)
+    for place in range(5):
+        query("SELECT recall.remember(%s)", (long_text(f"Ledger {place} ends.", 30_000),))
+    reached: list[int] = []
+    memory.jobs.run("embed", progress=lambda _, done, of: reached.append(done))
+    assert sorted({done for done in reached if done}) == [2, 4, 5]
+    assert min(count or 0 for count in counts(query).values()) > 20
+    assert problems(memory) == {}
 
 
 def test_passages_of_another_embedder_are_ignored_and_reported(memory: Memory, query: Query) -> None:

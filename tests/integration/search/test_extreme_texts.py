@@ -5,21 +5,67 @@ from __future__ import annotations
 import pytest
 
 from pgrecall import Memory
+from tests.conftest import Query
 
 MILLION = 1_000_000
-READ = 100_000
-"""Characters of a body of which the words are read, as docs/explanation/ranking.md tells."""
+SCRIPTS = {
+    "Latin": "gull ",
+    "Chinese": "\u6e2f\u53e3\u5f88\u5b89\u9759\u3002",
+    "Cyrillic": "\u0447\u0430\u0439\u043a\u0430 ",
+}
 
 
-def test_words_are_found_as_far_as_a_text_is_read(memory: Memory) -> None:
-    lead = "gull " * ((READ - 10) // 5)
-    memory.remember(f"{lead}pelican", key="within")
-    memory.remember(f"{lead}gull gull gull pelican", key="beyond")
+@pytest.mark.parametrize(
+    ("filler", "length"),
+    [(SCRIPTS[name], length) for name, length in (*((name, 100_000) for name in SCRIPTS), ("Latin", MILLION))],
+)
+def test_the_last_word_of_a_text_is_found_however_long_it_is(
+    memory: Memory, filler: str, length: int
+) -> None:
+    memory.remember((filler * (length // len(filler) + 1))[: length - 8] + " pelican", key="long")
+    memory.remember("An albatross", key="short")
     memory.maintenance.refresh_statistics()
 
     found = memory.search("pelican", weights={"semantic": 0.0}).hits
 
-    assert [hit.key for hit in found] == ["within"]
+    assert [hit.key for hit in found] == ["long"]
+
+
+def test_no_word_is_cut_where_a_long_text_is_read_in_parts(query: Query) -> None:
+    """Parts of 30,000 characters: the border lies within each word once."""
+    for shift in range(9):
+        text = " " * (29_990 + shift) + " albatross pelican" + " ." * 20
+        [row] = query("SELECT tsvector_to_array(recall.body_words('simple', %s)) AS words", (text,))
+        assert row["words"] == ["albatross", "pelican"]
+
+
+def test_parts_of_a_long_text_have_the_words_of_the_whole(query: Query) -> None:
+    text = " ".join(f"keeper{n % 700} getUserName{n % 90}" for n in range(4_000))
+    [row] = query(
+        "SELECT tsvector_to_array(recall.body_words('english', %(t)s)) = "
+        "tsvector_to_array(recall.text_words('english', %(t)s)) AS same",
+        {"t": text},
+    )
+    assert len(text) > 60_000
+    assert row["same"]
+
+
+MANY_WORDS = {
+    "Latin": "".join(f"{number:06x} " for number in range(75_000)),
+    "Chinese": "".join(chr(0x4E00 + (number * 2_654_435_761 >> 7) % 20_000) for number in range(150_000)),
+}
+
+
+@pytest.mark.parametrize("body", MANY_WORDS.values(), ids=MANY_WORDS)
+def test_more_words_than_a_text_index_holds_can_be_stored(memory: Memory, body: str) -> None:
+    """A tsvector holds a megabyte; what does not fit is left out."""
+    others = "".join(chr(0x4E00 + number * 7_919 % 20_000) for number in range(10_000))
+    memory.remember(body, title=others[:1_000], context=others, tags=[others[:4_000]], key="long")
+    memory.maintenance.refresh_statistics()
+
+    found = memory.search(body[:40], weights={"semantic": 0.0}).hits
+
+    assert [hit.key for hit in found] == ["long"]
 
 
 def test_a_word_repeated_to_a_million_characters_is_no_better_than_said_once(memory: Memory) -> None:

@@ -75,12 +75,12 @@ SET search_path FROM CURRENT AS $$
 DECLARE
     v_settled jsonb := (SELECT s.value FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'schema.words');
     -- `words` is the revision that last changed how words are stored.
-    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents(), 'words', 12);
+    v_now jsonb := jsonb_build_object('accents_off', recall.removes_accents(), 'words', 24);
     v_tenant text;
 BEGIN
     IF v_settled = v_now THEN
         RETURN;
-    ELSIF v_settled IS NOT NULL THEN
+    ELSIF v_settled IS NOT NULL AND v_settled -> 'accents_off' IS DISTINCT FROM v_now -> 'accents_off' THEN
         UPDATE recall.memory m SET language = m.language
         WHERE octet_length(m.search_text::text) <> length(m.search_text::text);
         UPDATE recall.name n SET name = n.name WHERE octet_length(n.name) <> length(n.name);

@@ -19,7 +19,7 @@ CREATE OR REPLACE FUNCTION recall.idf(p_documents bigint, p_total bigint) RETURN
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ln(1 + (greatest(p_total, p_documents) - p_documents + 0.5::double precision) / (p_documents + 0.5));
 
--- indexed_length: the number of bytes of a text that the text index reads, at most p_limit. Does not decompress the text.
+-- indexed_length: the number of bytes of a text, at most p_limit. Does not decompress the text.
 CREATE OR REPLACE FUNCTION recall.indexed_length(p_text text, p_limit int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(octet_length(p_text), p_limit);
@@ -39,7 +39,7 @@ SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
     SELECT coalesce(
         (SELECT l.body_length FROM recall.lexeme l WHERE l.tenant = p_tenant AND l.word = ''),
-        (SELECT avg(recall.indexed_length(m.body, 100000))
+        (SELECT avg(recall.indexed_length(m.body, 10000))
          FROM (SELECT k.body FROM recall.memory k WHERE k.tenant = p_tenant LIMIT 1000) m),
         0)
 $$;
@@ -55,7 +55,7 @@ DECLARE
     v_length double precision;
 BEGIN
     PERFORM recall.lock_tenant(p_tenant, 'lexemes');
-    SELECT count(*), avg(recall.indexed_length(m.body, 100000)) INTO v_total, v_length
+    SELECT count(*), avg(recall.indexed_length(m.body, 10000)) INTO v_total, v_length
     FROM recall.memory m WHERE m.tenant = p_tenant AND m.archived_at IS NULL;
     WITH counted AS MATERIALIZED (
         SELECT s.word, s.ndoc, NULL::double precision AS body_length

@@ -9,7 +9,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 0.045 * ln(1 + coalesce(p_passages, 0));
 
 -- passages_problem: why these are not the passages of a body with p_length characters, in one clause, else NULL. Passages
--- are an array of at most 64 objects {start, end, embedding}; characters of the body are counted from 0.
+-- are an array of at most 1,200 objects {start, end, embedding}; characters of the body are counted from 0.
 CREATE OR REPLACE FUNCTION recall.passages_problem(p_passages jsonb, p_length int, p_dimensions int) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path FROM CURRENT AS $$
@@ -21,8 +21,8 @@ BEGIN
         RETURN NULL;
     ELSIF jsonb_typeof(p_passages) <> 'array' THEN
         RETURN 'its passages are not an array';
-    ELSIF jsonb_array_length(p_passages) > 64 THEN
-        RETURN format('it has %s passages, more than 64', jsonb_array_length(p_passages));
+    ELSIF jsonb_array_length(p_passages) > 1200 THEN
+        RETURN format('it has %s passages, more than 1,200', jsonb_array_length(p_passages));
     END IF;
     FOR v_passage IN SELECT jsonb_array_elements(p_passages) LOOP
         IF jsonb_typeof(v_passage) <> 'object' OR NOT coalesce(

@@ -2,9 +2,10 @@
 
 -- field_weights: the weights of a memory's fields for ts_rank (context, body, author and tags, title and aliases), with
 -- lengths in bytes. As in BM25, a word counts less in a long body or context than in a short one, relative to the
--- mean body of the tenant. 600 bytes are added to every length: among short texts, length says little. Names are
--- short anyway and keep their weight. A quarter of all, because ts_rank takes no weight above 1: a short body counts
--- up to four times an average one.
+-- mean body of the tenant. 600 bytes are added to every length: among short texts, length says little. A body counts as
+-- at most 10,000: BM25 gives next to nothing for a word in a very long text, even one that no other text holds (Lv and
+-- Zhai, CIKM 2011). Names are short anyway and keep their weight. A quarter of all, because ts_rank takes no weight
+-- above 1: a short body counts up to four times an average one.
 CREATE OR REPLACE FUNCTION recall.field_weights(p_body int, p_context int, p_mean double precision) RETURNS real[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY[
@@ -97,7 +98,7 @@ BEGIN
     SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
         SELECT m.id, recall.read_once(m.search_text) AS search_text, recall.field_weights(
-                   recall.indexed_length(m.body, 100000), recall.indexed_length(m.context, 10000), p_mean) AS weights
+                   recall.indexed_length(m.body, 10000), recall.indexed_length(m.context, 10000), p_mean) AS weights
         FROM recall.memory m
         WHERE recall.tenant_words(m.tenant, m.search_text) @@ v_query AND m.tenant || '' = p_tenant
           AND recall.passes_filter(m, p_filter)
@@ -123,7 +124,7 @@ BEGIN
     SELECT h.id, recall.lexical_strength(h.search_text, h.weights, p_words, p_idfs)
     FROM (
         SELECT n.id, recall.read_once(n.search_text) AS search_text, recall.field_weights(
-                   recall.indexed_length(n.body, 100000), recall.indexed_length(n.context, 10000), p_mean) AS weights
+                   recall.indexed_length(n.body, 10000), recall.indexed_length(n.context, 10000), p_mean) AS weights
         FROM (
             SELECT m.* FROM recall.memory m
             WHERE m.tenant = p_tenant AND m.happened_at <= coalesce(p_filter.until, 'infinity')

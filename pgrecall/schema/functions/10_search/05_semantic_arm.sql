@@ -131,11 +131,14 @@ BEGIN
             FROM (SELECT u.id, min(u.distance) AS distance
                   FROM unnest(v_ids, v_distances) u(id, distance) GROUP BY u.id) n;
         END IF;
-        -- Enough memories, or no more vectors, or 64 passages of each.
+        -- Enough memories, or no more vectors, or so many that those of other memories are far from the query.
         EXIT WHEN cardinality(v_ids) >= v_limit OR v_seen < v_vectors OR v_vectors >= 64 * v_limit;
         v_vectors := v_vectors * 4;
     END LOOP;
-    IF cardinality(v_ids) - cardinality(v_hidden) < p_pool AND (v_filtered OR v_indexed OR v_seen = v_vectors) THEN
+    -- Where a few memories have more vectors than were looked at, reading the others' would find none that is near.
+    IF cardinality(v_ids) - cardinality(v_hidden) < p_pool
+        AND (v_filtered OR v_indexed AND (v_seen < 64 * v_limit OR v_hidden <> '{}')
+             OR NOT v_indexed AND v_seen = v_vectors) THEN
         SELECT array_agg(n.id), array_agg(n.distance) INTO v_ids, v_distances
         FROM recall.nearest_filtered(
             p_tenant, v_table, p_embedding, p_pool, p_filter) n;

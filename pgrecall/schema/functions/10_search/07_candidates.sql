@@ -215,7 +215,7 @@ BEGIN
             FROM recall.memory k
             CROSS JOIN LATERAL (
                 SELECT recall.read_once(k.search_text) AS words, recall.field_weights(
-                    recall.indexed_length(k.body, 100000), recall.indexed_length(k.context, 10000),
+                    recall.indexed_length(k.body, 10000), recall.indexed_length(k.context, 10000),
                     v_mean) AS weights, CASE WHEN v_authors IS NOT NULL THEN recall.plain(lower(k.author)) END AS author
                 OFFSET 0) f
             WHERE k.tenant = p_tenant AND k.id = c.id AND recall.passes_filter(k, p_filter)

@@ -182,7 +182,7 @@ BEGIN
     IF EXISTS (
         SELECT FROM jsonb_populate_recordset(NULL::recall.vector_shared, p_rows) v
         LEFT JOIN recall.memory m ON m.tenant = p_tenant AND m.id = v.memory_id
-        WHERE NOT coalesce(v.part BETWEEN 1 AND 64 AND v.passage_start >= 0 AND v.passage_start < v.passage_end
+        WHERE NOT coalesce(v.part BETWEEN 1 AND 1200 AND v.passage_start >= 0 AND v.passage_start < v.passage_end
                            AND v.passage_end <= length(m.body) AND l2_norm(v.embedding) > 0, false)) THEN
         PERFORM recall.raise_invalid('a passage has no embedding, or does not lie within the body of a memory');
     END IF;
