@@ -286,7 +286,7 @@ def test_the_job_embeds_long_memories_a_few_at_a_time(
     for place in range(5):
         query("SELECT recall.remember(%s)", (long_text(f"Ledger {place} ends.", 30_000),))
     reached: list[int] = []
-    memory.jobs.run("embed", progress=lambda _, done, of: reached.append(done))
+    memory.jobs.run("embed", progress=lambda _, done, _of: reached.append(done))
     assert sorted({done for done in reached if done}) == [2, 4, 5]
     assert min(count or 0 for count in counts(query).values()) > 20
     assert problems(memory) == {}
@@ -346,7 +346,7 @@ def test_an_edit_with_an_embedding_of_another_text_waits_for_the_job(memory: Mem
     number = stored(memory, 3)
     embedded = json.dumps({"content_hash": "0", "embedding": str([1.0] * DIMENSIONS)})
     name = memory.embedder.name if memory.embedder else ""
-    call = "SELECT outcome FROM recall.edit(%s, '{\"body\": \"new\"}', %s, %s)"
+    call = 'SELECT outcome FROM recall.edit(%s, \'{"body": "new"}\', %s, %s)'
     assert query(call, [number, embedded, name]) == [{"outcome": "updated"}]
     [left] = query("SELECT embedded_with FROM recall.memory WHERE id = %s", [number])
     assert (left["embedded_with"], parts(query).get(number)) == (None, None)

@@ -17,7 +17,10 @@ SCRIPTS = {
 
 @pytest.mark.parametrize(
     ("filler", "length"),
-    [(SCRIPTS[name], length) for name, length in (*((name, 100_000) for name in SCRIPTS), ("Latin", MILLION))],
+    [
+        (SCRIPTS[name], length)
+        for name, length in (*((name, 100_000) for name in SCRIPTS), ("Latin", MILLION))
+    ],
 )
 def test_the_last_word_of_a_text_is_found_however_long_it_is(
     memory: Memory, filler: str, length: int
