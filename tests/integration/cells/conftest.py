@@ -9,10 +9,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from pgrecall import Memory
+from pgrecall.cells.addresses import address_of
 from pgrecall.cells.fleet import Fleet
 from pgrecall.cells.move import Mover
 from pgrecall.embedded.shared_server import EmbeddedServer
@@ -86,17 +87,43 @@ def installed(server: Server, template: str, cells: int) -> Iterator[Installatio
             yield made
 
 
-@pytest.fixture
-def installation(server: Server, template: str) -> Iterator[Installation]:
-    """A directory without cells, and two migrated databases."""
+@contextmanager
+def copied(server: Server, source: Installation) -> Iterator[Installation]:
+    """Clones of the databases of two empty cells, which takes a third of adding two anew."""
+    with ExitStack() as stack:
+        fresh = contextmanager(_database)
+        names = [str(conninfo_to_dict(url)["dbname"]) for url in (source.directory, *source.cells)]
+        directory, *urls = [stack.enter_context(fresh(server, name)) for name in names]
+        made = Installation(directory, urls)
+        for number, url in enumerate(urls):
+            moved = "UPDATE recall_cells.cell SET address = %(address)s WHERE number = %(number)s"
+            made.fleet.directory.run(moved, {"address": address_of(url), "number": number})
+        with made.opened:
+            yield made
+
+
+@pytest.fixture(scope="session")
+def added(server: Server, template: str) -> Iterator[Installation]:
+    """Two empty cells that nobody uses, to be cloned."""
     with installed(server, template, 2) as made:
-        yield made
+        yield made.add(0, 1)
+
+
+@pytest.fixture
+def installation(request: pytest.FixtureRequest, server: Server, template: str) -> Iterator[Installation]:
+    """A directory without cells, and two migrated databases; they are cells in tests of ``two_cells``."""
+    if "two_cells" in request.fixturenames:
+        with copied(server, request.getfixturevalue("added")) as made:
+            yield made
+    else:
+        with installed(server, template, 2) as made:
+            yield made
 
 
 @pytest.fixture
 def two_cells(installation: Installation) -> Installation:
     """Two empty cells."""
-    return installation.add(0, 1)
+    return installation
 
 
 @pytest.fixture
@@ -130,10 +157,17 @@ def logical_server() -> Iterator[EmbeddedServer]:
             yield server
 
 
-@pytest.fixture
-def movable(logical_server: EmbeddedServer) -> Iterator[Installation]:
-    """Two empty cells between which tenants can move."""
+@pytest.fixture(scope="session")
+def movable_added(logical_server: EmbeddedServer) -> Iterator[Installation]:
+    """Two empty cells on that server that nobody uses, to be cloned."""
     with installed(logical_server, "cells_fresh", 2) as made:
         yield made.add(0, 1)
+
+
+@pytest.fixture
+def movable(logical_server: EmbeddedServer, movable_added: Installation) -> Iterator[Installation]:
+    """Two empty cells between which tenants can move."""
+    with copied(logical_server, movable_added) as made:
+        yield made
         for move in made.fleet.directory.moves():  # of a test that failed
             Mover(made.fleet).undo(move.tenant)
