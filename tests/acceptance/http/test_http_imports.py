@@ -15,13 +15,31 @@ from tests.integration.memories.test_chat_import import TURNS, grown
 from tests.unit.importers.chat_forms import KINDS, write_form, write_zip
 from tests.waiting import until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.in_turns]
+
+
+@pytest.fixture(scope="module")
+def running(shared_url: str) -> Iterator[Served]:
+    with serving(shared_url, http_body_bytes="200000") as service:
+        yield service
 
 
 @pytest.fixture
-def api(database_url: str) -> Iterator[Served]:
-    with serving(database_url, http_body_bytes="200000") as running:
-        yield running
+def api(running: Served, database_url: str) -> Served:
+    """A service with an empty tenant."""
+    return running
+
+
+@pytest.fixture(scope="module")
+def running_without_imports(shared_url: str) -> Iterator[Served]:
+    with serving(shared_url, http_body_bytes="200000") as service:
+        yield service
+
+
+@pytest.fixture
+def unused(running_without_imports: Served, database_url: str) -> Served:
+    """A service that has imported nothing, with an empty tenant; the test does not change that."""
+    return running_without_imports
 
 
 def send(api: Served, name: str, data: bytes, **options: Any) -> Any:
@@ -154,11 +172,11 @@ def test_it_can_be_followed(api: Served) -> None:
         ("notes.jsonl", b"not json\n", 422, "There is nothing to import in notes.jsonl: notes.jsonl"),
     ],
 )
-def test_bad_input_stores_nothing(api: Served, name: str, data: bytes, status: int, said: str) -> None:
-    answer = send(api, name, data)
+def test_bad_input_stores_nothing(unused: Served, name: str, data: bytes, status: int, said: str) -> None:
+    answer = send(unused, name, data)
     assert answer.status_code == status, answer.text
     problem = answer.json()
     assert said in problem["detail"] + json.dumps(problem), problem
     assert "/tmp" not in answer.text
-    assert stored(api) == 0
-    assert api.client.get("/v1/imports/1").status_code == 404
+    assert stored(unused) == 0
+    assert unused.client.get("/v1/imports/1").status_code == 404
