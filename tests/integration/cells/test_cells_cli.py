@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.acceptance.cli.command_tools import command_line, environment
+from tests.acceptance.cli.command_tools import Command
+from tests.acceptance.conftest import bare_pgrecall, process
 from tests.integration.cells.conftest import Installation
+
+__all__ = ["bare_pgrecall", "process"]
 
 pytestmark = pytest.mark.slow
 
@@ -17,27 +20,31 @@ pytestmark = pytest.mark.slow
 class Line:
     """The command line with the directory of an installation."""
 
-    def __init__(self, installation: Installation) -> None:
+    def __init__(self, command: Command, installation: Installation) -> None:
+        self._command = command
         self._settings = {"cells": installation.directory}
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
-        done = subprocess.run(
-            command_line(*arguments),
-            env=environment(**self._settings),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stderr
-        return done.stdout + done.stderr
+        done = self._command(*arguments, **self._settings)
+        assert done.code == code, done.err
+        return done.out + done.err
 
     def json(self, *arguments: str) -> Any:
         done = self(*arguments, "--json")
         return json.loads(done)
 
 
-def test_cells_by_command(installation: Installation) -> None:
-    line = Line(installation)
+LineOf = Callable[[Installation], Line]
+
+
+@pytest.fixture
+def line_of(bare_pgrecall: Command) -> LineOf:
+    """Makes a command line that runs in the test's own process."""
+    return lambda installation: Line(bare_pgrecall, installation)
+
+
+def test_cells_by_command(installation: Installation, line_of: LineOf) -> None:
+    line = line_of(installation)
     assert line("cell", "add", installation.cells[0]).startswith("Cell 0: ")
     assert line("cell", "add", installation.cells[1], "--room", "2GB").startswith("Cell 1: ")
     assert line("tenant", "place", "acme", "--cell", "1") == "Tenant acme lives in cell 1.\n"
@@ -82,19 +89,19 @@ def test_cells_by_command(installation: Installation) -> None:
         (("--database-url", "dbname=x", "--cells", "dbname=y", "status"), "--cells does not go with"),
     ],
 )
-def test_bad_input(two_cells: Installation, arguments: tuple[str, ...], said: str) -> None:
-    assert said in Line(two_cells)(*arguments, code=2)
+def test_bad_input(two_cells: Installation, line_of: LineOf, arguments: tuple[str, ...], said: str) -> None:
+    assert said in line_of(two_cells)(*arguments, code=2)
 
 
-def test_without_a_directory(installation: Installation) -> None:
-    line = Line(installation)
+def test_without_a_directory(installation: Installation, line_of: LineOf) -> None:
+    line = line_of(installation)
     assert "has no directory of cells" in line("cell", "list", code=3)
-    line = Line(Installation("host=/nowhere dbname=x", []))
+    line = line_of(Installation("host=/nowhere dbname=x", []))
     assert "The directory of cells cannot be reached" in line("status", code=3)
 
 
-def test_a_cell_is_emptied_by_command(movable: Installation) -> None:
-    line = Line(movable)
+def test_a_cell_is_emptied_by_command(movable: Installation, line_of: LineOf) -> None:
+    line = line_of(movable)
     line("tenant", "place", "acme", "--cell", "1")
     line("--tenant", "acme", "remember", "The winch needs grease.", "--key", "winch")
     line("cell", "drain", "1")
@@ -104,8 +111,8 @@ def test_a_cell_is_emptied_by_command(movable: Installation) -> None:
     assert "The winch" in line("--tenant", "acme", "show", "winch")
 
 
-def test_roles_are_bound_everywhere(two_cells: Installation) -> None:
-    line, role = Line(two_cells), "cells_reader"
+def test_roles_are_bound_everywhere(two_cells: Installation, line_of: LineOf) -> None:
+    line, role = line_of(two_cells), "cells_reader"
     try:
         assert "acts for tenant acme" in line("roles", "create", role, "--for", "acme", "--reader")
         for cell in (0, 1):
@@ -118,8 +125,9 @@ def test_roles_are_bound_everywhere(two_cells: Installation) -> None:
         two_cells.ask(0, f"DROP ROLE {role}")
 
 
-def test_a_move_by_command(movable: Installation) -> None:
-    line = Line(movable)
+def test_a_move_by_command(movable: Installation, process: Command) -> None:
+    """Each command in a process of its own, as people run it."""
+    line = Line(process, movable)
     line("tenant", "place", "acme", "--cell", "0")
     line("--tenant", "acme", "remember", "The winch needs grease.", "--key", "winch")
     move = ("tenant", "move", "acme", "--to", "1")
