@@ -150,6 +150,11 @@ class Directory:
         """
         return Place(**self._one(_PLACE, {"tenant": tenant, "cell": cell}))
 
+    def replica(self, cell: int) -> str | None:
+        """The address of a standby of a cell, if it has one."""
+        address = self._one("SELECT recall_cells.replica(%(cell)s) AS address", {"cell": cell})["address"]
+        return None if address is None else str(address)
+
     def addresses(self) -> dict[int, str]:
         """The address of each cell, by number, for a role that may act for any tenant."""
         rows = self._rows("SELECT cell, address FROM recall_cells.find_all()")

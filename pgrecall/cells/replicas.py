@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def set_replica(fleet: Fleet, number: int, url: str | None) -> CellEntry:
-    """Names a standby of a cell in the directory; None: it has none. Clients that look a tenant up learn it.
+    """Names a standby of a cell in the directory; None: it has none. Running clients learn it soon.
 
     Args:
         url: the standby, as clients reach it; user and password are not kept.

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock, Thread
+from time import monotonic
 
 from pgrecall.cells.directory import CellEntry, Directory, MoveEntry, Place
-from pgrecall.errors import DatabaseUnavailable
+from pgrecall.errors import DatabaseUnavailable, RecallError
 
 LARGEST_CACHE = 100_000
 """Places remembered; beyond, the oldest is forgotten. One is about 300 bytes."""
 
+REPLICA_KNOWN = 30.0
+"""Seconds after which the directory is asked again which replica a cell has."""
+
+REPLICA_DOUBTED = 5.0
+"""The same while the replica fails: it may have been removed or replaced."""
+
 
 class Routes:
-    """Places of tenants. What is known stays valid until the cell itself refuses the tenant."""
+    """Places of tenants. What is known stays valid until the cell itself refuses the tenant.
 
-    def __init__(self, directory: Directory) -> None:
+    No cell refuses an outdated replica, so replicas are read again from time to time. A thread does that:
+    nobody waits for the directory, which may be down.
+    """
+
+    def __init__(self, directory: Directory, clock: Callable[[], float] = monotonic) -> None:
         self._directory = directory
+        self._clock = clock
         self._places: dict[str, Place] = {}
         self._cells: dict[int, str] = {}
+        self._replicas: dict[int, str | None] = {}
+        self._replicas_read: dict[int, float] = {}
         self._lock = Lock()
 
     def known(self, tenant: str) -> Place | None:
@@ -36,9 +52,26 @@ class Routes:
             before = self._places.get(tenant)
             if before is None or before.version <= place.version:
                 self._places[tenant] = place
+            self._replicas[place.cell], self._replicas_read[place.cell] = place.replica, self._clock()
             while len(self._places) > LARGEST_CACHE:
                 del self._places[next(iter(self._places))]
         return self._places.get(tenant, place)
+
+    def replica(self, cell: int, *, failed: bool = False) -> str | None:
+        """The address of a standby of a cell, as last read; None if it has none.
+
+        Args:
+            failed: it did not answer, so the directory is asked sooner.
+        """
+        age = self._clock() - self._replicas_read.get(cell, float("-inf"))
+        if age > (REPLICA_DOUBTED if failed else REPLICA_KNOWN):
+            self._replicas_read[cell] = self._clock()
+            Thread(target=self._read_replica, args=[cell], name=f"replica of cell {cell}", daemon=True).start()
+        return self._replicas.get(cell)
+
+    def _read_replica(self, cell: int) -> None:
+        with suppress(RecallError):  # what is known goes on, and it is asked again later
+            self._replicas[cell] = self._directory.replica(cell)
 
     def url_of(self, address: str) -> str:
         """The connection string of a cell for this client."""

@@ -96,8 +96,7 @@ class AsyncConnection:
         """Whether there may be a replica of the tenant's database."""
         if self._finder is None:
             return self.resources.replica_url is not None
-        place = self._finder.known(self.tenant)
-        return place is None or place.replica is not None
+        return self._finder.may_have_replica(self.tenant)
 
     async def replica(self) -> AsyncReplica | None:
         """The replica of the tenant's database, if there is one."""

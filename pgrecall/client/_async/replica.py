@@ -183,5 +183,7 @@ class AsyncReading:
                     return answer
             except NoReplica as none:
                 self.notice = none.reason
+                if none.reason and self._connection.finder is not None:
+                    self._connection.finder.replica_failed(self._connection.tenant)
             self._from_primary, self.staleness = True, None
         return await self._connection.execute(operation)

@@ -60,10 +60,20 @@ class Finder:
         place = self.place(tenant)
         return self._opened.at(place.cell, place.address, self._resources, anyway=anyway)
 
+    def may_have_replica(self, tenant: str) -> bool:
+        """Whether the tenant's cell has a standby, as far as is known."""
+        place = self._routes.known(tenant)
+        return place is None or self._routes.replica(place.cell) is not None
+
     def replica_url(self, tenant: str) -> str | None:
         """The URL of a standby of the tenant's cell, if it has one."""
-        place = self.place(tenant)
-        return None if place.replica is None else self._resources.url_of_cell(place.replica)
+        address = self._routes.replica((self.place(tenant)).cell)
+        return None if address is None else self._resources.url_of_cell(address)
+
+    def replica_failed(self, tenant: str) -> None:
+        """Notes that the standby of the tenant's cell did not answer: it may have been removed."""
+        if (place := self._routes.known(tenant)) is not None:
+            self._routes.replica(place.cell, failed=True)
 
     def noted(self, tenant: str, error: RecallError) -> RecallError:
         """The error of a call, with the cell's number where the cell does not answer, which is noted."""

@@ -137,8 +137,8 @@ def show_findings(found: tuple[CellFinding, ...], others: str, as_json: bool) ->
 def replica(given: GlobalOptions, number: int, url: str | None, remove: bool) -> None:
     """Name a streaming standby of a cell. It answers searches while it is recent enough.
 
-    User and password of the URL are not kept: clients use those of PGRECALL_CELLS. Clients that are open
-    already read it when they look up a tenant.
+    User and password of the URL are not kept: clients use those of PGRECALL_CELLS. Running clients learn
+    of the change within 30 seconds.
     """
     if (url is None) != remove:
         raise InvalidInput("It is not clear what to do.", hint="Name the URL of a standby, or say --remove.")

@@ -11,6 +11,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from pgrecall import Memory
+from pgrecall.cells import routes
 from pgrecall.errors import DatabaseUnavailable, InvalidInput
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
@@ -19,6 +20,7 @@ from tests.given_server import Server
 from tests.integration.cells.conftest import Installation
 from tests.integration.replicas.conftest import Pair
 from tests.integration.replicas.test_search_on_replica import by_replica
+from tests.waiting import until
 
 CELLS = ("cell_zero", "cell_one")
 
@@ -145,6 +147,36 @@ def test_after_a_move_the_old_replica_is_left_alone(
     assert [hit.body for hit in client.search("winch").hits] == ["The winch is in another cell."]
     pair.resume()
     assert [hit.body for hit in by_replica(client).hits] == ["The winch is in another cell."]
+
+
+def test_running_clients_learn_of_a_replica_and_of_its_end(
+    installation: Installation, opened: Opened, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet, url = installation.fleet, standbys(pair)[0]
+    fleet.set_replica(0, None)
+    client = opened()
+    assert client.search("winch").staleness is None
+    fleet.set_replica(0, url)
+    monkeypatch.setattr(routes, "REPLICA_KNOWN", 0.0)
+    until(lambda: client.search("winch").staleness is not None, "an answer of the new replica")
+    fleet.set_replica(0, None)
+    until(lambda: client.search("winch").staleness is None, "an answer of the cell")
+    assert client.search("winch").skipped == ()
+    fleet.set_replica(0, url)
+
+
+def test_a_replica_that_fails_is_looked_up_sooner(
+    installation: Installation, opened: Opened, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = opened()
+    by_replica(client)
+    installation.fleet.set_replica(0, None)
+    pair.standby.stop()
+    assert client.search("winch").skipped
+    monkeypatch.setattr(routes, "REPLICA_DOUBTED", 0.0)
+    until(lambda: client.search("winch").skipped == (), "a search that asks no replica")
+    pair.standby.start()
+    installation.fleet.set_replica(0, standbys(pair)[0])
 
 
 def test_what_is_no_replica_of_a_cell(installation: Installation, pair: Pair) -> None:
