@@ -181,9 +181,7 @@ class Directory:
 
     def moves(self) -> tuple[MoveEntry, ...]:
         """The moves under way, for a role that may act for any tenant."""
-        return tuple(
-            MoveEntry(**row) for row in self._rows("SELECT * FROM recall_cells.moves()")
-        )
+        return tuple(MoveEntry(**row) for row in self._rows("SELECT * FROM recall_cells.moves()"))
 
     def place_all(self, tenants: Sequence[str], cell: int) -> None:
         """Places those of these tenants in a cell that have no place yet."""

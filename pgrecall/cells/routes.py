@@ -66,7 +66,7 @@ class Routes:
         age = self._clock() - self._replicas_read.get(cell, float("-inf"))
         if age > (REPLICA_DOUBTED if failed else REPLICA_KNOWN):
             self._replicas_read[cell] = self._clock()
-            Thread(target=self._read_replica, args=[cell], name=f"replica of cell {cell}", daemon=True).start()
+            Thread(target=self._read_replica, args=[cell], daemon=True).start()
         return self._replicas.get(cell)
 
     def _read_replica(self, cell: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -10,9 +11,10 @@ from dataclasses import dataclass, replace
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from pgrecall.errors import InvalidInput, RecallError
+from pgrecall.errors import DatabaseUnavailable, InvalidInput, RecallError
 from pgrecall.jobs.worker import Worker
 from pgrecall.models.maintenance import JobOutcome
+from pgrecall.models.service import Census
 from pgrecall.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,7 +50,9 @@ class CellWorkers:
         self._fleet = fleet
         self._options = options
         self._only = only
+        self._numbers: tuple[int, ...] = ()
         self._workers: dict[int, Worker] = {}
+        self._memories: dict[int, Memory] = {}
         self._errors: dict[int, str] = {}
 
     def cells(self) -> tuple[CellEntry, ...]:
@@ -76,6 +80,7 @@ class CellWorkers:
         threads: dict[int, Thread] = {}
         cells = self.cells()
         while True:
+            self._numbers = tuple(entry.number for entry in cells)
             for entry in cells:
                 if entry.number not in threads or not threads[entry.number].is_alive():
                     threads[entry.number] = Thread(
@@ -93,9 +98,40 @@ class CellWorkers:
 
     def problems(self) -> list[str]:
         """The reasons why due jobs may not begin, a sentence each; empty when all is well."""
-        away = [f"Cell {number}: {error}" for number, error in sorted(self._errors.items())]
-        served = sorted(self._workers.items())
-        return away + [f"Cell {number}: {said}" for number, worker in served for said in worker.problems()]
+        found = []
+        for number in self._numbers:
+            worker = self._workers.get(number)
+            if worker is not None:
+                found += [f"Cell {number}: {said}" for said in worker.problems()]
+            else:
+                found.append(f"Cell {number}: {self._errors.get(number, 'Its worker has not started yet.')}")
+        return found or ([] if self._numbers else ["No cell is served yet."])
+
+    def pool_figures(self) -> dict[str, int]:
+        """Statistics of the connection pools of all cells together."""
+        figures: Counter[str] = Counter()
+        for memory in tuple(self._memories.values()):
+            figures.update(memory.pool_figures())
+        return dict(figures)
+
+    def census(self) -> Census:
+        """The figures of the one cell that is served, or of all cells.
+
+        Raises:
+            DatabaseUnavailable: that one does not answer, or the directory.
+        """
+        from pgrecall import Memory
+
+        if self._only is None:
+            with Memory(cells=self._fleet.directory.url, settings=self._without_models()) as client:
+                return client.service.census()
+        memory = self._memories.get(self._only)
+        if memory is None:
+            raise DatabaseUnavailable(f"Cell {self._only} is not served.", hint="pgrecall cell check")
+        return memory.service.census()
+
+    def _without_models(self) -> Settings:
+        return replace(self._options.settings, embedder="none", reranker="none")
 
     def _once(self, entry: CellEntry) -> list[JobOutcome] | None:
         try:
@@ -115,14 +151,15 @@ class CellWorkers:
             self._report(entry, error)
         finally:
             self._workers.pop(entry.number, None)
+            self._memories.pop(entry.number, None)
 
     def _worker(self, entry: CellEntry, opened: ExitStack) -> Worker:
         from pgrecall import Memory
 
-        options = self._options
-        settings = replace(options.settings, embedder="none", reranker="none")
-        memory = opened.enter_context(Memory(self._fleet.directory.url_of(entry.address), settings=settings))
+        options, url = self._options, self._fleet.directory.url_of(entry.address)
+        memory = opened.enter_context(Memory(url, settings=self._without_models()))
         options.check(memory)
+        self._memories[entry.number] = memory
         runner = memory.jobs.runner(embedder=options.embedder, stop=options.stop)
         runner.require_session()
         return Worker(runner)

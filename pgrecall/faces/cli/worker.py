@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 from click.exceptions import Exit
@@ -34,7 +35,9 @@ from pgrecall.settings import Settings
 if TYPE_CHECKING:
     from pgrecall import Memory
     from pgrecall.cells.fleet import Fleet
+    from pgrecall.faces.cli.cell_workers import CellWorkers
     from pgrecall.jobs.worker import Worker
+    from pgrecall.models.service import Census
     from pgrecall.search.embed.embedder import Embedder
 
 
@@ -77,13 +80,11 @@ def worker(
     allowed = allow_superuser or settings.allow_superuser
     fleet = fleet_of(given)
     if fleet is not None:
-        if port is not None:
-            raise InvalidInput(
-                "--port shows the metrics of one database.",
-                hint="Run a worker for each cell, with --database-url and --port.",
-            )
         with stop_on_signals() as stop, run_log(as_json), runs_traced():
-            _serve_cells(fleet, settings, stop, once=once, only=number, allowed=allowed)
+            workers = _cell_workers(fleet, settings, stop, only=number, allowed=allowed)
+            if once:
+                raise Exit(DONE if workers.once() else FAILED)
+            _serve_cells(workers, host, port)
         return
     if number is not None:
         raise InvalidInput("--cell needs a directory of cells.", hint="Set PGRECALL_CELLS, or leave it out.")
@@ -96,31 +97,61 @@ def worker(
             failed = any(outcome.state == "failed" for outcome in working.once())
             raise Exit(FAILED if failed else DONE)
         notes().print("Working. SIGTERM or Ctrl-C stops the worker.")
-        with _endpoint(host, port, working, memory):
+        with _endpoint(host, port, _WatchedWorker(working, memory)):
             working.serve()
         notes().print("stopped")
 
 
-def _serve_cells(
-    fleet: Fleet, settings: Settings, stop: Event, *, once: bool, only: int | None, allowed: bool
-) -> None:
-    """Serves the jobs of all cells, or of one."""
+def _cell_workers(
+    fleet: Fleet, settings: Settings, stop: Event, *, only: int | None, allowed: bool
+) -> CellWorkers:
+    """The workers of all cells, or of one."""
     from pgrecall.faces.cli.cell_workers import CellWorkers, WorkerOptions
 
     def check(memory: Memory) -> None:
         require_unprivileged(memory.service.caller(), allowed=allowed)
 
-    workers = CellWorkers(fleet, WorkerOptions(settings, _embedder(settings), stop, check), only)
-    if once:
-        raise Exit(DONE if workers.once() else FAILED)
+    return CellWorkers(fleet, WorkerOptions(settings, _embedder(settings), stop, check), only)
+
+
+def _serve_cells(workers: CellWorkers, host: str, port: int | None) -> None:
+    """Serves the jobs of cells until a signal comes."""
     numbers = ", ".join(str(entry.number) for entry in workers.cells())
     notes().print(f"Working in cells {numbers}. SIGTERM or Ctrl-C stops the worker.")
-    workers.serve()
+    with _endpoint(host, port, workers):
+        workers.serve()
     notes().print("stopped")
 
 
+class _Watched(Protocol):
+    """What an endpoint shows of a worker."""
+
+    def problems(self) -> list[str]: ...
+
+    def pool_figures(self) -> dict[str, int]: ...
+
+    def census(self) -> Census: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedWorker:
+    """The worker of one database."""
+
+    worker: Worker
+    memory: Memory
+
+    def problems(self) -> list[str]:
+        return self.worker.problems()
+
+    def pool_figures(self) -> dict[str, int]:
+        return self.memory.pool_figures()
+
+    def census(self) -> Census:
+        return self.memory.service.census()
+
+
 @contextmanager
-def _endpoint(host: str, port: int | None, working: Worker, memory: Memory) -> Iterator[None]:
+def _endpoint(host: str, port: int | None, watched: _Watched) -> Iterator[None]:
     """Metrics and probes of the worker over HTTP, if a port is given."""
     if port is None:
         yield
@@ -134,11 +165,11 @@ def _endpoint(host: str, port: int | None, working: Worker, memory: Memory) -> I
         logging.getLogger("pgrecall.jobs").warning("The census failed: %s", type(error).__name__)
 
     metrics = RunMetrics()
-    metrics.register_pool(memory.pool_figures)
-    census = CensusCache(lambda: asyncio.to_thread(memory.service.census), report)
+    metrics.register_pool(watched.pool_figures)
+    census = CensusCache(lambda: asyncio.to_thread(watched.census), report)
     with (
         runs_observed(RunObserver(metrics)),
-        metrics_endpoint(host, port, metrics, working.problems, census.get) as address,
+        metrics_endpoint(host, port, metrics, watched.problems, census.get) as address,
     ):
         notes().print(f"Metrics and probes: {address}")
         yield

@@ -85,9 +85,7 @@ def grant(logical_server: EmbeddedServer, installation: Installation) -> list[st
     return done
 
 
-def test_a_plain_role_moves_a_tenant(
-    logical_server: EmbeddedServer, plain: Installation, role: str
-) -> None:
+def test_a_plain_role_moves_a_tenant(logical_server: EmbeddedServer, plain: Installation, role: str) -> None:
     plain.fleet.place("acme", 0)
     client = plain.memory()
     fill(client)
