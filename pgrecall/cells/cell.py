@@ -41,11 +41,28 @@ class CellFacts:
 
 
 class Cell:
-    """A cell at a URL. Each call opens a connection and, unless it says otherwise, acts as the owner."""
+    """A cell at a URL. Each call opens a connection, or uses the one that is kept.
+
+    Unless it says otherwise, it acts as the owner.
+    """
 
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
         self.url = url
         self._timeout = timeout
+        self._kept: psycopg.Connection[Row] | None = None
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keeps a connection for the calls inside, which come one after the other.
+
+        To open one may take longer than what it is for.
+        """
+        with connect(self.url, timeout=self._timeout) as connection:
+            self._kept = connection
+            try:
+                yield
+            finally:
+                self._kept = None
 
     @contextmanager
     def owned(self) -> Iterator[psycopg.Connection[Row]]:
@@ -55,7 +72,7 @@ class Cell:
             DatabaseUnavailable: the cell cannot be reached.
             DatabaseUnsuitable: this role may not act as the owner.
         """
-        with connect(self.url, timeout=self._timeout) as connection, connection.transaction():
+        with self.plain() as connection, connection.transaction():
             act_as_owner(connection)
             try:
                 yield connection
@@ -65,8 +82,14 @@ class Cell:
     @contextmanager
     def plain(self) -> Iterator[psycopg.Connection[Row]]:
         """A connection as the role of the URL, committing each statement."""
-        with connect(self.url, timeout=self._timeout) as connection:
-            yield connection
+        if self._kept is None or self._kept.closed:
+            with connect(self.url, timeout=self._timeout) as connection:
+                yield connection
+            return
+        try:
+            yield self._kept
+        except psycopg.Error as error:
+            raise translated(error) from error
 
     def require_current(self) -> schema.SchemaState:
         """The state of the schema, which must be this version's.

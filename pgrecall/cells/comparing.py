@@ -54,6 +54,10 @@ class Comparison:
     ) -> None:
         self._opened.close()
 
+    def rehearse(self) -> None:
+        """Asks what :meth:`differences` asks: the first time, sessions have to plan and to read."""
+        _at_once(self._ends, _End.digests_of_now)
+
     def differences(self) -> list[str]:
         """The tables in which both ends differ now. Nobody may write to them meanwhile."""
         differing = _differing(*_at_once(self._ends, _End.digests_of_now))

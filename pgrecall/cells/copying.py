@@ -36,6 +36,8 @@ class Copying:
         self.source = source
         self.target = target
         self.tenant = tenant
+        self._handed_over: set[str] = set()
+        self._embedder: str | None = None
         # As recall.move_name() has it. Slots are of a server, which may hold both cells.
         self.name = f"recall_move_{hashlib.md5(tenant.encode(), usedforsecurity=False).hexdigest()}"
 
@@ -168,12 +170,16 @@ class Copying:
                 time.sleep(BETWEEN_LOOKS)
 
     def hand_over(self) -> None:
-        """Repeats at the target what is not in the tenant's tables: bindings, and the embedder's name."""
-        for role in self._bound_roles():
+        """Repeats at the target what is not in the tenant's tables, bindings and the embedder's name, and has
+        changed since the last time."""
+        [row] = self.source.run(_SQL["embedder"])
+        for role in set(self._bound_roles()) - self._handed_over:
             values = {"role": role, "tenant": self.tenant}
             self.target.run("SELECT recall.bind_role(%(role)s, %(tenant)s)", values)
-        if (embedder := self.source.facts().embedder) is not None:
+            self._handed_over.add(role)
+        if (embedder := row["embedder"]) not in {None, self._embedder}:
             self.target.run(_SQL["set_embedder"], {"embedder": embedder})
+            self._embedder = embedder
 
     def end(self) -> None:
         """Takes down subscription, slots and publication, as far as they are there."""

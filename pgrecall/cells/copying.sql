@@ -30,6 +30,9 @@ SELECT slot_name, active FROM pg_replication_slots WHERE slot_name ~ %(pattern)s
 SELECT set_config('session_replication_role', 'replica', true)
 WHERE has_parameter_privilege('session_replication_role', 'SET');
 
+-- name: embedder
+SELECT (SELECT s.value #>> '{}' FROM recall.setting s WHERE s.tenant = '*' AND s.name = 'embedding.model') AS embedder;
+
 -- name: set_embedder
 INSERT INTO recall.setting (tenant, name, value)
 VALUES ('*', 'embedding.model', to_jsonb(%(embedder)s::text)) ON CONFLICT DO NOTHING;

@@ -77,6 +77,17 @@ class Directory:
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
         self.url = url
         self._timeout = timeout
+        self._kept: Connection | None = None
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keeps a connection for the calls inside, which come one after the other."""
+        with self.connected() as connection:
+            self._kept = connection
+            try:
+                yield
+            finally:
+                self._kept = None
 
     def url_of(self, address: str) -> str:
         """The connection string of a cell, for the role that opened this directory."""
@@ -90,6 +101,9 @@ class Directory:
             DatabaseUnavailable: the directory cannot be reached.
             SchemaMismatch: there is no directory in this database.
         """
+        if self._kept is not None and not self._kept.closed:
+            yield self._kept
+            return
         try:
             with connect(self.url, timeout=self._timeout) as connection:
                 yield connection

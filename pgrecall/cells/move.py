@@ -243,23 +243,36 @@ class Mover:
         raise AssertionError  # the last attempt returns or raises
 
     def _flip(self, copying: Copying, comparison: Comparison, target: int) -> float:
-        began, tenant = time.monotonic(), copying.tenant
-        copying.source.set_resident(tenant, "moving", None)
+        """Stops the writers, compares what is left, and flips; returns the seconds that writers waited."""
+        source, tenant, released = copying.source, copying.tenant, False
+        copying.hand_over()
         try:
-            copying.source.wait_for_transactions(limit=STOP_LIMIT, besides=[comparison.session])
-            copying.catch_up(limit=STOP_LIMIT, to_the_end=True)
-            if differing := comparison.differences():
-                raise DatabaseError(
-                    f"The copy of tenant {tenant} differs in {', '.join(differing)}; it stays where it is.",
-                    hint=f"Begin again: pgrecall tenant move {tenant} --undo.",
-                )
-            copying.hand_over()
+            with source.kept(), copying.target.kept(), self._fleet.directory.kept():
+                comparison.rehearse()
+                copying.catch_up(limit=COPY_PATIENCE, to_the_end=False)
+                began = time.monotonic()
+                source.set_resident(tenant, "moving", None)
+                self._compare(copying, comparison)
+                source.set_resident(tenant, "gone", target)
+                released = True
+                self._take(copying, target)
+                return time.monotonic() - began
         except BaseException:
-            copying.source.set_resident(tenant, "here", None)
+            if not released:
+                source.set_resident(tenant, "here", None)
             raise
-        copying.source.set_resident(tenant, "gone", target)
-        self._take(copying, target)
-        return time.monotonic() - began
+
+    def _compare(self, copying: Copying, comparison: Comparison) -> None:
+        """Waits until the target has everything of a tenant that nobody writes to, and compares."""
+        copying.source.wait_for_transactions(limit=STOP_LIMIT, besides=[comparison.session])
+        copying.catch_up(limit=STOP_LIMIT, to_the_end=True)
+        if differing := comparison.differences():
+            tenant, tables = copying.tenant, ", ".join(differing)
+            raise DatabaseError(
+                f"The copy of tenant {tenant} differs in {tables}; it stays where it is.",
+                hint=f"Begin again: pgrecall tenant move {tenant} --undo.",
+            )
+        copying.hand_over()
 
     def _take(self, copying: Copying, target: int) -> None:
         """The target takes the tenant, which no cell has at this moment; then the directory says so."""
