@@ -149,6 +149,20 @@ def replica(given: GlobalOptions, number: int, url: str | None, remove: bool) ->
         output().print(f"Cell {number}: searches go to its replica {_where(entry.replica)}.")
 
 
+@cell.command("restore-point")
+@click.argument("name", type=TEXT, metavar="NAME", help="For recovery_target_name of each server.")
+@pass_globals
+def restore_point(given: GlobalOptions, name: str) -> None:
+    """Make a point in the log of every server to which all can be restored together.
+
+    The server of the directory is last. Refused while a tenant is copied to another cell.
+    """
+    from pgrecall.cells.restore_points import make
+
+    for point in make(require_fleet(given), name):
+        output().print(f"{point.position:<12} {point.address}")
+
+
 @cell.command("drain")
 @cell_argument
 @click.option("--stop", is_flag=True, help="Let new tenants in again.")
