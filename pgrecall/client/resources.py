@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -11,7 +12,7 @@ from pgrecall.cells.routes import Routes
 from pgrecall.client.nameless import NamelessQuestions
 from pgrecall.errors import DatabaseError, DatabaseUnsuitable, EmbedderMismatch, InvalidInput, MissingExtra
 from pgrecall.schema import state as schema
-from pgrecall.schema.compatibility import require_usable
+from pgrecall.schema.compatibility import unusable_calls
 from pgrecall.search.embed.embedder import Embedder, LearnsDimensions, dimensions_of, make_embedder
 from pgrecall.search.rerank.reranker import Reranker, make_reranker
 from pgrecall.settings import Settings, load_settings
@@ -102,15 +103,19 @@ class Resources:
         assert self.routes is not None  # callers check
         return self.routes.url_of(address)
 
-    def check_cell(self, url: str) -> None:
+    def check_cell(self, url: str) -> Mapping[str, str]:
         """Raises what :meth:`prepare` raises if a cell cannot be used.
 
-        Cells are upgraded one after the other, so one of another version may do if it is called alike.
+        Cells are upgraded one after the other, so one of another version may do.
+
+        Returns:
+            Its functions that cannot be called, by name, with the reason.
         """
         timeout = self.settings.connect_timeout
         state = schema.inspect(url, timeout=timeout)
-        require_usable(url, state, timeout=timeout)
+        unusable = unusable_calls(url, state, timeout=timeout)
         self._note(state)
+        return unusable
 
     def _current(self, server: EmbeddedServer) -> schema.SchemaState:
         """Upgrades an embedded server, and creates a role that can use memories and nothing else."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -53,6 +54,7 @@ class AsyncDatabase:
         timeout: seconds Postgres may take for one call; None sets no limit.
         prepared_statements: auto prepares statements unless a connection pooler is in between.
         refusals: seconds to try on while the server refuses connections; None: as long as to connect.
+        unusable: functions that may not be called, by name, with the reason.
     """
 
     def __init__(
@@ -64,9 +66,17 @@ class AsyncDatabase:
         timeout: float | None = None,
         prepared_statements: PreparedStatements = "auto",
         refusals: float | None = None,
+        unusable: Mapping[str, str] | None = None,
     ) -> None:
         self._url = url
-        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements, refusals)
+        self._limits = Limits(
+            pool_size,
+            connect_timeout,
+            timeout,
+            prepared_statements,
+            refusals,
+            {} if unusable is None else unusable,
+        )
         self._place: _Place | None = None
         self._inherited: list[_Place] = []
         self._closed = False
@@ -77,6 +87,7 @@ class AsyncDatabase:
             timeout=timeout,
             prepared_statements=prepared_statements,
             refusals=refusals,
+            unusable=unusable,
         )
 
     async def close(self) -> None:

@@ -68,6 +68,7 @@ class Database:
         timeout: seconds Postgres may take for one call; None sets no limit.
         prepared_statements: auto prepares statements unless a connection pooler is in between.
         refusals: seconds to try on while the server refuses connections; None: as long as to connect.
+        unusable: functions that may not be called, by name, with the reason.
     """
 
     def __init__(
@@ -79,9 +80,17 @@ class Database:
         timeout: float | None = None,
         prepared_statements: PreparedStatements = "auto",
         refusals: float | None = None,
+        unusable: Mapping[str, str] | None = None,
     ) -> None:
         self._url = url
-        self._limits = Limits(pool_size, connect_timeout, timeout, prepared_statements, refusals)
+        self._limits = Limits(
+            pool_size,
+            connect_timeout,
+            timeout,
+            prepared_statements,
+            refusals,
+            {} if unusable is None else unusable,
+        )
         # A pool that came with a fork stays here, untouched: its connections are the parent's.
         self._pools: dict[int, Pool] = {}
         self._closed = False

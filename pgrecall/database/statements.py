@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from pgrecall.database.connections import (
 )
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import Call
-from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable
+from pgrecall.errors import DatabaseBusy, DatabaseTimeout, DatabaseUnavailable, SchemaMismatch
 from pgrecall.settings import PreparedStatements
 
 GRACE = 1.0
@@ -59,6 +60,8 @@ class Limits:
     timeout: float | None
     prepared_statements: PreparedStatements = "auto"
     refusals: float | None = None
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    """Functions of a schema of another version that may not be called, by name, with the reason."""
     answered: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
     """Failed connection attempts of each pool when a call last got a connection."""
 
@@ -111,6 +114,7 @@ class Limits:
         It alone, where it is ``acting`` for its parameter ``tenant`` and may take any time: a limit must be
         set before the statement that it limits begins.
         """
+        self._require_usable(call)
         parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
         if call.acting and self.timeout is None:
             return ((call.sql, parameters),)
@@ -121,9 +125,16 @@ class Limits:
 
         Each statement sees what is committed when it begins, so the second sees at least as much.
         """
+        self._require_usable(call)
         opening, values = self.opening(tenant, durable=True)
         parameters = {**call.parameters, "tenant": tenant} if call.acting else call.parameters
         return (f"{opening}, {REPLAYED}", values), (call.sql, parameters)
+
+    def _require_usable(self, call: Call) -> None:
+        if self.unusable:  # it may change while the client is open
+            for name in re.findall(r"\brecall\.(\w+)\(", call.sql):
+                if name in self.unusable:
+                    raise SchemaMismatch(self.unusable[name])
 
     def waits(self, timeout: float | None) -> tuple[float, float]:
         """Seconds to wait for a connection: first, and then again unless the server refuses them."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.memories import AccessKind
+from pgrecall.models.reading import read_as
 
 OverviewList = Literal["alive", "leaving", "unused"]
 """Highest vitality first; nearest to the lower bound of their zone; never accessed, oldest first."""
@@ -85,8 +86,8 @@ class Neighbourhood:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Neighbourhood:
         """Converts the result of ``recall.neighbourhood``."""
-        nodes = tuple(GraphNode(**entry) for entry in document["nodes"])
-        links = tuple(GraphLink(**entry) for entry in document["links"])
+        nodes = tuple(read_as(GraphNode, entry) for entry in document["nodes"])
+        links = tuple(read_as(GraphLink, entry) for entry in document["links"])
         return cls(nodes, links, document["left_out"])
 
 
@@ -123,7 +124,7 @@ class OverviewItem:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> OverviewItem:
         moments = {name: _moment(document[name]) for name in ("born_at", "used_at", "leaves_at")}
-        return cls(**{**document, **moments})
+        return read_as(cls, {**document, **moments})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ class Overview:
     def from_document(cls, document: Mapping[str, Any]) -> Overview:
         """Converts the result of ``recall.overview``."""
         layers = tuple(
-            OverviewLayer(**{**entry, "counts": tuple(entry["counts"])}) for entry in document["layers"]
+            read_as(OverviewLayer, {**entry, "counts": tuple(entry["counts"])})
+            for entry in document["layers"]
         )
         lists = {
             name: Listed(part["memories"], tuple(map(OverviewItem.from_document, part["items"])))

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.prune import PlanState
+from pgrecall.models.reading import read_as
 from pgrecall.models.versions import Words
 
 DedupeItemOutcome = Literal["kept", "merged", "skipped"]
@@ -27,7 +28,7 @@ class DedupeOptions:
     @classmethod
     def from_document(cls, document: Document) -> DedupeOptions:
         layers = document["layers"]
-        return cls(**{**document, "layers": None if layers is None else tuple(layers)})
+        return read_as(cls, {**document, "layers": None if layers is None else tuple(layers)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class DedupeKeeper:
 
     @classmethod
     def from_document(cls, document: Document) -> DedupeKeeper:
-        return cls(**{**document, "updated_at": datetime.fromisoformat(document["updated_at"])})
+        return read_as(cls, {**document, "updated_at": datetime.fromisoformat(document["updated_at"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class DedupeMember:
             "updated_at": datetime.fromisoformat(document["updated_at"]),
             "difference": tuple(Words(*change) for change in document["difference"]),
         }
-        return cls(**{**document, **read})
+        return read_as(cls, {**document, **read})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +148,8 @@ class DedupeReport:
 
     @classmethod
     def from_document(cls, document: Document) -> DedupeReport:
-        proposed = tuple(ProposedContradiction(**entry) for entry in document["contradictions"])
-        return cls(**{**document, "contradictions": proposed})
+        proposed = tuple(read_as(ProposedContradiction, entry) for entry in document["contradictions"])
+        return read_as(cls, {**document, "contradictions": proposed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class DedupePlan:
             "report": DedupeReport.from_document(document["report"]),
             "clusters": tuple(DedupeCluster.from_document(entry) for entry in document["clusters"]),
         }
-        return cls(**{**document, **read})
+        return read_as(cls, {**document, **read})
 
 
 @dataclass(frozen=True, slots=True)

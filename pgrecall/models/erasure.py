@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from pgrecall.models.reading import read_as
+
 ErasureState = Literal["planned", "begun", "done"]
 Document = Mapping[str, Any]
 
@@ -52,7 +54,7 @@ class VisitedTable:
 
     @classmethod
     def from_document(cls, document: Document) -> VisitedTable:
-        return cls(**{**document, "indexes": tuple(document["indexes"])})
+        return read_as(cls, {**document, "indexes": tuple(document["indexes"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,13 @@ class ErasureReport:
     @classmethod
     def from_document(cls, document: Document) -> ErasureReport:
         read: dict[str, Any] = {
-            "subject": Subject(**document["subject"]),
+            "subject": read_as(Subject, document["subject"]),
             "planned_at": datetime.fromisoformat(document["planned_at"]),
             "done_at": datetime.fromisoformat(document["done_at"]),
             "tables": tuple(VisitedTable.from_document(entry) for entry in document["tables"]),
-            "remains": tuple(RemainingCopy(**entry) for entry in document["remains"]),
+            "remains": tuple(read_as(RemainingCopy, entry) for entry in document["remains"]),
         }
-        return cls(**{**document, **read})
+        return read_as(cls, {**document, **read})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +127,12 @@ class Erasure:
         """Converts the result of ``recall.get_erasure``."""
         report = document["report"]
         read: dict[str, Any] = {
-            "subject": Subject(**document["subject"]),
+            "subject": read_as(Subject, document["subject"]),
             "created_at": datetime.fromisoformat(document["created_at"]),
-            "sample": tuple(ErasureSample(**entry) for entry in document["sample"]),
+            "sample": tuple(read_as(ErasureSample, entry) for entry in document["sample"]),
             "report": None if report is None else ErasureReport.from_document(report),
         }
-        return cls(**{**document, **read})
+        return read_as(cls, {**document, **read})
 
 
 @dataclass(frozen=True, slots=True)

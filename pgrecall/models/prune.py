@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pgrecall.models.memories import VitalityTerms
+from pgrecall.models.reading import read_as
 
 PlanState = Literal["planned", "applied", "undone"]
 ItemOutcome = Literal["archived", "skipped"]
@@ -27,7 +28,7 @@ class PlanOptions:
     @classmethod
     def from_document(cls, document: Document) -> PlanOptions:
         layers = document["layers"]
-        return cls(**{**document, "layers": None if layers is None else tuple(layers)})
+        return read_as(cls, {**document, "layers": None if layers is None else tuple(layers)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class PlanKeptBack:
 
     @classmethod
     def from_document(cls, document: Document) -> PlanKeptBack:
-        examples = tuple(PlanExample(**entry) for entry in document["examples"])
-        return cls(**{**document, "examples": examples})
+        examples = tuple(read_as(PlanExample, entry) for entry in document["examples"])
+        return read_as(cls, {**document, "examples": examples})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class PlanCommunity:
 
     @classmethod
     def from_document(cls, document: Document) -> PlanCommunity:
-        return cls(**{**document, "examples": tuple(document["examples"])})
+        return read_as(cls, {**document, "examples": tuple(document["examples"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +131,10 @@ class PlanReport:
             "histogram": tuple(document["histogram"]),
             "kept_back": tuple(PlanKeptBack.from_document(entry) for entry in document["kept_back"]),
             "links": tuple(PlanLink(*entry) for entry in document["links"]),
-            "neighbours": tuple(PlanNeighbour(**entry) for entry in document["neighbours"]),
+            "neighbours": tuple(read_as(PlanNeighbour, entry) for entry in document["neighbours"]),
             "communities": tuple(PlanCommunity.from_document(entry) for entry in document["communities"]),
         }
-        return cls(**{**document, **read})
+        return read_as(cls, {**document, **read})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,9 @@ class PlanImpact:
 
     @classmethod
     def from_document(cls, document: Document) -> PlanImpact:
-        return cls(**{**document, "ends": tuple(PlanEnd(**entry) for entry in document["ends"])})
+        return read_as(
+            cls, {**document, "ends": tuple(read_as(PlanEnd, entry) for entry in document["ends"])}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +180,11 @@ class PlanItem:
 
     @classmethod
     def from_document(cls, document: Document) -> PlanItem:
-        terms, impact = VitalityTerms(**document["terms"]), PlanImpact.from_document(document["impact"])
-        return cls(**{**document, "terms": terms, "impact": impact})
+        terms, impact = (
+            read_as(VitalityTerms, document["terms"]),
+            PlanImpact.from_document(document["impact"]),
+        )
+        return read_as(cls, {**document, "terms": terms, "impact": impact})
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +211,7 @@ class PrunePlan:
             "report": PlanReport.from_document(document["report"]),
             "items": tuple(PlanItem.from_document(entry) for entry in document["items"]),
         }
-        return cls(**{**document, **read})
+        return read_as(cls, {**document, **read})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from pgrecall.models.charts import (
 )
 from pgrecall.models.maintenance import LayerStatus
 from pgrecall.models.memories import VitalityTerms
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 OVERVIEW_LISTS: Sequence[OverviewList] = ("alive", "leaving", "unused")
@@ -30,7 +31,7 @@ def accesses_of(reference: int | str, limit: int) -> Operation[tuple[AccessRecor
     return Operation(
         f"SELECT * FROM recall.accesses_of({_known(reference)}, %(limit)s)",
         {"memory": reference, "limit": limit},
-        lambda rows: tuple(AccessRecord(**row) for row in rows),
+        lambda rows: tuple(read_as(AccessRecord, row) for row in rows),
         repeatable=True,
     )
 
@@ -54,7 +55,7 @@ def vitality_curve(
     return Operation(
         f"SELECT * FROM recall.vitality_curve({_known(reference)}, %(instants)s::timestamptz[], {NOW})",
         {"memory": reference, "instants": list(instants), "now": now},
-        lambda rows: tuple(VitalityPoint(**row) for row in rows),
+        lambda rows: tuple(read_as(VitalityPoint, row) for row in rows),
         repeatable=True,
     )
 
@@ -115,7 +116,7 @@ def zones_over_time(instants: Sequence[datetime], sample: int) -> Operation[tupl
     return Operation(
         "SELECT * FROM recall.zones_over_time(%(instants)s::timestamptz[], %(sample)s)",
         {"instants": list(instants), "sample": sample},
-        lambda rows: tuple(ZoneShare(**row) for row in rows),
+        lambda rows: tuple(read_as(ZoneShare, row) for row in rows),
         repeatable=True,
     )
 
@@ -144,7 +145,7 @@ def _terms(rows: Sequence[Row], reference: int | str, at: datetime) -> VitalityT
         raise InvalidInput(
             f"Memory {reference!r} did not exist at {at.isoformat()}.", hint="Ask for a later moment."
         )
-    return VitalityTerms(**rows[0])
+    return read_as(VitalityTerms, rows[0])
 
 
 def _zones(rows: Sequence[Row]) -> tuple[LayerStatus, ...]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.dedupe import DedupeOutcome, DedupePlan, DedupeResult, DedupeSummary
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, id_of
 
 PAGE = 500
@@ -98,7 +99,7 @@ def dedupe_plans(limit: int, plan: int | None = None) -> Operation[tuple[DedupeS
     return Operation(
         "SELECT * FROM recall.dedupe_plans(%(limit)s, %(plan)s)",
         {"limit": limit, "plan": plan},
-        lambda rows: tuple(DedupeSummary(**row) for row in rows),
+        lambda rows: tuple(read_as(DedupeSummary, row) for row in rows),
         repeatable=True,
     )
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.erasure import Erasure, ErasureSummary, Subject
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation
 
 BATCH = 500
@@ -45,7 +46,9 @@ def erasures(limit: int) -> Operation[tuple[ErasureSummary, ...]]:
     return Operation(
         "SELECT * FROM recall.erasures(%(limit)s)",
         {"limit": limit},
-        lambda rows: tuple(ErasureSummary(**{**row, "subject": Subject(**row["subject"])}) for row in rows),
+        lambda rows: tuple(
+            read_as(ErasureSummary, {**row, "subject": read_as(Subject, row["subject"])}) for row in rows
+        ),
         repeatable=True,
     )
 

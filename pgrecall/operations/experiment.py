@@ -8,6 +8,7 @@ from typing import Any
 
 from pgrecall.errors import InvalidInput
 from pgrecall.models.quality import Experiment, ExperimentArm, ExperimentDifference
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import Operation
 
 
@@ -28,11 +29,13 @@ def experiment(number: int | None, difference: float) -> Operation[Experiment]:
 
 
 def _experiment(document: Mapping[str, Any]) -> Experiment:
-    differences = tuple(ExperimentDifference(**entry) for entry in document["differences"])
+    differences = tuple(read_as(ExperimentDifference, entry) for entry in document["differences"])
     return Experiment(
         number=document["number"],
         running=document["running"],
-        arms=tuple(ExperimentArm(**{**arm, "weights": tuple(arm["weights"])}) for arm in document["arms"]),
+        arms=tuple(
+            read_as(ExperimentArm, {**arm, "weights": tuple(arm["weights"])}) for arm in document["arms"]
+        ),
         differences=differences,
         without_session=document["without_session"],
         not_assigned=document["not_assigned"],

@@ -9,6 +9,7 @@ from pgrecall.encoding import require_text, to_json
 from pgrecall.errors import InvalidInput
 from pgrecall.models.calibration import RelevanceModel, RerankModel
 from pgrecall.models.feedback import JudgedHit, JudgedSearch, MemoryFeedback, RankFeedback
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 _MOST_SHOWN = 1000
@@ -35,7 +36,7 @@ def feedback_by_memory(
     return Operation(
         "SELECT * FROM recall.feedback_by_memory(%(limit)s, %(unused)s, %(since)s)",
         {"limit": _integer(limit, "10,000"), "unused": unused, "since": since},
-        lambda rows: tuple(MemoryFeedback(**row) for row in rows),
+        lambda rows: tuple(read_as(MemoryFeedback, row) for row in rows),
         repeatable=True,
     )
 
@@ -45,7 +46,7 @@ def feedback_by_rank(since: datetime | None) -> Operation[tuple[RankFeedback, ..
     return Operation(
         "SELECT * FROM recall.feedback_by_rank(%(since)s)",
         {"since": since},
-        lambda rows: tuple(RankFeedback(**row) for row in rows),
+        lambda rows: tuple(read_as(RankFeedback, row) for row in rows),
         repeatable=True,
     )
 
@@ -119,7 +120,7 @@ def _judged(row: Row) -> JudgedSearch:
         row["query"],
         None if queries is None else tuple(queries),
         row["at"],
-        tuple(JudgedHit(**judgement) for judgement in row["judgements"]),
+        tuple(read_as(JudgedHit, judgement) for judgement in row["judgements"]),
     )
 
 
@@ -129,7 +130,7 @@ def relevance_models(profile: str | None = None) -> Operation[tuple[RelevanceMod
     return Operation(
         "SELECT * FROM recall.relevance_models(%(profile)s)",
         {"profile": profile},
-        lambda rows: tuple(RelevanceModel(**row) for row in rows),
+        lambda rows: tuple(read_as(RelevanceModel, row) for row in rows),
         repeatable=True,
     )
 
@@ -167,7 +168,7 @@ def rerank_models() -> Operation[tuple[RerankModel, ...]]:
     return Operation(
         "SELECT * FROM recall.rerank_models()",
         {},
-        lambda rows: tuple(RerankModel(**row) for row in rows),
+        lambda rows: tuple(read_as(RerankModel, row) for row in rows),
         repeatable=True,
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 from pgrecall.encoding import embedding_item, require_text, to_json
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.maintenance import JobRun
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row
 
 
@@ -75,7 +76,7 @@ def job_runs(job: str | None, limit: int) -> Operation[tuple[JobRun, ...]]:
     return Operation(
         "SELECT * FROM recall.job_runs(%(job)s, %(limit)s)",
         {"job": job, "limit": limit},
-        lambda rows: tuple(JobRun(**row) for row in rows),
+        lambda rows: tuple(read_as(JobRun, row) for row in rows),
         repeatable=True,
     )
 
@@ -130,7 +131,7 @@ def unembedded(
     return Operation(
         "SELECT * FROM recall.unembedded(%(after)s, %(limit)s, %(model)s, %(tokens)s, %(passages)s)",
         {"after": after, "limit": limit, "model": model, "tokens": tokens, "passages": passages},
-        lambda rows: tuple(Unembedded(**row) for row in rows),
+        lambda rows: tuple(read_as(Unembedded, row) for row in rows),
         repeatable=True,
     )
 
@@ -182,7 +183,7 @@ def _run_of_json(document: Mapping[str, Any]) -> JobRun:
         "started_at": datetime.fromisoformat(document["started_at"]),
         "finished_at": datetime.fromisoformat(finished) if finished else None,
     }
-    return JobRun(**(dict(document) | times))
+    return read_as(JobRun, dict(document) | times)
 
 
 def _texts(rows: Sequence[Row], name: str) -> tuple[str, ...]:

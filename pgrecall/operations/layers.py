@@ -7,6 +7,7 @@ from datetime import datetime
 
 from pgrecall.encoding import require_text
 from pgrecall.models.layers import Languages, Layer, Setting
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row
 from pgrecall.vitality.parameters import LayerRates, ZoneThresholds
 
@@ -110,4 +111,4 @@ def _languages(rows: Sequence[Row]) -> Languages:
 def _setting(row: Row) -> Setting:
     values = dict(row)
     values["default"] = values.pop("default_value")
-    return Setting(**values)
+    return read_as(Setting, values)

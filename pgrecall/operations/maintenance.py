@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from pgrecall.models.maintenance import AlarmChange, Check
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
 FOLD_ROWS = 100_000
@@ -176,7 +177,7 @@ def alarm_changes(now: datetime | None) -> Operation[tuple[AlarmChange, ...]]:
     return Operation(
         f"SELECT * FROM recall.alarm_changes({NOW})",
         {"now": now},
-        lambda rows: tuple(AlarmChange(**row) for row in rows),
+        lambda rows: tuple(read_as(AlarmChange, row) for row in rows),
         repeatable=True,
     )
 

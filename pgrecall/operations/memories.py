@@ -31,6 +31,7 @@ from pgrecall.models.memories import (
     StoredMemory,
     VitalityTerms,
 )
+from pgrecall.models.reading import read_as
 from pgrecall.models.search import SearchFilter
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
@@ -159,7 +160,9 @@ def list_memories(
             "limit": limit,
             "now": now,
         },
-        lambda rows: tuple(ListedMemory(**(row | {"tags": tuple(row["tags"])})) for row in map(dict, rows)),
+        lambda rows: tuple(
+            read_as(ListedMemory, row | {"tags": tuple(row["tags"])}) for row in map(dict, rows)
+        ),
         repeatable=True,
         reads=True,
     )
@@ -245,7 +248,7 @@ def _remembered(row: Row) -> Remembered | Rejected:
         return Rejected(row["item"] - 1, row["problem"])
     outcome: Outcome = row["outcome"]
     similar = row["similar_to"]
-    return Remembered(row["id"], row["key"], outcome, Similar(**similar) if similar else None)
+    return Remembered(row["id"], row["key"], outcome, read_as(Similar, similar) if similar else None)
 
 
 def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:
@@ -254,10 +257,10 @@ def _memory(rows: Sequence[Row], reference: int | str) -> StoredMemory:
     values = dict(rows[0])
     values["tags"] = tuple(values["tags"])
     values["aliases"] = tuple(values["aliases"])
-    values["vitality"] = VitalityTerms(**values["vitality"])
-    values["access_counts"] = AccessCounts(**values["access_counts"])
+    values["vitality"] = read_as(VitalityTerms, values["vitality"])
+    values["access_counts"] = read_as(AccessCounts, values["access_counts"])
     values["links"] = tuple(
-        Link(**(entry | {"created_at": datetime.fromisoformat(entry["created_at"])}))
+        read_as(Link, entry | {"created_at": datetime.fromisoformat(entry["created_at"])})
         for entry in values["links"]
     )
-    return StoredMemory(**values)
+    return read_as(StoredMemory, values)

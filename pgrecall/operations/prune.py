@@ -9,6 +9,7 @@ from datetime import datetime
 from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.prune import PlanSummary, PruneOutcome, PrunePlan, PruneResult
+from pgrecall.models.reading import read_as
 from pgrecall.operations.operation import NOW, Operation
 
 PAGE = 10_000
@@ -62,7 +63,7 @@ def prune_plans(limit: int, plan: int | None = None) -> Operation[tuple[PlanSumm
     return Operation(
         "SELECT * FROM recall.prune_plans(%(limit)s, %(plan)s)",
         {"limit": limit, "plan": plan},
-        lambda rows: tuple(PlanSummary(**row) for row in rows),
+        lambda rows: tuple(read_as(PlanSummary, row) for row in rows),
         repeatable=True,
     )
 

@@ -18,6 +18,7 @@ from pgrecall.models.quality import (
     UnansweredQuestion,
     percent,
 )
+from pgrecall.models.reading import read_as
 from pgrecall.models.search import SearchRequest
 from pgrecall.operations.operation import Operation, Row, id_of
 from pgrecall.operations.search import request_arguments, request_parameters
@@ -42,7 +43,7 @@ def unanswered_questions(limit: int, since: datetime | None) -> Operation[tuple[
     return Operation(
         "SELECT * FROM recall.unanswered_questions(%(limit)s, %(since)s)",
         {"limit": _integer(limit, "1,000"), "since": since},
-        lambda rows: tuple(UnansweredQuestion(**row) for row in rows),
+        lambda rows: tuple(read_as(UnansweredQuestion, row) for row in rows),
         repeatable=True,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from pgrecall.encoding import Vector, packed, search_document, text_array, to_json, token_texts, vector_text
 from pgrecall.models.embedding import Embedded
+from pgrecall.models.reading import read_as
 from pgrecall.models.search import Candidate, ConfidenceTerms, Found, Hit, Passage, SearchRequest, Weighing
 from pgrecall.operations.operation import NOW, Operation, Row, acting
 
@@ -121,7 +122,7 @@ def _found(rows: Sequence[Row]) -> Found:
         Weighing(summary["mode"], summary["weight"], **blend),
         summary["confidence"],
         summary["min_confidence"],
-        ConfidenceTerms(**terms) if terms else None,
+        read_as(ConfidenceTerms, terms) if terms else None,
         summary["profile"],
         summary.get("experiment"),
     )
@@ -133,5 +134,5 @@ def _hit(row: Row) -> Hit:
     values["supersedes"] = tuple(values["supersedes"])
     values["contradicts"] = tuple(values["contradicts"])
     values["explanation"] = values["explanation"] or {}
-    values["passage"] = Passage(**row["passage"]) if row["passage"] else None
-    return Hit(**values)
+    values["passage"] = read_as(Passage, row["passage"]) if row["passage"] else None
+    return read_as(Hit, values)

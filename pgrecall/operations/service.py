@@ -10,6 +10,7 @@ from pgrecall.encoding import require_text
 from pgrecall.errors import InvalidInput
 from pgrecall.models.maintenance import LayerStatus, Status
 from pgrecall.models.memories import AccessCounts
+from pgrecall.models.reading import read_as
 from pgrecall.models.service import (
     ApiKey,
     Caller,
@@ -55,13 +56,15 @@ def server_version() -> Operation[str]:
 def schema_state() -> Operation[SchemaStamp]:
     """Reads the current schema version of the database."""
     return Operation(
-        "SELECT * FROM recall.schema_state()", {}, lambda rows: SchemaStamp(**rows[0]), repeatable=True
+        "SELECT * FROM recall.schema_state()", {}, lambda rows: read_as(SchemaStamp, rows[0]), repeatable=True
     )
 
 
 def caller() -> Operation[Caller]:
     """Reads the login role and its privileges."""
-    return Operation("SELECT * FROM recall.caller()", {}, lambda rows: Caller(**rows[0]), repeatable=True)
+    return Operation(
+        "SELECT * FROM recall.caller()", {}, lambda rows: read_as(Caller, rows[0]), repeatable=True
+    )
 
 
 def admit_tenant() -> Operation[bool]:
@@ -82,19 +85,19 @@ def census() -> Operation[Census]:
 
 
 def _census(document: Row) -> Census:
-    zones = tuple(ZoneCount(**entry) for entry in document["zones"])
-    jobs = tuple(JobCount(**entry) for entry in document["jobs"])
-    return Census(**{**document, "zones": zones, "jobs": jobs})
+    zones = tuple(read_as(ZoneCount, entry) for entry in document["zones"])
+    jobs = tuple(read_as(JobCount, entry) for entry in document["jobs"])
+    return read_as(Census, {**document, "zones": zones, "jobs": jobs})
 
 
 def _status(document: Row) -> Status:
     values = dict(document)
-    values["layers"] = tuple(LayerStatus(**layer) for layer in values["layers"])
+    values["layers"] = tuple(read_as(LayerStatus, layer) for layer in values["layers"])
     values["alarms"] = tuple(values["alarms"])
-    values["access_counts"] = AccessCounts(**values["access_counts"])
+    values["access_counts"] = read_as(AccessCounts, values["access_counts"])
     for name in ("statistics_at", "last_access_at", "waiting_since"):
         values[name] = datetime.fromisoformat(values[name]) if values[name] else None
-    return Status(**(values | {"revision": "", "server_version": "", "jobs": ()}))
+    return read_as(Status, values | {"revision": "", "server_version": "", "jobs": ()})
 
 
 def create_key(name: str, now: datetime | None, read_only: bool = False) -> Operation[IssuedKey]:
@@ -106,7 +109,7 @@ def create_key(name: str, now: datetime | None, read_only: bool = False) -> Oper
     return Operation(
         f"SELECT * FROM recall.create_key(%(name)s, %(hash)s, {NOW}, %(read_only)s)",
         {"name": name, "hash": digest(secret), "now": now, "read_only": read_only},
-        lambda rows: IssuedKey(ApiKey(**rows[0]), secret),
+        lambda rows: IssuedKey(read_as(ApiKey, rows[0]), secret),
     )
 
 
@@ -130,7 +133,10 @@ def revoke_key(key: int, now: datetime | None) -> Operation[bool]:
 def keys() -> Operation[tuple[ApiKey, ...]]:
     """Lists the tenant's keys, newest first."""
     return Operation(
-        "SELECT * FROM recall.keys()", {}, lambda rows: tuple(ApiKey(**row) for row in rows), repeatable=True
+        "SELECT * FROM recall.keys()",
+        {},
+        lambda rows: tuple(read_as(ApiKey, row) for row in rows),
+        repeatable=True,
     )
 
 

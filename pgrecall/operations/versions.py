@@ -9,6 +9,7 @@ from pgrecall.encoding import embedding_item, require_text, to_json
 from pgrecall.errors import InvalidInput
 from pgrecall.models.embedding import Embedded
 from pgrecall.models.memories import Remembered
+from pgrecall.models.reading import read_as
 from pgrecall.models.versions import Change, ChangeKind, FieldDifference, Version, Words
 from pgrecall.operations.operation import NOW, Operation, Row, id_of
 
@@ -29,7 +30,7 @@ def versions(reference: int | str, limit: int) -> Operation[tuple[Version, ...]]
 
 
 def _version(row: Row) -> Version:
-    return Version(**{**row, "tags": tuple(row["tags"]), "aliases": tuple(row["aliases"])})
+    return read_as(Version, {**row, "tags": tuple(row["tags"]), "aliases": tuple(row["aliases"])})
 
 
 def diff_versions(
@@ -90,7 +91,7 @@ def changes(
     return Operation(
         "SELECT * FROM recall.changes(%(since)s, %(limit)s, %(kinds)s)",
         {"since": since, "limit": limit, "kinds": None if kinds is None else list(kinds)},
-        lambda rows: tuple(Change(**row) for row in rows),
+        lambda rows: tuple(read_as(Change, row) for row in rows),
         repeatable=True,
     )
 

@@ -1,9 +1,9 @@
 """Whether a client of this version may use a schema of another version, as while cells are upgraded in turn.
 
 What a client calls is in ``calls.json``: the declared functions of this version, generated from a database. A
-schema of another version may be used if it has all of them, called in the same way and with the same results,
-and if neither version declares that it cannot: :data:`OLDEST_SCHEMA`, and the comment on the function
-``recall.installation``.
+schema of another version may be used if neither version declares that it cannot: :data:`OLDEST_SCHEMA`, and
+the comment on the function ``recall.installation``. Of its functions those may be called that have the same
+arguments and results; more arguments with defaults and more columns, at the end of both, do no harm.
 """
 
 from __future__ import annotations
@@ -43,37 +43,44 @@ _SERVED = (
 )
 
 
-def require_usable(url: str, state: SchemaState, *, timeout: float = 10.0) -> None:
-    """Rejects a schema that a client of this version cannot use.
+def unusable_calls(url: str, state: SchemaState, *, timeout: float = 10.0) -> Mapping[str, str]:
+    """The functions that a client of this version cannot call in a schema, by name, with the reason.
 
     Raises:
-        SchemaMismatch: not initialised, or of a version that does not go with this one; says why.
+        SchemaMismatch: none may be called: it is not initialised, or of a version that does not go with this
+            one; says why.
     """
     if is_current(state):
-        return
+        return {}
     revision = state.revision
     if revision is None or not re.fullmatch(r"\d{4}", revision):
         require_current(state)
+    versions = (
+        f"This database has schema {revision}, which does not go with this version's ({head_revision()})"
+    )
+    fix = "Run `pgrecall upgrade` for it."
+    if str(revision) > head_revision():
+        fix = "Install the version of pgrecall that it has."
     with connect(url, timeout=timeout) as connection:
-        reason = next(_reasons(connection, str(revision)), None)
-    if reason is not None:
-        fix = "Run `pgrecall upgrade` for it."
-        if str(revision) > head_revision():
-            fix = "Install the version of pgrecall that it has."
-        raise SchemaMismatch(
-            f"This database has schema {revision}, which does not go with this version's "
-            f"({head_revision()}): {reason}.",
-            hint=fix,
-        )
+        reason = _refusal(connection, str(revision))
+        if reason is not None:
+            raise SchemaMismatch(f"{versions}: {reason}.", hint=fix)
+        return {name: f"{versions}: {reason}. {fix}" for name, reason in _different_calls(connection)}
 
 
-def _reasons(connection: psycopg.Connection[Row], revision: str) -> Iterator[str]:
+def _refusal(connection: psycopg.Connection[Row], revision: str) -> str | None:
+    """Why no function of a schema may be called; None if that is not so."""
     if revision < OLDEST_SCHEMA:
-        yield f"this version needs {OLDEST_SCHEMA} or newer"
+        return f"this version needs {OLDEST_SCHEMA} or newer"
     row = connection.execute(_SERVED.encode()).fetchone()
     served = re.search(r"clients of schema (\d{4})", row["said"] or "") if row else None
     if served and served[1] > head_revision():
-        yield f"it serves clients of schema {served[1]} and newer"
+        return f"it serves clients of schema {served[1]} and newer"
+    return None
+
+
+def _different_calls(connection: psycopg.Connection[Row]) -> Iterator[tuple[str, str]]:
+    """The functions that cannot be called as in this version, with the reason."""
     ours = json.loads(CALLS.read_text())
     names = [call["name"] for call in ours]
     theirs = connection.execute(DECLARED.encode(), {"names": names}).fetchall()
@@ -81,11 +88,12 @@ def _reasons(connection: psycopg.Connection[Row], revision: str) -> Iterator[str
     for row in theirs:
         by_name.setdefault(row["name"], []).append(row)
     for call in ours:
-        there = by_name.get(call["name"], [])
+        name = call["name"]
+        there = by_name.get(name, [])
         if not there:
-            yield f"it has no function recall.{call['name']}"
+            yield name, f"it has no function recall.{name}"
         elif not any(_serves(one, call) for one in there):
-            yield f"its function recall.{call['name']} is called in another way, or returns something else"
+            yield name, f"its function recall.{name} is called in another way, or returns something else"
 
 
 def _serves(there: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
@@ -93,7 +101,18 @@ def _serves(there: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
     given, taken = _plain(call["arguments"]), _plain(there["arguments"])
     if taken[: len(given)] != given or there["required"] > call["required"]:
         return False
-    return bool(_plain(there["result"]) == _plain(call["result"]))
+    returned, read = _columns(there["result"]), _columns(call["result"])
+    return returned[: len(read)] == read and (len(returned) == len(read) or len(read) > 1)
+
+
+def _columns(result: str) -> list[str]:
+    """The columns of a table that a function returns, with their types; else what it returns, alone.
+
+    A later version may have more columns at the end: readers leave out what they do not know.
+    """
+    if not result.startswith("TABLE("):
+        return [_plain(result)]
+    return ["TABLE", *re.split(r", (?![^(]*\))", _plain(result[6:-1]))]
 
 
 def _plain(value: Any) -> Any:

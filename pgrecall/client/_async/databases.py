@@ -24,6 +24,8 @@ class AsyncDatabases:
     ``single`` is the only one without cells. ``cells`` has one for each cell that was used, by address;
     ``holders`` the address where something was found that names no tenant, such as a key. ``replicas`` has
     each standby that was used, by its URL. ``outages`` knows which cells do not answer.
+    ``unusable`` has the functions of each cell of another version that cannot be called, with the reasons;
+    ``outdated`` the addresses of cells for which that may have changed.
     """
 
     outages: Outages
@@ -34,6 +36,8 @@ class AsyncDatabases:
     closed: bool = False
     lock: AsyncLock = field(default_factory=AsyncLock)
     opening: dict[str, AsyncLock] = field(default_factory=dict)
+    unusable: dict[str, dict[str, str]] = field(default_factory=dict)
+    outdated: set[str] = field(default_factory=set)
 
     async def at(
         self, cell: int, address: str, resources: Resources, *, anyway: bool = False
@@ -47,21 +51,26 @@ class AsyncDatabases:
             raise InvalidInput("This client is closed.", hint="Open a new one.")
         if not anyway:
             self.outages.require(address)
-        if address not in self.cells:
+        if address not in self.cells or address in self.outdated:
             # A lock for each, so that one that is down keeps no other waiting.
             async with self.opening.setdefault(address, AsyncLock()):
-                if address not in self.cells:
+                if address not in self.cells or address in self.outdated:
                     await self._open(cell, address, resources)
         return self.cells[address]
 
     async def _open(self, cell: int, address: str, resources: Resources) -> None:
         url = resources.url_of_cell(address)
         try:
-            await async_run(partial(resources.check_cell, url))
+            unusable = await async_run(partial(resources.check_cell, url))
         except RecallError as error:
             raise self.outages.noted(cell, address, error) from error
         self.outages.answered(address)
-        self.cells[address] = AsyncDatabase(url, **resources.limits_of_cell())
+        self.outdated.discard(address)
+        calls = self.unusable.setdefault(address, {})
+        calls.clear()
+        calls.update(unusable)
+        if address not in self.cells:
+            self.cells[address] = AsyncDatabase(url, unusable=calls, **resources.limits_of_cell())
 
     async def replica_at(self, url: str, resources: Resources) -> AsyncReplica:
         """The replica at a URL; it is asked nothing before its first search."""

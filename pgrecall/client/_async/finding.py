@@ -22,6 +22,7 @@ from pgrecall.errors import (
     DatabaseUnsuitable,
     InvalidInput,
     RecallError,
+    SchemaMismatch,
     TenantElsewhere,
 )
 from pgrecall.models.service import CellReport, CellsReport, Census, MoveReport, SchemaStamp
@@ -77,7 +78,11 @@ class AsyncFinder:
     def noted(self, tenant: str, error: RecallError) -> RecallError:
         """The error of a call, with the cell's number where the cell does not answer, which is noted."""
         place = self.known(tenant)
-        return error if place is None else self._opened.outages.noted(place.cell, place.address, error)
+        if place is None:
+            return error
+        if isinstance(error, SchemaMismatch):  # the cell may have been upgraded since it was looked at
+            self._opened.outdated.add(place.address)
+        return self._opened.outages.noted(place.cell, place.address, error)
 
     def note_answer(self, tenant: str) -> None:
         """Notes that the cell of a tenant has answered."""
@@ -181,9 +186,7 @@ class AsyncFinder:
 
 
 def _report(entry: CellEntry, answer: SchemaStamp | DatabaseError) -> CellReport:
-    revision, problem = (
-        (None, answer.message) if isinstance(answer, DatabaseError) else (answer.revision, "")
-    )
+    revision, problem = (None, answer.message) if isinstance(answer, DatabaseError) else (answer.revision, "")
     return CellReport(
         entry.number,
         entry.tenants,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from pgrecall.cells.move import Mover
@@ -55,6 +57,49 @@ def test_an_earlier_version_that_is_called_alike(apart: Installation) -> None:
     assert (failed.cell, failed.fix) == (1, "Run `pgrecall upgrade`.")
 
 
+def test_a_later_version_that_says_more(apart: Installation) -> None:
+    """Columns of a table, and fields of a document, that this version does not know."""
+    more = """
+        ALTER FUNCTION recall.keys() RENAME TO keys_before;
+        CREATE FUNCTION recall.keys() RETURNS TABLE (id bigint, name text, created_at timestamptz,
+            last_used_at timestamptz, revoked_at timestamptz, read_only boolean, color text)
+        LANGUAGE sql SET search_path = recall AS $$SELECT k.*, 'red' FROM recall.keys_before() k$$;
+        ALTER FUNCTION recall.status(timestamptz) RENAME TO status_before;
+        CREATE FUNCTION recall.status(p_now timestamptz DEFAULT now()) RETURNS jsonb
+        LANGUAGE sql SET search_path = recall
+        AS $$SELECT recall.status_before(p_now) || '{"color": "red"}'$$;
+    """
+    apart.memory("beta").keys.create("service")
+    make(apart, *LATER, more)
+    client = apart.memory("beta")
+    assert [key.name for key in client.keys.list()] == ["service"]
+    assert client.status().memories == 1
+
+
+def test_an_earlier_version_that_says_less(apart: Installation) -> None:
+    """What has it is refused, and nothing else, until the cell is upgraded."""
+    earlier = f"""
+        UPDATE recall.alembic_version SET version_num = '{OLDEST_SCHEMA}';
+        ALTER FUNCTION recall.keys() RENAME TO keys_of_today;
+        CREATE FUNCTION recall.keys() RETURNS TABLE (id bigint, name text)
+        LANGUAGE sql SET search_path = recall AS $$SELECT k.id, k.name FROM recall.keys_of_today() k$$;
+    """
+    make(apart, earlier)
+    client = apart.memory("beta")
+    with pytest.raises(SchemaMismatch, match=r"recall\.keys is called in another way.*`pgrecall upgrade`"):
+        client.keys.list()
+    assert client.search("winch").hits
+    make(
+        apart,
+        "DROP FUNCTION recall.keys()",
+        "ALTER FUNCTION recall.keys_of_today() RENAME TO keys",
+        f"UPDATE recall.alembic_version SET version_num = '{head_revision()}'",
+    )
+    with pytest.raises(SchemaMismatch):
+        client.keys.list()  # after which it looks at the cell again
+    assert client.keys.list() == ()
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -64,17 +109,25 @@ def test_an_earlier_version_that_is_called_alike(apart: Installation) -> None:
             "RETURNS int LANGUAGE sql RETURN 1",
             "its function recall.status is called in another way, or returns something else",
         ),
-        (
-            "COMMENT ON FUNCTION recall.installation() IS 'Serves clients of schema 9000 and newer.'",
-            "it serves clients of schema 9000 and newer",
-        ),
     ],
 )
-def test_a_later_version_that_is_not(apart: Installation, change: str, reason: str) -> None:
+def test_a_later_version_in_which_a_function_is_another(
+    apart: Installation, change: str, reason: str
+) -> None:
     make(apart, *LATER, change)
-    client = apart.memory()
+    client = apart.memory("beta")
+    result = client.search("winch")
     said = f"schema 9000, which does not go with this version's \\({head_revision()}\\): {reason}"
-    with pytest.raises(SchemaMismatch, match=said) as caught:
+    call = partial(client.used, result.search_id or 0, result.hits[0].id)
+    with pytest.raises(SchemaMismatch, match=f"{said}.*Install the version of pgrecall that it has"):
+        (call if "used" in reason else client.status)()
+
+
+def test_a_later_version_that_serves_no_older_clients(apart: Installation) -> None:
+    served = "COMMENT ON FUNCTION recall.installation() IS 'Serves clients of schema 9000 and newer.'"
+    make(apart, *LATER, served)
+    client = apart.memory()
+    with pytest.raises(SchemaMismatch, match="it serves clients of schema 9000 and newer") as caught:
         client.for_tenant("beta").search("winch")
     assert caught.value.hint == "Install the version of pgrecall that it has."
     assert client.search("winch").hits
