@@ -28,6 +28,8 @@ APART = ("tests/migration/test_every_revision.py", "tests/oracle/")
 
 LONG = (
     "tests/quality/test_examples.py",
+    "tests/integration/cells/test_move.py",
+    "tests/attack/test_counter_sweep.py",
     "tests/acceptance/http/test_http_contract.py",
     "tests/acceptance/http/test_http_clients.py",
     "tests/acceptance/docs/test_docs.py",
@@ -40,7 +42,10 @@ LONG = (
     "tests/migration/",
     "tests/faults/",
     "tests/attack/",
+    "tests/acceptance/page/test_page_work.py",
     "tests/acceptance/",
+    "tests/integration/cells/",
+    "tests/integration/memories/test_write_plans.py",
     "tests/integration/",
 )
 """What begins after the models, in this order; what takes little stays for the end, to fill gaps."""
