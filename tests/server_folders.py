@@ -16,6 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pgrecall.embedded.shared_server import EmbeddedServer
+from pgrecall.errors import RecallError
+
 MEMORY = Path("/dev/shm")
 ENOUGH = 6 * 1024**3
 """Bytes that /dev/shm must have. A whole run fills at most two gigabytes; containers often give it 64 MB."""
@@ -45,22 +48,29 @@ def server_folder() -> Iterator[Path]:
 
 
 def remove_forgotten() -> None:
-    """Removes what killed runs have left, for it takes memory."""
+    """Removes what killed runs have left, for it takes memory, and ends their servers."""
     for folder in parent_folder().glob(f"{PREFIX}*"):
-        with suppress(OSError):
-            if time.time() - folder.stat().st_mtime > FORGOTTEN and not _in_use(folder):  # age of files
+        with suppress(OSError, RecallError):  # another run may be removing it
+            if time.time() - folder.stat().st_mtime > FORGOTTEN and not _in_use(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _in_use(folder: Path) -> bool:
-    """Whether a server runs on data in this folder: its processes hold a lock."""
-    return any(_locked(path) for path in folder.glob("*/server.lock"))
+    """Whether a process uses a server in this folder, or one runs that cannot be stopped."""
+    for running in folder.glob("*/server.lock"):
+        if _locked(running.with_name("users.lock")):
+            return True
+        if _locked(running):  # its last user was killed; another use stops it
+            EmbeddedServer.start(running.parent).release()
+        if _locked(running):
+            return True
+    return False
 
 
 def _locked(path: Path) -> bool:
     with path.open("rb") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
     return False
