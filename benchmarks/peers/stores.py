@@ -219,8 +219,7 @@ class Pgrecall(Store):
 
     def __init__(self, known: Known, database: dict[str, str]) -> None:
         settings = import_module("pgrecall.settings")
-        models = import_module("pgrecall.models")
-        self._draft = models.Draft
+        self._draft = import_module("pgrecall").Draft
         self._conversations = known.folder / "conversations.json"
         url = "postgresql://{user}@/{dbname}?host={host}&port={port}".format(**database)
         import_module("pgrecall.schema.migrate").upgrade(url, dimensions=known.dimensions)
@@ -264,6 +263,15 @@ class _PgrecallEmbedder:
     def __init__(self, known: Known) -> None:
         self.dimensions = known.dimensions
         self._known = known
+
+    @property
+    def max_tokens(self) -> int:
+        return 510
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """None: every text counts as one that fits, as for the others, so that none gets passages."""
+        del text
+        return []
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         return [self._known.vector(text) for text in texts]
