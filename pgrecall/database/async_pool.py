@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from pgrecall.database.connections import BoundedAsyncConnection, is_fresh, read_json_quickly
+from pgrecall.database.connections import (
+    BoundedAsyncConnection,
+    formats_to_set,
+    is_fresh,
+    read_json_quickly,
+)
 from pgrecall.database.pool import Database
 from pgrecall.database.pooler import PROCESS, is_pooled
 from pgrecall.database.server import Call, Row
@@ -172,6 +177,8 @@ class AsyncDatabase:
     async def _configure(self, connection: BoundedAsyncConnection) -> None:
         read_json_quickly(connection)
         connection.deadline = self._limits.check_deadline()
+        if statement := formats_to_set(connection):
+            await connection.execute(*statement)
         answer = await (await connection.execute(PROCESS)).fetchone()
         assert answer is not None
         self._limits.adapt(connection, is_pooled(connection, answer["pid"]))

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.abc import RV, Buffer, PQGen
@@ -134,6 +134,39 @@ def read_json_quickly(connection: psycopg.Connection[Any] | psycopg.AsyncConnect
     set_json_loads(_read_json, connection)
 
 
+_FORMATS = {
+    "client_encoding": "UTF8",
+    "DateStyle": "ISO",
+    "IntervalStyle": "postgres",
+    "standard_conforming_strings": "on",
+}
+"""What psycopg and the functions expect. A server, a database or a role may have other defaults."""
+
+
+def formats_to_set(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
+) -> tuple[LiteralString, list[str]] | None:
+    """The statement that gives a connection the formats of ``_FORMATS``; None if it has them.
+
+    The server has told its formats when it accepted the connection, so asking costs nothing. A pooler follows
+    changes of these settings.
+    """
+    told = connection.info.parameter_status
+    wrong = {name: value for name, value in _FORMATS.items() if not (told(name) or value).startswith(value)}
+    if not wrong:
+        return None
+    changes: LiteralString = ", ".join(["set_config(%s, %s, false)"] * len(wrong))
+    return f"SELECT {changes}", [part for setting in wrong.items() for part in setting]
+
+
+def set_formats(connection: psycopg.Connection[Any]) -> None:
+    """Gives a new connection the formats of ``_FORMATS``, for as long as it lasts."""
+    if statement := formats_to_set(connection):
+        connection.execute(*statement)
+        if not connection.autocommit:
+            connection.commit()
+
+
 def is_fresh(connection: BoundedConnection | BoundedAsyncConnection) -> bool:
     """Whether the server answered within FRESH seconds and has not closed the connection since."""
     if time.monotonic() - connection.heard_at >= FRESH:
@@ -188,6 +221,7 @@ def connect(url: str, *, timeout: float = 10.0) -> Iterator[psycopg.Connection[R
         ) from error
     try:
         with connection:
+            set_formats(connection)
             yield connection
     except psycopg.Error as error:
         raise translated(error) from error

@@ -40,14 +40,18 @@ TENANT_ELSEWHERE = "RC001"
 READ_ONLY = "25006"
 """SQLSTATE of a change in a transaction that may only read."""
 
-_MIXED_UP = ("26000", "42P05", "08P01")
-"""SQLSTATEs of a prepared statement that is missing, is there already, or has other parameters."""
+_MIXED_UP = ("26000", "42P05")
+"""SQLSTATEs of a prepared statement that is missing, or is there already."""
+
+_PROTOCOL = "08P01"
+"""SQLSTATE of, among others, a prepared statement that has other parameters."""
 
 
 def translated(error: psycopg.Error) -> RecallError:
     """Returns the pgrecall error for a psycopg error."""
     message = error.diag.message_primary or first_line(error)
-    if error.sqlstate in _MIXED_UP and "prepared statement" in message:
+    other = error.sqlstate == _PROTOCOL and "prepared statement" in message  # where messages are English
+    if other or error.sqlstate in _MIXED_UP:
         return DatabaseError(
             f"A connection pooler mixed up prepared statements; nothing of it was done: {sentence(message)}",
             hint="Set PGRECALL_PREPARED_STATEMENTS=off, or let the pooler track them.",

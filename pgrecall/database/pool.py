@@ -15,6 +15,7 @@ from pgrecall.database.connections import (
     connect,
     is_fresh,
     read_json_quickly,
+    set_formats,
 )
 from pgrecall.database.pooler import is_pooled, process_of
 from pgrecall.database.server import Call, Row, ServerFacts, server_facts
@@ -207,6 +208,7 @@ class Database:
     def _configure(self, connection: BoundedConnection) -> None:
         read_json_quickly(connection)
         connection.deadline = self._limits.check_deadline()
+        set_formats(connection)
         self._limits.adapt(connection, is_pooled(connection, process_of(connection)))
 
     def _check(self, connection: BoundedConnection) -> None:

@@ -51,6 +51,7 @@ class ServerFacts:
     version_text: str
     role: str
     database: str
+    encoding: str
     may_create: bool
     extensions: Mapping[str, Extension]
     """By name; of the two that pgrecall needs, those that the server offers."""
@@ -72,6 +73,11 @@ def require_suitable(facts: ServerFacts) -> None:
         DatabaseUnsuitable: names everything that is missing.
     """
     missing: list[str] = []
+    if facts.encoding != "UTF8":
+        missing.append(
+            f"database {facts.database} has the encoding {facts.encoding}, and memories need UTF8 "
+            "(CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0)"
+        )
     if facts.version < MINIMUM_SERVER:
         missing.append(f"it is Postgres {facts.version_text}, and pgrecall needs 16 or newer")
     for name, package in (("vector", "pgvector 0.8 or newer"), ("pg_trgm", "the contrib package")):

@@ -18,7 +18,7 @@ from alembic.config import Config
 from psycopg.rows import dict_row
 from sqlalchemy import Connection, create_engine, exc, pool, text
 
-from pgrecall.database.connections import connect
+from pgrecall.database.connections import connect, set_formats
 from pgrecall.database.error_translation import translated
 from pgrecall.database.server import ServerFacts, require_suitable, server_facts
 from pgrecall.errors import InvalidInput
@@ -135,7 +135,7 @@ def _upgraded(url: str, facts: ServerFacts, dimensions: int | None, lock_retry: 
 def _engine_connection(url: str) -> Iterator[Connection]:
     engine = create_engine(
         "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(url, prepare_threshold=None),  # as in pgrecall.database.connections
+        creator=lambda: _connected(url),
         poolclass=pool.NullPool,
     )
     try:
@@ -147,6 +147,12 @@ def _engine_connection(url: str) -> Iterator[Connection]:
         raise
     finally:
         engine.dispose()
+
+
+def _connected(url: str) -> psycopg.Connection[Any]:
+    connection = psycopg.connect(url, prepare_threshold=None)  # as in pgrecall.database.connections
+    set_formats(connection)
+    return connection
 
 
 @contextmanager
@@ -211,9 +217,12 @@ def _dimensions(before: SchemaState, asked: int | None) -> int:
 
 
 def _prepare(connection: Connection, facts: ServerFacts) -> None:
+    # Where no schema of the search path exists, nothing would say where an extension goes.
+    nowhere = connection.execute(text("SELECT current_schema() IS NULL")).scalar_one()
     for name, extension in facts.extensions.items():
         if extension.installed is None:
-            connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}"))
+            where = " SCHEMA public" if nowhere else ""
+            connection.execute(text(f"CREATE EXTENSION IF NOT EXISTS {name}{where}"))
     driver = _driver(connection)
     run_file(driver, state.roles_file())
     act_as_owner(driver)

@@ -5,7 +5,8 @@
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_available_extensions a WHERE a.name = 'unaccent' AND a.installed_version IS NULL) THEN
-        CREATE EXTENSION unaccent;
+        -- In public where no schema of the search path exists.
+        EXECUTE 'CREATE EXTENSION unaccent' || CASE WHEN current_schema() IS NULL THEN ' SCHEMA public' ELSE '' END;
     END IF;
 EXCEPTION WHEN insufficient_privilege OR invalid_schema_name OR undefined_file THEN
     NULL;

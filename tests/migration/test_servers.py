@@ -87,6 +87,7 @@ def test_an_extension_that_is_missing_is_named() -> None:
     ("changes", "sentence"),
     [
         ({"version": 150004, "version_text": "15.4"}, "it is Postgres 15.4, and pgrecall needs 16 or newer"),
+        ({"encoding": "LATIN1"}, "database db has the encoding LATIN1, and memories need UTF8"),
         ({"extensions": {"vector": Extension("0.7.4", None, True), "pg_trgm": Extension("1.6", "1.6", True)}},
          "pgvector is 0.7.4, and pgrecall needs 0.8 or newer"),
     ],
@@ -102,6 +103,7 @@ def facts_with(**changes: Any) -> ServerFacts:
         "version_text": "18.0",
         "role": "me",
         "database": "db",
+        "encoding": "UTF8",
         "may_create": True,
         "extensions": {"vector": Extension("0.8.1", "0.8.1", True), "pg_trgm": Extension("1.6", "1.6", True)},
     }
