@@ -186,6 +186,12 @@ class Settings:
         None, Integer(1, 10_000), "Requests handled at a time; if unset, as many as pool_size."
     )
     http_queue: int = _setting(64, Integer(0, 100_000), "Requests that may wait; more are refused.")
+    http_share: int | None = _setting(
+        None,
+        Integer(1, 10_000),
+        "Requests of one tenant handled at a time, where there may be several tenants; if unset, half of "
+        "http_concurrency or of pool_size, whichever is less.",
+    )
     http_body_bytes: int = _setting(8_388_608, Integer(1024, 2**31), "Largest request body in bytes.")
     http_timeout: float = _setting(
         10.0,

@@ -89,9 +89,13 @@ async def _serve(settings: Settings, *, keyless: bool, with_page: bool, form: Lo
     async with AsyncMemory(settings=settings) as memory:
         if fresh and memory.server is not None:
             announce(memory.server)
-        require_unprivileged(await memory.service.caller(), allowed=settings.allow_superuser)
+        caller = await memory.service.caller()
+        require_unprivileged(caller, allowed=settings.allow_superuser)
         any_key = await memory.keys.any()
-        policy = _access_policy(settings.http_host, keyless=keyless, any_key=any_key)
+        policy = replace(
+            _access_policy(settings.http_host, keyless=keyless, any_key=any_key),
+            one_tenant=caller.tenant not in (None, "*"),
+        )
         with listening_socket(settings.http_host, settings.http_port) as listener:
             log, port = service_log(form), listener.getsockname()[1]
             service = Service(memory, policy, log)

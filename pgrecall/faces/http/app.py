@@ -123,14 +123,18 @@ def _mcp_app(service: Service) -> McpApp | None:
     from pgrecall.faces.mcp.http import McpApp
 
     async def memory_for(request: Request) -> AsyncMemory:
-        async with service.queue.slot():
-            memory = await authenticate(service, request.headers)
+        memory = await authenticate(service, request.headers)
         if not may_write(request.headers):
             raise HTTPException(403, f"{READ_ONLY} MCP needs one that may write.")
         request.state.memory = memory
         return memory
 
-    return McpApp(memory_for, body_limit=service.settings.http_body_bytes, telemetry=service.telemetry)
+    return McpApp(
+        memory_for,
+        turn_for=lambda memory: service.queue.slot(memory.tenant),
+        body_limit=service.settings.http_body_bytes,
+        telemetry=service.telemetry,
+    )
 
 
 async def _docs(request: Request) -> Response:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from pgrecall.faces.http.service import Service
 
 LOOPBACK = frozenset(("127.0.0.1", "::1", "localhost"))
+
+KNOWN_OF_EACH = 200
+"""Keys and cookies of each tenant that are known."""
 
 _NO_KEY = (
     "This needs a key: send it as `Authorization: Bearer pgr_...`. "
@@ -38,10 +43,45 @@ class AccessPolicy:
         needs_key: every request must have a key; else those without one act for the service's own tenant.
         allowed_hosts: host names that requests may use; None allows any. A service without keys restricts
             them, so that no web page reaches it through a domain that resolves to this machine.
+        one_tenant: keys of one tenant only count, because the role of the service is bound to it.
     """
 
     needs_key: bool
     allowed_hosts: frozenset[str] | None = None
+    one_tenant: bool = False
+
+    @property
+    def several_tenants(self) -> bool:
+        """Whether callers may act for several tenants, which then share the slots."""
+        return self.needs_key and not self.one_tenant
+
+
+class KnownTenants:
+    """The tenants of keys and cookies seen before, so that a request counts as its tenant's while its key is
+    looked up.
+
+    What is known says nothing of rights: a revoked key stays known. Of each tenant only so many are kept, so
+    that none makes those of others forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._tenants: dict[bytes, str] = {}
+        self._of: dict[str, deque[bytes]] = {}
+
+    def of(self, secret: str) -> str | None:
+        """The tenant of a key or cookie; None if it is not known."""
+        return self._tenants.get(_digest(secret))
+
+    def note(self, secret: str, tenant: str) -> None:
+        """Keeps the tenant of a key or cookie that was accepted."""
+        digest = _digest(secret)
+        if digest in self._tenants:
+            return
+        kept = self._of.setdefault(tenant, deque())
+        if len(kept) >= KNOWN_OF_EACH:
+            self._tenants.pop(kept.popleft(), None)
+        kept.append(digest)
+        self._tenants[digest] = tenant
 
 
 def bearer_key(headers: Headers, *, required: bool) -> str | None:
@@ -69,11 +109,26 @@ async def authenticate(service: Service, headers: Headers) -> AsyncMemory:
     """
     key = bearer_key(headers, required=service.policy.needs_key)
     if key is None:
-        return service.memory
-    holder = await service.memory.keys.holder(key)
-    if holder is None:
+        async with service.queue.slot(service.memory.tenant):  # an overloaded service reads no body
+            return service.memory
+    tenant = await tenant_of_key(service, key)
+    if tenant is None:
         raise _unauthorized("This key is unknown or revoked.", "invalid_token")
-    return service.memory.for_tenant(holder.tenant)
+    return service.memory.for_tenant(tenant)
+
+
+async def tenant_of_key(service: Service, key: str) -> str | None:
+    """The tenant that a key acts for; None if it is unknown or revoked.
+
+    Raises:
+        HTTPException: 429 or 503, there are too many requests.
+    """
+    async with service.queue.slot(service.tenants.of(key)):
+        holder = await service.memory.keys.holder(key)
+    if holder is None:
+        return None
+    service.tenants.note(key, holder.tenant)
+    return holder.tenant
 
 
 def may_write(headers: Headers) -> bool:
@@ -91,6 +146,10 @@ def require_right(request: Request) -> None:
     reads = request.method in ("GET", "HEAD") or request.url.path in _READS
     if not (reads or may_write(request.headers)):
         raise HTTPException(403, f"{READ_ONLY} A key that may write is made without `--read-only`.")
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
 def _unauthorized(detail: str, error: str) -> HTTPException:

@@ -67,10 +67,16 @@ class ImportOptions:
 
 
 class Imports:
-    """The imports of one service, whose requests hold so many bytes; one runs at a time for each tenant."""
+    """The imports of one service; one runs at a time for each tenant.
 
-    def __init__(self, body_bytes: int) -> None:
+    Args:
+        body_bytes: what one request may hold.
+        importing: the tenants that import something, over HTTP or another way.
+    """
+
+    def __init__(self, body_bytes: int, importing: set[str]) -> None:
         self._body_bytes = body_bytes
+        self._importing = importing
         self._known: dict[tuple[str, int], Import] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._last: Counter[str] = Counter()  # by tenant: no number tells of another
@@ -86,7 +92,7 @@ class Imports:
             InvalidInput: another import of this tenant runs, or the file cannot be read, or, with ``strict``,
                 has a problem. Nothing is stored.
         """
-        if memory.tenant in self._tasks:
+        if memory.tenant in self._importing:
             raise InvalidInput("Another import of this tenant is running.", hint="Wait until it is done.")
         self._forget(memory.tenant)
         self._last[memory.tenant] += 1
@@ -96,7 +102,9 @@ class Imports:
         began = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(memory, made, path, data, options, began))
         self._tasks[memory.tenant] = task
+        self._importing.add(memory.tenant)
         task.add_done_callback(lambda _: self._tasks.pop(memory.tenant, None))
+        task.add_done_callback(lambda _: self._importing.discard(memory.tenant))
         task.add_done_callback(lambda _: folder.cleanup())
         await asyncio.shield(began)
         self._known[memory.tenant, made.id] = made

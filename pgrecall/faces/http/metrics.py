@@ -9,7 +9,7 @@ from prometheus_client import Histogram
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from pgrecall.faces.http.request_limits import RequestQueue
+from pgrecall.faces.http.request_queue import RequestQueue
 from pgrecall.faces.telemetry.metrics import BUCKETS, Metrics
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
@@ -48,4 +48,17 @@ class _Queue(Collector):
         )
         yield CounterMetricFamily(
             "pgrecall_http_refused", "Requests refused because too many waited.", value=queue.refused
+        )
+        yield GaugeMetricFamily(
+            "pgrecall_http_share", "Requests of one tenant that may run at once.", value=queue.share
+        )
+        yield GaugeMetricFamily(
+            "pgrecall_http_waiting_for_share",
+            "Requests that wait although a slot is free, because their tenant has its share.",
+            value=queue.waiting_for_share,
+        )
+        yield CounterMetricFamily(
+            "pgrecall_http_refused_for_share",
+            "Requests refused because their tenant had its share; also counted as refused.",
+            value=queue.refused_for_share,
         )

@@ -60,8 +60,9 @@ class ApiRoute(APIRoute):
                 if body:
                     self.require_media_type(request)
                 response = handle(Request(request.scope, replay(body)))
+                work = run_in_slot(service, request.state.memory.tenant, response)
                 with acting_through("http"):
-                    return await connection.run_until_disconnect(run_in_slot(service, response))
+                    return await connection.run_until_disconnect(work)
             except ClientDisconnect:
                 return Response(status_code=CLIENT_CLOSED_REQUEST)
 
@@ -75,10 +76,10 @@ class UploadRoute(ApiRoute):
         pass
 
 
-async def run_in_slot(service: Service, response: Coroutine[Any, Any, Response]) -> Response:
-    """Awaits a response once a slot is free."""
+async def run_in_slot(service: Service, tenant: str, response: Coroutine[Any, Any, Response]) -> Response:
+    """Awaits a response once a slot is free for the tenant."""
     try:
-        async with service.queue.slot():
+        async with service.queue.slot(tenant):
             return await response
     finally:
         response.close()  # when it never got a slot
@@ -94,7 +95,7 @@ async def read_body(
     try:
         if int(request.headers.get("content-length", "0")) > limit:
             raise body_too_large(limit)
-        request.state.memory = await connection.run_until_disconnect(_authenticate(service, authenticate))
+        request.state.memory = await connection.run_until_disconnect(_memory_of(authenticate))
         return await connection.read_body(limit, service.settings.http_timeout)
     except HTTPException as error:
         readable = error.status_code not in _NOT_DRAINED and not request.headers.get("expect")
@@ -103,9 +104,8 @@ async def read_body(
         raise
 
 
-async def _authenticate(service: Service, authenticate: Authenticate) -> AsyncMemory:
-    async with service.queue.slot():
-        return await authenticate()
+async def _memory_of(authenticate: Authenticate) -> AsyncMemory:
+    return await authenticate()
 
 
 def _require_known_parameters(request: Request, known: Sequence[str]) -> None:

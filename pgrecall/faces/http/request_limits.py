@@ -1,12 +1,9 @@
-"""Limits of requests: how many run and wait at once, and how large and how slow a body may be."""
+"""Limits of requests: how large and how slow a body may be, and what happens when the client goes away."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-import time
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -15,71 +12,8 @@ from starlette.types import Message, Receive
 
 T = TypeVar("T")
 
-MAX_RETRY_AFTER = 30
-"""Seconds."""
-
 DRAIN_SECONDS = 1.0
 """How long the rest of a refused request is read, so that its client gets to read the response."""
-
-_MEAN_WEIGHT = 0.1
-"""Weight of the newest request in the running mean of durations."""
-
-
-class RequestQueue:
-    """Bounds the requests that run at once and those that wait for a slot, first come, first served.
-
-    Args:
-        slots: requests that run at once.
-        capacity: requests that may wait beyond these.
-        timeout: seconds a request may wait.
-    """
-
-    def __init__(self, slots: int, capacity: int, timeout: float) -> None:
-        self.running = 0
-        self.waiting = 0
-        self.refused = 0
-        self._slots = slots
-        self._capacity = capacity
-        self._timeout = timeout
-        self._mean_duration = 0.0
-        self._free = asyncio.Semaphore(slots)
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Waits for a slot and holds it.
-
-        Raises:
-            HTTPException: 503 with Retry-After, when the queue is full or the wait times out.
-        """
-        await self._acquire()
-        self.running += 1
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self._mean_duration += _MEAN_WEIGHT * (time.monotonic() - start - self._mean_duration)
-            self.running -= 1
-            self._free.release()
-
-    async def _acquire(self) -> None:
-        if self._free.locked() and self.waiting >= self._capacity:
-            raise self._refusal(f"{self.running} requests are running and {self.waiting} are waiting.")
-        self.waiting += 1
-        try:
-            async with asyncio.timeout(self._timeout):
-                await self._free.acquire()
-        except TimeoutError:
-            raise self._refusal(f"No running request finished within {self._timeout:g} seconds.") from None
-        finally:
-            self.waiting -= 1
-
-    def _refusal(self, reason: str) -> HTTPException:
-        self.refused += 1
-        seconds = math.ceil(self._mean_duration * (self.waiting + 1) / self._slots)
-        retry_after = str(min(max(seconds, 1), MAX_RETRY_AFTER))
-        return HTTPException(
-            503, f"{reason} Try again in {retry_after} seconds.", {"Retry-After": retry_after}
-        )
 
 
 class ClientConnection:

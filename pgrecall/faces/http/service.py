@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
 from pgrecall.errors import RecallError
-from pgrecall.faces.http.authentication import AccessPolicy
+from pgrecall.faces.http.authentication import AccessPolicy, KnownTenants
 from pgrecall.faces.http.imports import Imports
 from pgrecall.faces.http.logs import Log, error_location
 from pgrecall.faces.http.metrics import HttpMetrics
-from pgrecall.faces.http.request_limits import RequestQueue
+from pgrecall.faces.http.request_queue import RequestQueue
 from pgrecall.faces.telemetry.census import CensusCache
 from pgrecall.faces.telemetry.telemetry import Telemetry
 from pgrecall.faces.telemetry.tracing import Tracing
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 WARM_UP_TEXT = "a text"
 """Embedded at the start, so that no request waits for the model."""
+
+OTHER_THREADS = 24
+"""Threads beyond one for each request that runs: for imports, one of each tenant, and for the models."""
 
 READINESS_TIMEOUT = 3.0
 """Seconds the database has to answer a readiness probe."""
@@ -51,12 +55,13 @@ class Service:
         self.policy = policy
         self.log = log
         self.census = CensusCache(memory.service.census, self._report_census)
+        self.tenants = KnownTenants()
+        self._slots = self.settings.http_concurrency or self.settings.pool_size
         self.queue = RequestQueue(
-            self.settings.http_concurrency or self.settings.pool_size,
-            self.settings.http_queue,
-            self.settings.http_timeout,
+            self._slots, self.settings.http_queue, self.settings.http_timeout, self._share()
         )
-        self.imports = Imports(self.settings.http_body_bytes)
+        self.importing: set[str] = set()
+        self.imports = Imports(self.settings.http_body_bytes, self.importing)
         self.metrics = HttpMetrics(self.queue)
         self.metrics.register_pool(memory.pool_figures)
         self.telemetry = Telemetry(tracing, self.metrics)
@@ -68,8 +73,18 @@ class Service:
     def settings(self) -> Settings:
         return self.memory.configuration
 
+    def _share(self) -> int | None:
+        """Slots that one tenant may take; None: all."""
+        if not self.policy.several_tenants:
+            return None
+        half = min(self._slots, self.settings.pool_size) // 2
+        return self.settings.http_share or max(half, 1)
+
     def start(self) -> None:
         """Starts to load the models; requests are served meanwhile."""
+        # Python's default has few threads on a small machine, so one tenant's slow calls would hold them all.
+        threads = ThreadPoolExecutor(self._slots + OTHER_THREADS, "pgrecall")
+        asyncio.get_running_loop().set_default_executor(threads)
         self._loading = asyncio.create_task(self._load_models())
 
     async def stop(self) -> None:

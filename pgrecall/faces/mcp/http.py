@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+import anyio
 import uvicorn
+from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -22,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
 from pgrecall.faces.mcp.server import Request as McpRequest
-from pgrecall.faces.mcp.server import build_server
+from pgrecall.faces.mcp.server import TurnForRequest, build_server
 from pgrecall.faces.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -33,6 +36,9 @@ MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
 
 PATH = "/mcp"
 BODY_LIMIT = 4 * 1024 * 1024
+SESSIONS = 500
+"""Protocol sessions of one tenant that may be open; idle ones end after half an hour."""
+
 _SHUTDOWN_TIMEOUT = 3
 _MEMORY_KEY, _TRACE_KEY = "pgrecall.memory", "pgrecall.trace"
 _SESSION_HEADER = "mcp-session-id"
@@ -44,10 +50,12 @@ class McpApp:
     """An ASGI application that serves MCP at the path it is routed from.
 
     Route all methods to it (``Route("/mcp", endpoint=app)``), and keep :meth:`running` open while it serves.
-    A protocol session belongs to the tenant that opened it; other tenants get 404.
+    A protocol session belongs to the tenant that opened it; other tenants get 404. Each tenant may open so
+    many, so that none uses up those of others.
 
     Args:
         memory_for: returns the client for a request.
+        turn_for: bounds how many calls of a tenant run at once.
         allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
             asks for keys.
         body_limit: bytes that a request may have.
@@ -58,28 +66,75 @@ class McpApp:
         self,
         memory_for: MemoryForHttpRequest,
         *,
+        turn_for: TurnForRequest = lambda _: nullcontext(),
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
         telemetry: Telemetry | None = None,
     ) -> None:
         self._memory_for = memory_for
         self._telemetry = telemetry or Telemetry()
-        self._sessions = StreamableHTTPSessionManager(
-            build_server(_memory_from_scope, _session_id, self._telemetry, _trace_from_scope),
-            security_settings=_security_settings(allowed_hosts),
-            max_request_body_size=body_limit,
+        self._server = build_server(
+            _memory_from_scope, _session_id, self._telemetry, _trace_from_scope, _told_as_ours(turn_for)
         )
+        self._security = _security_settings(allowed_hosts)
+        self._body_limit = body_limit
+        self._managers: dict[str, StreamableHTTPSessionManager] = {}
+        self._starting = anyio.Lock()
+        self._tasks: TaskGroup | None = None
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
         """The context in which it serves; it can be entered once."""
-        return self._sessions.run()
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            yield
+            tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         memory = await self._memory_for(Request(scope))
         user = AuthenticatedUser(AccessToken(token="", client_id=memory.tenant, scopes=[]))
         # A session's calls run in a task of their own, which knows no span of this request.
         kept = {_MEMORY_KEY: memory, _TRACE_KEY: self._telemetry.tracing.context(), "user": user}
-        await self._sessions.asgi_app({**scope, **kept}, receive, send)
+        manager = await self._manager_of(memory.tenant)
+        await manager.asgi_app({**scope, **kept}, receive, send)
+
+    async def _manager_of(self, tenant: str) -> StreamableHTTPSessionManager:
+        """The sessions of a tenant."""
+        async with self._starting:
+            if tenant not in self._managers:
+                assert self._tasks is not None  # it serves within `running`
+                manager = StreamableHTTPSessionManager(
+                    self._server,
+                    security_settings=self._security,
+                    max_request_body_size=self._body_limit,
+                    max_sessions=SESSIONS,
+                )
+                await self._tasks.start(_keep_running, manager)
+                self._managers[tenant] = manager
+            return self._managers[tenant]
+
+
+async def _keep_running(
+    manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    async with manager.run():
+        task_status.started()
+        await anyio.sleep_forever()
+
+
+def _told_as_ours(turn_for: TurnForRequest) -> TurnForRequest:
+    """The same turns; a refusal is an error that a tool tells its agent."""
+
+    @asynccontextmanager
+    async def turn(memory: AsyncMemory) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(turn_for(memory))
+            except HTTPException as refusal:
+                raise RecallError(refusal.detail) from None
+            yield
+
+    return turn
 
 
 def serve_local(

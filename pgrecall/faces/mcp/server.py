@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -45,6 +46,8 @@ Request = ServerRequestContext[Any, Any]
 MemoryForRequest = Callable[[Request], Awaitable[AsyncMemory]]
 """Returns the client for the tenant of a request."""
 SessionForRequest = Callable[[Request], str | None]
+TurnForRequest = Callable[[AsyncMemory], AbstractAsyncContextManager[object]]
+"""Waits until a client may act for its tenant, and holds its turn."""
 
 JSON = "application/json"
 STATUS_URI = "pgrecall://status"
@@ -77,6 +80,7 @@ def build_server(
     session_for: SessionForRequest,
     telemetry: Telemetry | None = None,
     trace_for: Callable[[Request], object] = lambda _: None,
+    turn_for: TurnForRequest = lambda _: nullcontext(),
 ) -> Server[Any]:
     """Builds a server.
 
@@ -85,6 +89,7 @@ def build_server(
         session_for: returns the session in which a request's searches and accesses are logged.
         telemetry: counts and traces calls; None: traces alone.
         trace_for: returns the context of the span that a request belongs to; None: the current one.
+        turn_for: bounds how many requests of a tenant run at once.
     """
     observing = telemetry or Telemetry()
 
@@ -98,7 +103,8 @@ def build_server(
                 memory = await memory_for(request)
                 session = session_for(request)
                 memory = memory.session(session) if session else memory
-                result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
+                async with turn_for(memory):
+                    result = await call_async(tool, memory, params.arguments or {}, datetime.now(UTC))
         except RecallError as error:
             return _tool_error(str(error))
         except Exception:  # a bug must fail this call only, not the agent's connection
@@ -116,7 +122,9 @@ def build_server(
 
     async def read_resource(request: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
-            document = await _read_resource(await memory_for(request), params.uri, datetime.now(UTC))
+            memory = await memory_for(request)
+            async with turn_for(memory):
+                document = await _read_resource(memory, params.uri, datetime.now(UTC))
         except RecallError as error:
             kind = "not_found" if isinstance(error, MemoryNotFound) else "refused"
             raise MCPError(INVALID_PARAMS, str(error), {"uri": params.uri, "kind": kind}) from error

@@ -79,7 +79,7 @@ def create_page(service: Service) -> ASGIApp:
     """Builds the page of a service; :mod:`pgrecall.faces.http.app` mounts it."""
     sessions = SessionStore(service)
     get, post = partial(get_route, service, sessions), partial(post_route, service, sessions)
-    receive, show_import = import_views(Imports(service.settings.http_body_bytes))
+    receive, show_import = import_views(Imports(service.settings.http_body_bytes, service.importing))
     routes: Sequence[BaseRoute] = (
         get("/", search.search),
         get("/memories", front.browse),

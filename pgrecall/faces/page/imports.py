@@ -72,10 +72,12 @@ class Imports:
 
     Args:
         body_bytes: what one request may hold.
+        importing: the tenants that import something, over the page or another way.
     """
 
-    def __init__(self, body_bytes: int) -> None:
+    def __init__(self, body_bytes: int, importing: set[str]) -> None:
         self._body_bytes = body_bytes
+        self._importing = importing
         self._imports: dict[str, Import] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -90,9 +92,9 @@ class Imports:
         Raises:
             InvalidInput: another import of this tenant is running.
         """
+        if memory.tenant in self._importing:
+            raise InvalidInput("Another import of this tenant is running.", hint="Wait until it is done.")
         own = [number for number, each in self._imports.items() if each.tenant == memory.tenant]
-        if any(not self._imports[number].done for number in own):
-            raise InvalidInput("An import is running already.", hint="Wait until it is done.")
         files = tuple(uploads)
         for number in own[: max(len(own) + 1 - KEPT, 0)]:
             del self._imports[number]
@@ -101,7 +103,9 @@ class Imports:
         self._imports[number] = started
         task = asyncio.create_task(_import(memory, started, files, self._body_bytes))
         self._tasks.add(task)
+        self._importing.add(memory.tenant)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._importing.discard(memory.tenant))
         return number
 
 

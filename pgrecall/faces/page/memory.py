@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from pgrecall.client.concurrency import async_run
 from pgrecall.encoding import memory_reference
 from pgrecall.faces.charts.axes import NARROW
 from pgrecall.faces.charts.link_graph import HOPS, link_chart, node_name, relations
@@ -61,7 +62,7 @@ async def memory(request: PageRequest) -> Response:
         life=life,
         chart=None if life is None else memory_chart(life),
         narrow_chart=None if life is None else memory_chart(life, NARROW),
-        html=await asyncio.to_thread(render_markdown, stored.body),
+        html=await async_run(partial(render_markdown, stored.body)),
         kept_at=stored.vitality.zone if stored.vitality.retention > stored.vitality.vitality else None,
         done=request.done,
         undo=undo_of(stored, request.done) if request.may_write else None,
@@ -123,9 +124,9 @@ async def links(request: PageRequest) -> Response:
         center=found.nodes[0],
         name=node_name(found.nodes[0]),
         found=found,
-        chart=await asyncio.to_thread(link_chart, found, hops, "/links/{}".format),
-        narrow_chart=await asyncio.to_thread(
-            link_chart, nearest(found, NARROW_NODES), hops, "/links/{}".format, NARROW
+        chart=await async_run(partial(link_chart, found, hops, "/links/{}".format)),
+        narrow_chart=await async_run(
+            partial(link_chart, nearest(found, NARROW_NODES), hops, "/links/{}".format, NARROW)
         ),
         bounds={layer.name: layer.rates.zones for layer in await request.memory.layers.list()},
         hops=hops,

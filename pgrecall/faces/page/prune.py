@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from pgrecall.client.concurrency import async_run
 from pgrecall.errors import InvalidInput
 from pgrecall.faces.charts.axes import NARROW
 from pgrecall.faces.charts.plan_report import plan_values
@@ -52,7 +53,7 @@ async def show_plan(request: PageRequest) -> Response:
     except InvalidInput as error:  # only an unknown plan can cause this
         raise HTTPException(404, error.message) from error
     first = int_field(request.query, "after", 0, low=0, high=MAX_ITEMS)
-    values = await asyncio.to_thread(_plan_values, plan)
+    values = await async_run(partial(_plan_values, plan))
     choosable = plan.state == "planned" and request.may_write and plan.report.planned <= MAX_ITEMS
     return await request.render(
         "prune_plan.html.j2",

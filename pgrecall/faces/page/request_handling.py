@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from pgrecall.client.concurrency import async_run
 from pgrecall.database.calling_interface import acting_through
 from pgrecall.faces.http.request_handling import (
     CLIENT_CLOSED_REQUEST,
@@ -77,7 +77,7 @@ class PageRequest:
     async def render(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Renders a template in a thread: lists may be long, and graphs need a layout."""
         values = {**base_values(self.request, self.sessions), "now": self.now, **values}
-        return await asyncio.to_thread(render, template, values, status=status)
+        return await async_run(partial(render, template, values, status=status))
 
 
 View = Callable[[PageRequest], Awaitable[Response]]
@@ -164,7 +164,7 @@ def _route(
             page_request = PageRequest(request, service, sessions, memory, form, uploads, now)
             response = _await_view(view, page_request)
             with acting_through("page"):
-                return await connection.run_until_disconnect(run_in_slot(service, response))
+                return await connection.run_until_disconnect(run_in_slot(service, memory.tenant, response))
         except ClientDisconnect:
             return Response(status_code=CLIENT_CLOSED_REQUEST)
 

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from pgrecall.faces.http.authentication import tenant_of_key
 from pgrecall.operations.service import is_read_only
 
 if TYPE_CHECKING:
@@ -57,21 +58,29 @@ class SessionStore:
         Raises:
             SignInRequired: a key is needed, and there is no session or its key was revoked.
         """
-        memory = self._service.memory
+        memory, queue, tenants = self._service.memory, self._service.queue, self._service.tenants
         if not self.needs_key:
-            return memory
+            async with queue.slot(memory.tenant):  # an overloaded service reads no form
+                return memory
         cookie = request.cookies.get(COOKIE, "")
         if not cookie:
             raise SignInRequired
-        tenant = await memory.keys.session_tenant(cookie)
+        async with queue.slot(tenants.of(cookie)):
+            tenant = await memory.keys.session_tenant(cookie)
         if tenant is None:
             raise SignInRequired("This session has ended, or its key was revoked.")
+        tenants.note(cookie, tenant)
         return memory.for_tenant(tenant)
 
     async def sign_in(self, key: str) -> str | None:
         """Opens a session and returns its cookie; None when the key is unknown or revoked."""
+        tenant = await tenant_of_key(self._service, key)
+        if tenant is None:
+            return None
         cookie = (READ_ONLY_COOKIE if is_read_only(key) else "") + secrets.token_urlsafe(32)
-        opened = await self._service.memory.keys.open_session(key, cookie, SESSION_SECONDS)
+        # Opening may wait for a lock on the key, which its tenant can hold; looking it up cannot.
+        async with self._service.queue.slot(tenant):
+            opened = await self._service.memory.keys.open_session(key, cookie, SESSION_SECONDS)
         return cookie if opened else None
 
     async def sign_out(self, request: Request) -> None:

@@ -38,8 +38,7 @@ def routes(service: Service, sessions: SessionStore) -> Sequence[Route]:
             form, _ = await read_form(service, sessions, request, connection, no_authentication)
             del request.state.memory  # not authenticated yet: the log must name no tenant
             next_path = form.get("next", "/")
-            async with service.queue.slot():
-                cookie = await sessions.sign_in(form.get("key", "").strip())
+            cookie = await sessions.sign_in(form.get("key", "").strip())
         except ClientDisconnect:
             return Response(status_code=CLIENT_CLOSED_REQUEST)
         if cookie is None:

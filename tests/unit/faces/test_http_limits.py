@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from pgrecall.faces.http.request_limits import MAX_RETRY_AFTER, RequestQueue
+from pgrecall.client.concurrency import async_run
+from pgrecall.faces.http.authentication import KNOWN_OF_EACH, KnownTenants
+from pgrecall.faces.http.request_queue import MAX_RETRY_AFTER, RequestQueue
 from pgrecall.faces.http.server import listening_socket
 
 
@@ -20,16 +25,20 @@ class Requests:
         self.started: list[int] = []
         self.finish = asyncio.Event()
 
-    async def run(self, number: int) -> None:
-        async with self.queue.slot():
+    async def run(self, number: int, tenant: str | None = None) -> None:
+        async with self.queue.slot(tenant):
             self.started.append(number)
             await self.finish.wait()
 
-    async def start(self, *numbers: int) -> list[asyncio.Task[None]]:
-        tasks = [asyncio.create_task(self.run(number)) for number in numbers]
-        for _ in range(5):
-            await asyncio.sleep(0)
+    async def start(self, *numbers: int, tenant: str | None = None) -> list[asyncio.Task[None]]:
+        tasks = [asyncio.create_task(self.run(number, tenant)) for number in numbers]
+        await settle()
         return tasks
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 def test_waiting_requests_run_in_order() -> None:
@@ -91,6 +100,188 @@ def test_a_cancelled_request_frees_its_slot() -> None:
         assert (requests.queue.running, requests.queue.waiting) == (0, 0)
 
     asyncio.run(scenario())
+
+
+def test_one_tenant_leaves_slots_for_others() -> None:
+    async def scenario() -> None:
+        requests = Requests(RequestQueue(8, 20, 60, share=4))
+        tasks = await requests.start(*range(10), tenant="acme")
+        assert requests.started == [0, 1, 2, 3]
+        assert requests.queue.waiting_for_share == 6
+        tasks += await requests.start(10, tenant="globex")
+        assert requests.started[-1] == 10
+        requests.finish.set()
+        await asyncio.gather(*tasks)
+        assert sorted(requests.started) == list(range(11))
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("slots", "share"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (8, 7), (8, 8)])
+def test_a_tenant_alone_reaches_its_share(slots: int, share: int) -> None:
+    async def scenario() -> None:
+        requests = Requests(RequestQueue(slots, 20, 60, share))
+        tasks = await requests.start(*range(10), tenant="acme")
+        assert len(requests.started) == share
+        requests.finish.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(scenario())
+
+
+def test_three_busy_tenants_leave_a_slot() -> None:
+    async def scenario() -> None:
+        requests = Requests(RequestQueue(8, 60, 60, share=4))
+        tasks = []
+        for tenant in ("acme", "globex", "umbra"):
+            tasks += await requests.start(*range(10), tenant=tenant)
+        assert requests.queue.running == 7  # 4, 2 and 1
+        tasks += await requests.start(99, tenant="tyrell")
+        assert requests.started[-1] == 99
+        requests.finish.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(scenario())
+
+
+def test_a_free_slot_goes_to_the_tenant_with_the_fewest() -> None:
+    async def scenario() -> None:
+        requests = Requests(RequestQueue(2, 20, 60, share=1))
+        [first] = await requests.start(1, tenant="acme")
+        [second] = await requests.start(2, tenant="globex")
+        later = [*await requests.start(3, 4, tenant="acme"), *await requests.start(5, tenant="umbra")]
+        second.cancel()
+        await settle()
+        assert requests.started == [1, 2, 5]
+        requests.finish.set()
+        await asyncio.wait([first, second, *later])
+        assert requests.started == [1, 2, 5, 3, 4]
+
+    asyncio.run(scenario())
+
+
+def test_a_full_queue_drops_the_last_of_the_longest_line() -> None:
+    async def scenario() -> None:
+        requests = Requests(RequestQueue(2, 3, 60, share=1))
+        working = await requests.start(1, tenant="acme")
+        working += await requests.start(2, tenant="globex")
+        waiting = await requests.start(3, 4, 5, tenant="acme")
+        other = await requests.start(6, tenant="umbra")
+        with pytest.raises(HTTPException) as refused:
+            await waiting[2]
+        assert refused.value.status_code == 429
+        assert refused.value.detail.startswith("Your tenant has 1 requests running and 2 waiting")
+        assert refused.value.headers is not None
+        assert "Retry-After" in refused.value.headers
+        with pytest.raises(HTTPException) as full:  # no line is longer than its own would be
+            await requests.run(7, "acme")
+        assert full.value.status_code == 503
+        assert (requests.queue.refused, requests.queue.refused_for_share) == (2, 1)
+        requests.finish.set()
+        await asyncio.gather(*working, *waiting[:2], *other)
+        assert (requests.queue.running, requests.queue.waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_tenant_beyond_its_share_is_told_so_after_its_wait() -> None:
+    async def scenario() -> None:
+        requests = Requests(RequestQueue(2, 5, 0.01, share=1))
+        [working] = await requests.start(1, tenant="acme")
+        with pytest.raises(HTTPException) as refused:
+            await requests.run(2, "acme")
+        assert refused.value.status_code == 429
+        requests.finish.set()
+        await working
+
+    asyncio.run(scenario())
+
+
+def test_a_thread_that_a_cancelled_request_leaves_behind_holds_its_slot() -> None:
+    async def scenario() -> None:
+        queue, end, began = RequestQueue(1, 5, 60), threading.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def embed() -> None:
+            loop.call_soon_threadsafe(began.set)
+            end.wait()
+
+        async def request() -> None:
+            async with queue.slot():
+                await async_run(embed)
+
+        task = asyncio.create_task(request())
+        await began.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        await settle()
+        assert queue.running == 1
+        end.set()
+        async with queue.slot():  # once the thread has ended
+            assert queue.running == 1
+        assert queue.running == 0
+
+    asyncio.run(scenario())
+
+
+Step = tuple[str, str | None]
+
+
+@given(
+    slots=st.integers(1, 6),
+    share=st.integers(1, 6),
+    capacity=st.integers(0, 5),
+    steps=st.lists(st.tuples(st.sampled_from(("arrive", "finish", "cancel")), st.sampled_from("abc"))),
+)
+def test_no_slot_is_lost_and_nobody_waits_who_may_run(
+    slots: int, share: int, capacity: int, steps: list[Step]
+) -> None:
+    async def scenario() -> None:
+        queue = RequestQueue(slots, capacity, 60, share)
+        running: dict[str | None, list[asyncio.Event]] = {}
+        tasks: list[asyncio.Task[None]] = []
+
+        async def request(tenant: str | None) -> None:
+            finish = asyncio.Event()
+            async with queue.slot(tenant):
+                running.setdefault(tenant, []).append(finish)
+                try:
+                    await finish.wait()
+                finally:
+                    running[tenant].remove(finish)
+
+        for what, tenant in steps:
+            had = sum(map(len, running.values()))
+            if what == "arrive":
+                tasks.append(asyncio.create_task(request(tenant)))
+            elif what == "finish" and running.get(tenant):
+                running[tenant][0].set()
+            elif what == "cancel" and tasks:
+                tasks[len(tasks) // 2].cancel()
+            await settle()
+            held = {each: len(finishes) for each, finishes in running.items() if finishes}
+            assert queue.running == sum(held.values()) <= slots
+            assert all(many <= max(share, 1) for many in held.values())
+            assert queue.waiting <= capacity
+            if what == "arrive" and had < slots and tenant not in held:
+                raise AssertionError("a tenant that held nothing did not get a free slot")
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert (queue.running, queue.waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_known_tenants_are_bounded_for_each() -> None:
+    known = KnownTenants()
+    known.note("key of globex", "globex")
+    for number in range(KNOWN_OF_EACH + 1):
+        known.note(f"key {number}", "acme")
+    assert known.of("key 0") is None
+    assert known.of(f"key {KNOWN_OF_EACH}") == "acme"
+    assert known.of("key of globex") == "globex"
 
 
 def test_accepted_connections_have_tcp_nodelay() -> None:
