@@ -57,6 +57,20 @@ def test_a_link_that_came_while_a_rewriting_waited_is_locked_before_it_goes(
     sound(query)
 
 
+def test_a_rebuild_locks_memories_before_their_activations(database_url: str, query: Query) -> None:
+    """As all that changes a memory does: whoever waits for a memory must not hold its activation."""
+    memory = note(query, "k")
+    with connected(database_url) as first, connected(database_url) as second:
+        with first.transaction():
+            first.execute("SELECT FROM recall.memory WHERE id = %s FOR UPDATE", (memory,))
+            rebuilding = in_background(second, "rebuild(ARRAY[%s::bigint])", memory)
+            blocked(first)
+            held = "SELECT FROM recall.activation WHERE memory_id = %s FOR UPDATE NOWAIT"
+            assert len(first.execute(held, (memory,)).fetchall()) == 1
+        rebuilding()
+    sound(query)
+
+
 def test_a_verdict_on_a_memory_that_was_just_forgotten_is_refused(database_url: str, query: Query) -> None:
     """A search that is logged while its memory is forgotten still shows it, until the next fold."""
     memory = note(query, "k")

@@ -171,6 +171,15 @@ def test_many_links_of_one_memory_are_stored_in_proportion_to_their_number(write
     assert {table: count for table, count in read.items() if count > 20 * MANY} == {}
 
 
+def test_keys_are_looked_up_one_by_one(database_url: str) -> None:
+    """In a new database the planner believes that a tenant has a handful of memories, and would read all."""
+    keys = [f"m{number}" for number in range(10, 60)]
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(FILL, {"at": LONG_AGO, "many": MANY})
+        read = Writer(connection).read("SELECT * FROM recall.memories_with_keys('acme', %s)", keys)
+    assert len(keys) <= read["memory"] <= 4 * len(keys)
+
+
 def test_a_plan_and_its_application_read_each_memory_a_few_times(writer: Writer) -> None:
     number = writer.run("SELECT recall.plan_prune(p_max_share => 0.5, p_now => %s)", NOW)
     read = writer.read("SELECT * FROM recall.apply_prune(%s, %s)", number, NOW)
