@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgrecall.vitality.activation import MIN_AGE_DAYS, AccessSummary, power_sum, power_sum_hybrid, tail_mean
+from pgrecall.vitality.activation import (
+    MIN_AGE_DAYS,
+    RECENT,
+    AccessSummary,
+    power_sum,
+    power_sum_hybrid,
+    tail_mean,
+)
 from pgrecall.vitality.links import add_spread, revival, spread_now, stretch
 from pgrecall.vitality.parameters import LayerRates, VitalityWeights
 from pgrecall.vitality.score import activation_terms, vitality_of
@@ -186,6 +193,39 @@ def test_the_hybrid_is_exact_for_as_many_accesses_as_it_keeps(
     ages = [clock * max((NOW - time) / DAY, MIN_AGE_DAYS) for time in times]
     exact = power_sum(ages, decay, min_age=0)
     assert AccessSummary.of(times).power_sum(NOW, decay, clock) == pytest.approx(exact, rel=1e-12)
+
+
+many_accesses = st.lists(moments, min_size=9, max_size=60)
+
+
+@given(many_accesses, usual_decays)
+def test_the_hybrid_lies_where_the_older_accesses_may_have_been(times: list[float], decay: float) -> None:
+    """Beyond eight accesses it is off by no more than the first and the eighth newest allow."""
+    summary = AccessSummary.of(times)
+    ages = sorted(max((NOW - time) / DAY, MIN_AGE_DAYS) for time in times)
+    recent, older = power_sum(ages[:RECENT], decay), len(ages) - RECENT
+    low, high = (recent + older * age**-decay for age in (ages[-1], ages[RECENT - 1]))
+    for found in (summary.power_sum(NOW, decay), power_sum(ages, decay)):
+        assert low / HAIR <= found <= high * HAIR
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=60),
+    st.floats(0.01, 1000),
+    st.floats(1.001, 1000),
+    usual_decays,
+)
+def test_older_accesses_spread_evenly_cost_less_than_one_access(
+    places: list[float], eighth: float, ratio: float, decay: float
+) -> None:
+    """One in each of as many equal parts of the time: the error is less than one access at its newest end."""
+    first, part = eighth * ratio, eighth * (ratio - 1) / len(places)
+    older = [eighth + part * (number + place) for number, place in enumerate(places)]
+    recent = [eighth] * RECENT
+    hybrid = power_sum_hybrid(recent, RECENT + len(older), first, decay)
+    exact = power_sum([*recent, *older], decay)
+    assert abs(hybrid - exact) <= (eighth**-decay - first**-decay) * HAIR + exact * 1e-9
+    assert abs(vitality_of(hybrid) - vitality_of(exact)) <= vitality_of(exact) / RECENT
 
 
 @given(st.lists(st.floats(0.01, 3000), min_size=1, max_size=30), st.floats(0.1, 3))
