@@ -241,6 +241,10 @@ def test_runs_make_both_texts(query: Query, earlier: str, later: str) -> None:
     assert all(text for _, text in runs)
 
 
+LINE = " ".join(f"w{n} and" for n in range(600))
+"""More words than are compared each with each."""
+
+
 @pytest.mark.parametrize(
     ("earlier", "later", "runs"),
     [
@@ -255,6 +259,30 @@ def test_runs_make_both_texts(query: Query, earlier: str, later: str) -> None:
             "one\nthe old line\nthree\n",
             "one\nthe new line\nthree\n",
             [["same", "one\nthe "], ["removed", "old"], ["added", "new"], ["same", " line\nthree\n"]],
+        ),
+        (
+            "# Ink\n\n\n- Website: ink.example\n\n\n\n## Plugins\n",
+            "# Ink\n\n\n\n## Plugins\n\n- Website: ink.example\n",
+            [
+                ["same", "# Ink\n\n\n"],
+                ["removed", "- Website: ink.example\n\n\n\n"],
+                ["added", "\n"],
+                ["same", "## Plugins\n"],
+                ["added", "\n- Website: ink.example\n"],
+            ],
+        ),
+        ("by me\n\n\nnow", "by me\nnow", [["same", "by me\n"], ["removed", "\n\n"], ["same", "now"]]),
+        (
+            f"One {LINE} two.",
+            f"Eins {LINE} zwei.",
+            [
+                ["removed", "One"],
+                ["added", "Eins"],
+                ["same", f" {LINE} "],
+                ["removed", "two"],
+                ["added", "zwei"],
+                ["same", "."],
+            ],
         ),
         ("x " * 600, "y " * 600, [["removed", "x " * 599 + "x"], ["added", "y " * 599 + "y"], ["same", " "]]),
     ],

@@ -1,9 +1,53 @@
 -- Differences between two texts, word by word, for versions of a memory and for duplicates.
 
--- sequence_difference: the difference between two lists of texts, as runs that both have (`same`), that only the first
--- has (`removed`) and that only the second has (`added`), each joined. If more than 500 by 500 texts differ, they are
--- returned as one removed and one added run.
-CREATE OR REPLACE FUNCTION recall.sequence_difference(p_one text[], p_two text[]) RETURNS TABLE (kind text, part text)
+-- shared_parts: the positions of parts that occur once in each list, in the longest series with the same order in both.
+CREATE OR REPLACE FUNCTION recall.shared_parts(p_one text[], p_two text[]) RETURNS TABLE (place int, other int)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+DECLARE
+    v_places int[];
+    v_others int[];
+    -- For each length of a series, the lowest element that can end it; for each element, the one before it.
+    v_ends int[] := '{}';
+    v_before int[] := '{}';
+    v_length int := 0;
+    v_low int;
+    v_high int;
+    v_at int;
+BEGIN
+    SELECT array_agg(a.place ORDER BY a.place), array_agg(b.place ORDER BY a.place) INTO v_places, v_others
+    FROM (SELECT w, min(n)::int AS place FROM unnest(p_one) WITH ORDINALITY u(w, n) GROUP BY w HAVING count(*) = 1) a
+    JOIN (SELECT w, min(n)::int AS place FROM unnest(p_two) WITH ORDINALITY u(w, n) GROUP BY w HAVING count(*) = 1) b
+        USING (w);
+    FOR i IN 1 .. coalesce(cardinality(v_places), 0) LOOP
+        v_low := 1;
+        v_high := v_length;
+        WHILE v_low <= v_high LOOP
+            v_at := (v_low + v_high) / 2;
+            IF v_others[v_ends[v_at]] < v_others[i] THEN
+                v_low := v_at + 1;
+            ELSE
+                v_high := v_at - 1;
+            END IF;
+        END LOOP;
+        v_before[i] := CASE WHEN v_low > 1 THEN v_ends[v_low - 1] END;
+        v_ends[v_low] := i;
+        v_length := greatest(v_length, v_low);
+    END LOOP;
+    v_at := CASE WHEN v_length > 0 THEN v_ends[v_length] END;
+    WHILE v_at IS NOT NULL LOOP
+        place := v_places[v_at];
+        other := v_others[v_at];
+        RETURN NEXT;
+        v_at := v_before[v_at];
+    END LOOP;
+END $$;
+
+-- difference_steps: the difference between two lists of texts, part by part, as positions in both lists. `other` is NULL
+-- if the part was removed, `one` is NULL if it was added. If more than 500 by 500 parts differ, the parts that occur once
+-- in each list divide both lists into pieces, which are compared piece by piece; without such parts, everything is removed
+-- and added.
+CREATE OR REPLACE FUNCTION recall.difference_steps(p_one text[], p_two text[]) RETURNS TABLE (one int, other int)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -15,10 +59,9 @@ DECLARE
     v_columns int;
     v_wide int;
     v_best int[];
-    v_kinds text[] := '{}';
-    v_parts text[] := '{}';
     v_row int := 1;
     v_column int := 1;
+    v_shared record;
 BEGIN
     WHILE v_head < least(v_one, v_two) AND p_one[v_head + 1] = p_two[v_head + 1] LOOP
         v_head := v_head + 1;
@@ -29,6 +72,7 @@ BEGIN
     v_rows := v_one - v_head - v_tail;
     v_columns := v_two - v_head - v_tail;
     v_wide := v_columns + 1;
+    RETURN QUERY SELECT n, n FROM generate_series(1, v_head) n;
     IF v_rows::bigint * v_columns <= 250000 THEN
         -- The longest common subsequence of the rest, from the end.
         v_best := array_fill(0, ARRAY[(v_rows + 1) * v_wide]);
@@ -39,38 +83,88 @@ BEGIN
                     ELSE greatest(v_best[i * v_wide + j], v_best[(i - 1) * v_wide + j + 1]) END;
             END LOOP;
         END LOOP;
-    END IF;
-    WHILE v_row <= v_rows OR v_column <= v_columns LOOP
-        IF v_best IS NOT NULL AND v_row <= v_rows AND v_column <= v_columns
-           AND p_one[v_head + v_row] = p_two[v_head + v_column] THEN
-            v_kinds := v_kinds || 'same'::text;
-            v_parts := v_parts || p_one[v_head + v_row];
-            v_row := v_row + 1;
-            v_column := v_column + 1;
-        ELSIF v_row <= v_rows AND (v_best IS NULL OR v_column > v_columns
-              OR v_best[v_row * v_wide + v_column] >= v_best[(v_row - 1) * v_wide + v_column + 1]) THEN
-            v_kinds := v_kinds || 'removed'::text;
-            v_parts := v_parts || p_one[v_head + v_row];
-            v_row := v_row + 1;
+        WHILE v_row <= v_rows OR v_column <= v_columns LOOP
+            IF v_row <= v_rows AND v_column <= v_columns AND p_one[v_head + v_row] = p_two[v_head + v_column] THEN
+                one := v_head + v_row;
+                other := v_head + v_column;
+                v_row := v_row + 1;
+                v_column := v_column + 1;
+            ELSIF v_row <= v_rows AND (v_column > v_columns
+                  OR v_best[v_row * v_wide + v_column] >= v_best[(v_row - 1) * v_wide + v_column + 1]) THEN
+                one := v_head + v_row;
+                other := NULL;
+                v_row := v_row + 1;
+            ELSE
+                one := NULL;
+                other := v_head + v_column;
+                v_column := v_column + 1;
+            END IF;
+            RETURN NEXT;
+        END LOOP;
+    ELSE
+        FOR v_shared IN
+            SELECT s.place, s.other FROM recall.shared_parts(
+                p_one[v_head + 1 : v_head + v_rows], p_two[v_head + 1 : v_head + v_columns]) s ORDER BY s.place
+        LOOP
+            RETURN QUERY SELECT d.one + v_head + v_row - 1, d.other + v_head + v_column - 1
+                FROM recall.difference_steps(p_one[v_head + v_row : v_head + v_shared.place - 1],
+                                             p_two[v_head + v_column : v_head + v_shared.other - 1]) d;
+            RETURN QUERY SELECT v_head + v_shared.place, v_head + v_shared.other;
+            v_row := v_shared.place + 1;
+            v_column := v_shared.other + 1;
+        END LOOP;
+        IF v_row > 1 THEN
+            RETURN QUERY SELECT d.one + v_head + v_row - 1, d.other + v_head + v_column - 1
+                FROM recall.difference_steps(p_one[v_head + v_row : v_head + v_rows],
+                                             p_two[v_head + v_column : v_head + v_columns]) d;
         ELSE
-            v_kinds := v_kinds || 'added'::text;
-            v_parts := v_parts || p_two[v_head + v_column];
-            v_column := v_column + 1;
+            RETURN QUERY SELECT v_head + n, NULL::int FROM generate_series(1, v_rows) n;
+            RETURN QUERY SELECT NULL::int, v_head + n FROM generate_series(1, v_columns) n;
         END IF;
-    END LOOP;
-    -- Between two equal runs, everything removed comes before everything added.
-    RETURN QUERY
+    END IF;
+    RETURN QUERY SELECT v_one - v_tail + n, v_two - v_tail + n FROM generate_series(1, v_tail) n;
+END $$;
+
+-- sequence_difference: the difference between two lists of texts, as runs that both have (`same`), that only the first
+-- has (`removed`) and that only the second has (`added`), each joined. If two parts differ only in the white space at
+-- their end, only the white space counts as changed. Between two equal runs, everything removed comes before everything
+-- added.
+CREATE OR REPLACE FUNCTION recall.sequence_difference(p_one text[], p_two text[]) RETURNS TABLE (kind text, part text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path FROM CURRENT AS $$
+    WITH one AS MATERIALIZED (
+        SELECT u.part, regexp_replace(u.part, '\s+$', '') AS word, u.place::int
+        FROM unnest(p_one) WITH ORDINALITY u(part, place)
+    ), other AS MATERIALIZED (
+        SELECT u.part, regexp_replace(u.part, '\s+$', '') AS word, u.place::int
+        FROM unnest(p_two) WITH ORDINALITY u(part, place)
+    ), step AS (
+        SELECT k.kind, k.part, row_number() OVER (ORDER BY d.place, k.turn) AS place
+        FROM recall.difference_steps(ARRAY(SELECT o.word FROM one o ORDER BY o.place),
+                                     ARRAY(SELECT o.word FROM other o ORDER BY o.place))
+             WITH ORDINALITY d(one, other, place)
+        LEFT JOIN one a ON a.place = d.one
+        LEFT JOIN other b ON b.place = d.other
+        CROSS JOIN LATERAL (
+            SELECT a.word || CASE WHEN b.part IS NULL THEN NULL
+                WHEN starts_with(a.part, b.part) THEN substr(b.part, length(b.word) + 1)
+                WHEN starts_with(b.part, a.part) THEN substr(a.part, length(a.word) + 1) ELSE '' END AS same) c
+        CROSS JOIN LATERAL (VALUES
+            ('same', c.same, 1),
+            ('removed', CASE WHEN b.part IS NULL THEN a.part ELSE substr(a.part, length(c.same) + 1) END, 2),
+            ('added', CASE WHEN a.part IS NULL THEN b.part ELSE substr(b.part, length(c.same) + 1) END, 3)
+        ) k(kind, part, turn)
+        WHERE k.part <> ''
+    )
     SELECT r.kind, r.part FROM (
         SELECT g.kind, string_agg(g.part, '' ORDER BY g.place) AS part, g.run
         FROM (SELECT s.*, sum((s.changes)::int) OVER (ORDER BY s.place) AS run
-              FROM (SELECT u.kind, u.part, u.place,
-                           coalesce((u.kind = 'same') <> lag(u.kind = 'same') OVER (ORDER BY u.place), false) AS changes
-                    FROM unnest(array_fill('same'::text, ARRAY[v_head]) || v_kinds || array_fill('same'::text, ARRAY[v_tail]),
-                                p_one[1 : v_head] || v_parts || p_one[v_one - v_tail + 1 : v_one])
-                         WITH ORDINALITY u(kind, part, place)) s) g
+              FROM (SELECT d.kind, d.part, d.place,
+                           coalesce((d.kind = 'same') <> lag(d.kind = 'same') OVER (ORDER BY d.place), false) AS changes
+                    FROM step d) s) g
         GROUP BY g.run, g.kind) r
-    ORDER BY r.run, r.kind = 'added';
-END $$;
+    ORDER BY r.run, r.kind = 'added'
+$$;
 
 -- parts: the matches of a pattern in a text, in their order.
 CREATE OR REPLACE FUNCTION recall.parts(p_text text, p_pattern text) RETURNS text[]
@@ -102,15 +196,17 @@ SET search_path FROM CURRENT AS $$
 $$;
 
 -- text_difference: the difference between two texts as a JSON array of [kind, text]. The kind is `same`, `removed` (only
--- in the first text) or `added` (only in the second). Lines are compared first, then the words of lines that differ.
--- Joining everything that was not added gives the first text; joining everything that was not removed gives the second.
+-- in the first text) or `added` (only in the second). Lines, each with the blank lines after it, are compared first, then
+-- the words of lines that differ. Joining everything that was not added gives the first text; joining everything that was
+-- not removed gives the second.
 CREATE OR REPLACE FUNCTION recall.text_difference(p_one text, p_two text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT AS $$
     WITH line AS (
         SELECT d.kind, d.part, d.place, d.kind = 'removed' AND lead(d.kind) OVER w = 'added' AS pairs,
                d.kind = 'added' AND lag(d.kind) OVER w = 'removed' AS paired, lead(d.part) OVER w AS other
-        FROM recall.sequence_difference(recall.parts(p_one, '[^\n]*\n|[^\n]+'), recall.parts(p_two, '[^\n]*\n|[^\n]+'))
+        FROM recall.sequence_difference(recall.parts(p_one, '[^\n]*\n(?:[ \t]*\n)*|[^\n]+'),
+                                        recall.parts(p_two, '[^\n]*\n(?:[ \t]*\n)*|[^\n]+'))
              WITH ORDINALITY d(kind, part, place)
         WINDOW w AS (ORDER BY d.place)
     ), run AS (
