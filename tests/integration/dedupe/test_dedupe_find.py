@@ -110,3 +110,12 @@ def test_a_plan_is_limited_and_goes_stale(memory: Memory) -> None:
     for arguments in ({"min_similarity": 0.1}, {"max_count": 0}, {"layers": ["nowhere"]}, {"layers": []}):
         with pytest.raises(InvalidInput):
             memory.dedupe.plan(**arguments)
+
+
+def test_a_title_that_says_more_names_something_else(memory: Memory) -> None:
+    """The same settings in the notes on two themes of a real vault, `Sanctum` and `Sanctum reborn`."""
+    store(memory, CONTRACT, title="Sanctum > Settings")
+    reborn = store(memory, CONTRACT, title="Sanctum reborn > Settings")
+    again = store(memory, CONTRACT + ".", title="Sanctum Reborn: Settings")
+    [cluster] = memory.dedupe.plan(now=NOW).clusters
+    assert {cluster.keeper.id, *(member.id for member in cluster.members)} == {reborn, again}

@@ -47,7 +47,7 @@ def test_a_merge_moves_uses_links_and_tags_to_the_keeper(memory: Memory, query: 
     assert cluster.keeper.reason == "It says most: 1 word more than another."
     assert next((c.change, c.text) for c in cluster.members[0].difference) == (
         "same",
-        "Mira signs the harbour contract with the ",
+        "Mira signs the harbour contract with the owners",
     )
     assert (cluster.moves.accesses, cluster.moves.links) == (2, 2)
     assert (cluster.moves.tags, cluster.moves.aliases) == (("Contract",), ("the deal",))

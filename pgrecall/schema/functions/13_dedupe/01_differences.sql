@@ -20,8 +20,8 @@ CREATE OR REPLACE FUNCTION recall.telling_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path FROM CURRENT
 RETURN ARRAY(SELECT DISTINCT t[1] FROM regexp_matches(lower(p_text),
-    '\m(on|off|before|after|until|since|above|below|over|under|up|down|left|right|inside|outside|more|less|most|least|few'
-    '|many|all|every|some|any|only|except|unless|if|but|instead|almost|nearly|always|often|sometimes|seldom|rarely|ever'
+    '\m(on|off|from|into|before|after|until|since|above|below|over|under|up|down|left|right|inside|outside|more|less|most'
+    '|least|few|many|all|every|some|any|only|except|unless|if|but|instead|almost|nearly|always|often|sometimes|seldom|rarely|ever'
     '|will|would|should|could|can|may|might|must|was|were|last|next|former|old|new|first|second|third|half|twice|one|two'
     '|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|plus|minus|yes|true|false'
     '|an|aus|vor|nach|bis|seit|über|unter|mehr|weniger|alle|manche|nur|außer|wenn|aber|fast|immer|oft|selten|wird|würde'

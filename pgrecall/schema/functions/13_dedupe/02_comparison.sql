@@ -23,6 +23,14 @@ CREATE OR REPLACE FUNCTION recall.plain_words(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN btrim(lower(regexp_replace(p_text, '\W+', ' ', 'g')));
 
+-- is_same_title: whether two titles may name the same: one is empty, or both have the same words of content, whatever
+-- their order and spelling by case. A word more in a title is another thing: `Sanctum` and `Sanctum reborn`.
+CREATE OR REPLACE FUNCTION recall.is_same_title(p_language text, p_title text, p_other text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN p_title = '' OR p_other = '' OR recall.plain_words(p_title) = recall.plain_words(p_other)
+    OR recall.content_words(p_language, p_title) <> '{}'
+       AND recall.content_words(p_language, p_title) = recall.content_words(p_language, p_other);
+
 -- compare_texts: what two texts of one language are to each other. The verdict is `same` (one of them says nothing that
 -- the other does not), `contradicts` (but for a negation, a number, a date or a telling word they are the same) or
 -- `apart`, with the reason in words; `one_words` and `other_words` count the words of content that only that one has.

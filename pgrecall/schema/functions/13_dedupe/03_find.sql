@@ -97,6 +97,7 @@ BEGIN
     CROSS JOIN LATERAL recall.compare_texts(
         one.language, recall.whole_text(one.title, one.body), recall.whole_text(two.title, two.body)) c
     WHERE recall.told_apart(one, two) IS NULL AND c.verdict <> 'apart'
+      AND (c.verdict = 'contradicts' OR recall.is_same_title(one.language, one.title, two.title))
       AND NOT EXISTS (
           SELECT FROM recall.link l WHERE l.tenant = p_tenant
           AND (l.src = p.src AND l.dst = p.dst OR l.src = p.dst AND l.dst = p.src)

@@ -14,6 +14,7 @@ SET jit = off AS $$
     JOIN recall.memory o ON o.tenant = p_tenant AND o.id = p.dst AND o.content_hash = b.content_hash
         AND o.archived_at IS NULL AND o.superseded_by IS NULL
     WHERE p.tenant = p_tenant AND recall.told_apart(m, o) IS NULL
+      AND (p.verdict = 'contradicts' OR recall.is_same_title(m.language, m.title, o.title))
       -- As when they were compared: links may have come since.
       AND NOT EXISTS (
           SELECT FROM recall.link l WHERE l.tenant = p_tenant AND l.relation IN ('next', 'contradicts', 'supersedes')
@@ -290,6 +291,8 @@ SET jit = off AS $$
                WHEN m.pinned THEN 'It is pinned.'
                WHEN c.more > 0 THEN format('It says most: %s more than another.',
                    CASE c.more WHEN 1 THEN '1 word' ELSE c.more || ' words' END)
+               WHEN c.vitality > c.next_vitality AND c.vitality - c.next_vitality < 0.001
+                   THEN 'It is slightly more alive than the next.'
                WHEN c.vitality > c.next_vitality THEN format('It is the most alive: vitality %s, the next %s.',
                    round(c.vitality::numeric, 3), round(c.next_vitality::numeric, 3))
                WHEN octet_length(m.title) + octet_length(m.body) > c.next_length THEN 'It is the longest.'
