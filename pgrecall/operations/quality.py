@@ -113,12 +113,12 @@ def _quality(document: Mapping[str, Any], unanswered: tuple[UnansweredQuestion, 
 def _conclusion(answered: Share) -> str:
     if answered.total < ENOUGH or answered.low is None or answered.high is None:
         return (
-            f"Too little to conclude from: something is known of {answered.total:,} searches, and {ENOUGH} "
-            "are needed. Report what is used (`used`, or accesses in the session of the search)."
+            f"Too little to conclude from: the outcome of {answered.total:,} searches is known, and {ENOUGH} "
+            "are needed. Report which hits are used, as feedback or as accesses in the session of the search."
         )
     used = percent(answered.count / answered.total)
     return (
-        f"Of {answered.total:,} searches of which something is known, {used} showed something that was used "
+        f"Of {answered.total:,} searches with a known outcome, {used} showed a memory that was then used "
         f"(95 % interval {percent(answered.low)} to {percent(answered.high)})."
     )
 
@@ -148,9 +148,9 @@ def _sentence(miss: Mapping[str, Any]) -> str:
     rank, k = miss["rank"], miss["k"]
     match miss["outcome"]:
         case "found":
-            return f"It is found: rank {rank}, and the search shows {k}."
+            return f"It is found at rank {rank}; the search shows {k}."
         case "filtered":
-            found = "no arm finds it either" if rank is None else f"it would rank {rank} without them"
+            found = "nothing finds it either way" if rank is None else f"it would rank {rank} without them"
             return f"Filters hide it: {', '.join(miss['filters'])}; {found}."
         case "ranked_lower":
             return (
@@ -169,10 +169,10 @@ def _sentence(miss: Mapping[str, Any]) -> str:
             )
         case "beyond_pool":
             return (
-                f"Arms find it, but each keeps its best {miss['arms']['semantic']['limit']}, and it is "
-                f"further down. It would rank {rank} if all were looked at."
+                f"Each way of searching keeps its best {miss['arms']['semantic']['limit']}, and it is "
+                f"further down. It would rank {rank} if all were considered."
             )
-    return f"No arm finds it among its best 1,000: {_unseen(miss['arms'])}."
+    return f"Nothing finds it among the best 1,000: {_unseen(miss['arms'])}."
 
 
 def _unseen(arms: Mapping[str, Any]) -> str:

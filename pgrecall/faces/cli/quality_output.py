@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pgrecall.faces.cli.console import SafeConsole, notes, table
+from pgrecall.faces.quality_words import seen_words
 from pgrecall.faces.wording import counted
 from pgrecall.models.quality import (
     ArmUse,
@@ -22,8 +23,8 @@ SHOWN_RANKS = 10
 def show_quality(console: SafeConsole, found: Quality) -> None:
     """The conclusion, a table of ranks, and one of unanswered questions."""
     console.print(
-        f"{counted(found.searches, 'search', 'searches')}; {found.empty:,} showed nothing; "
-        f"of {found.followed:,} it is known what became of them."
+        f"{counted(found.searches, 'search', 'searches')}: {found.empty:,} showed nothing, "
+        f"and for {found.followed:,} it is known whether a hit was used."
     )
     console.print(found.conclusion)
     rows = table("rank", "shown", "known", "used", "rejected", "share used, 95 % interval")
@@ -34,7 +35,7 @@ def show_quality(console: SafeConsole, found: Quality) -> None:
     console.print(rows)
     if found.unanswered:
         console.print()
-        asked = table("asked", "showed nothing", "none used", "last", "question that nothing answered")
+        asked = table("asked", "showed nothing", "none used", "last", "unanswered question")
         for one in found.unanswered:
             times = (one.times, one.empty, one.rejected)
             asked.add_row(*(f"{count:,}" for count in times), f"{one.last_at:%Y-%m-%d}", one.question[:200])
@@ -46,11 +47,11 @@ def show_experiment(console: SafeConsole, found: Experiment) -> None:
     if found.number is None:
         console.print(found.conclusion)
         return
-    console.print(f"Experiment {found.number} {'runs' if found.running else 'does not run'}.")
+    console.print(f"Experiment {found.number} {'is running' if found.running else 'has ended'}.")
     console.print(found.conclusion)
     console.print(
-        f"Not in it: {counted(found.without_session, 'search', 'searches')} without a session, "
-        f"{found.not_assigned:,} that chance did not decide."
+        f"Not counted: {counted(found.without_session, 'search', 'searches')} without a session, and "
+        f"{found.not_assigned:,} whose caller chose the weight."
     )
     rows = table(
         "arm",
@@ -59,7 +60,7 @@ def show_experiment(console: SafeConsole, found: Experiment) -> None:
         "searches",
         "sessions with use",
         "share used, 95 % interval",
-        "less default",
+        "difference",
     )
     differences = {one.arm: one for one in found.differences}
     for arm in found.arms:
@@ -89,7 +90,7 @@ def show_miss(console: SafeConsole, found: Miss) -> None:
     console.print(found.sentence)
     rows = table("arm", "what it saw")
     for arm, seen in sorted(found.arms.items()):
-        rows.add_row(arm, "; ".join(f"{name} {_value(value)}" for name, value in seen.items()))
+        rows.add_row(arm, seen_words(arm, seen))
     console.print(rows)
 
 
@@ -98,10 +99,10 @@ def show_replay(console: SafeConsole, found: Replay) -> None:
     for step in found.skipped:
         notes().print(f"Skipped: {step}")
     if found.refused:
-        notes().print(f"{counted(found.refused, 'search', 'searches')} cannot be asked again.")
+        notes().print(f"{counted(found.refused, 'search', 'searches')} cannot be repeated.")
     overlap = "" if found.overlap is None else f" On average {percent(found.overlap)} of the hits stay."
     console.print(
-        f"{counted(found.searches, 'search', 'searches')} asked again: {found.same:,} would show the same, "
+        f"{counted(found.searches, 'search', 'searches')} repeated: {found.same:,} would show the same hits, "
         f"{found.same_first:,} the same first hit.{overlap}"
     )
     if found.judged:
@@ -150,13 +151,3 @@ def _arm_row(arm: ArmUse) -> tuple[str, ...]:
 def _move_row(one: ReplayedSearch) -> tuple[str, ...]:
     entered, left = (" ".join(map(str, ids[:5])) for ids in (one.entered, one.left))
     return str(one.search_id), one.query[:120], entered, left, "" if one.gain is None else f"{one.gain:+.2f}"
-
-
-def _value(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    if isinstance(value, dict):
-        return ", ".join(map(str, value)) or "none"
-    return str(value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 from tests.acceptance.cli.command_tools import Command
 from tests.conftest import Memory
 
@@ -18,7 +21,8 @@ def test_the_report(pgrecall: Command, memory: Memory) -> None:
     memory.rejected(refused.search_id, one)
     done = pgrecall("quality", "report", tenant="acme")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("2 searches; 0 showed nothing; of 2 it is known what became of them.\n")
+    first = "2 searches: 0 showed nothing, and for 2 it is known whether a hit was used.\n"
+    assert done.out.startswith(first)
     assert "Too little to conclude from" in done.out
     assert "50% [9%, 91%]" in done.out
     assert "harbour gauge" in done.out
@@ -35,11 +39,11 @@ def test_a_miss(pgrecall: Command, memory: Memory) -> None:
     memory.remember("The harbour gauge is read at dawn.", key="gauge")
     found = pgrecall("quality", "miss", "when is the harbour contract signed?", "contract", tenant="acme")
     assert (found.code, found.err) == (0, "")
-    assert found.out.startswith("It is found: rank 1, and the search shows 10.\n")
+    assert found.out.startswith("It is found at rank 1; the search shows 10.\n")
     lower = pgrecall("quality", "miss", "harbour contract signed", "gauge", "-k", "1", tenant="acme")
     assert lower.code == 1
     assert "ranks 2, but the search shows 1" in lower.out
-    assert "missing contract, sign" in " ".join(lower.out.split())
+    assert "lacks “contract”, “sign”" in " ".join(lower.out.split())
     filtered = pgrecall("quality", "miss", "harbour", "gauge", "--tag", "x", "--json", tenant="acme")
     assert (filtered.code, filtered.json["outcome"], filtered.json["filters"]) == (1, "filtered", ["tags"])
     nobody = pgrecall("quality", "miss", "harbour", "nothing", tenant="acme")
@@ -56,7 +60,7 @@ def test_a_replay(pgrecall: Command, memory: Memory) -> None:
     memory.used(result.search_id, one)
     done = pgrecall("quality", "replay", "--weight", "lexical=0.5", "--since", "1d", tenant="acme")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 search asked again: 1 would show the same, 1 the same first hit.")
+    assert done.out.startswith("1 search repeated: 1 would show the same hits, 1 the same first hit.")
     assert "Too little to conclude from: 1 of these searches" in done.out
     heavy = pgrecall("quality", "replay", "--vitality-weight", "2", "--json", tenant="acme")
     assert heavy.json["searches"] == 1
@@ -64,3 +68,33 @@ def test_a_replay(pgrecall: Command, memory: Memory) -> None:
     assert nothing.code == 2
     assert nothing.err.startswith("Error: No setting is changed, so no result would change.")
     assert pgrecall("quality", "replay", "--weight", "taste=1", tenant="acme").code == 2
+
+
+def test_an_experiment_from_its_setting_to_its_report(pgrecall_process: Command, tmp_path: Path) -> None:
+    """As an operator runs it, each step a process; the report survives an export into another tenant."""
+    run = partial(pgrecall_process, tenant="acme")
+    none = run("quality", "experiment")
+    assert (none.code, none.out.startswith("There is no experiment.")) == (1, True)
+    assert run("remember", "The harbour contract is signed on Friday.", "--key", "contract").code == 0
+    assert run("settings", "set", "search.experiment", "1").code == 0
+    assert run("settings", "set", "search.experiment_weight", "2").code == 0
+    for session in range(3):
+        found = run("search", "harbour contract", "--session", f"s{session}", "--json").json
+        if not session:
+            assert run("feedback", "used", str(found["search_id"]), "contract").code == 0
+    report = run("quality", "experiment", "--json")
+    assert (report.code, report.json["number"], report.json["running"]) == (1, 1, True)
+    assert sum(arm["sessions"] for arm in report.json["arms"]) == 3
+    assert sum(arm["used"] for arm in report.json["arms"]) == 1
+    words = run("quality", "experiment")
+    assert words.out.startswith("Experiment 1 is running.\nToo little to conclude from: each arm needs 476")
+    assert run("quality", "experiment", "--difference", "0.9").code == 2
+
+    file = str(tmp_path / "all.jsonl")
+    assert run("export", file).code == 0
+    other = partial(pgrecall_process, tenant="other")
+    assert other("import", file).code == 0
+    assert other("quality", "experiment", "--json").json == report.json
+    assert run("settings", "set", "search.experiment", "0").code == 0
+    ended = run("quality", "experiment")
+    assert ended.out.startswith("Experiment 1 has ended.\n")

@@ -44,3 +44,36 @@ def test_the_routes_of_quality(settings: Settings) -> None:
             await course(client)
 
     asyncio.run(run())
+
+
+def test_an_experiment_over_http(settings: Settings) -> None:
+    async def course(client: httpx.AsyncClient) -> None:
+        none = (await client.get("/v1/quality/experiment")).json()
+        assert (none["number"], none["refused"]) == (None, "no_experiment")
+        await client.post("/v1/memories", json={"body": "The harbour contract is signed.", "key": "c"})
+        for name, value in (("search.experiment", 1), ("search.experiment_weight", 2.0)):
+            assert (await client.put(f"/v1/settings/{name}", json={"value": value})).status_code == 200
+        for session in range(3):
+            asked = {"query": "harbour contract", "session_id": f"s{session}"}
+            search = (await client.post("/v1/search", json=asked)).json()
+            if not session:
+                used = {"search_id": search["search_id"], "memories": ["c"]}
+                assert (await client.post("/v1/feedback/used", json=used)).json() == {"count": 1}
+        await client.post("/v1/search", json={"query": "harbour contract"})
+        report = (await client.get("/v1/quality/experiment", params={"difference": 0.2})).json()
+        assert (report["number"], report["running"], report["needed"]) == (1, True, 119)
+        assert [arm["arm"] for arm in report["arms"]] == ["off", "default", "other"]
+        assert sum(arm["sessions"] for arm in report["arms"]) == 3
+        assert sum(arm["used"] for arm in report["arms"]) == 1
+        assert {weight for arm in report["arms"] for weight in arm["weights"]} <= {0.0, 0.5, 2.0}
+        assert report["without_session"] <= 1
+        assert (report["refused"], report["conclusion"].startswith("Too little")) == ("too_few", True)
+        assert (await client.get("/v1/quality/experiment", params={"number": 2})).json()["running"] is False
+        for bad in ({"difference": 0.9}, {"number": 0}, {"number": "first"}):
+            assert (await client.get("/v1/quality/experiment", params=bad)).status_code == 422
+
+    async def run() -> None:
+        async with service(settings, Tracing()) as (client, _):
+            await course(client)
+
+    asyncio.run(run())

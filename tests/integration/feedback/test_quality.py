@@ -36,7 +36,7 @@ def test_nothing_logged_is_nothing_known(memory: Memory) -> None:
     assert isinstance(found, Quality)
     assert (found.searches, found.empty, found.followed, found.ranks, found.unanswered) == (0, 0, 0, (), ())
     assert (found.answered.value, found.answered.low) == (None, None)
-    assert found.conclusion.startswith("Too little to conclude from: something is known of 0 searches")
+    assert found.conclusion.startswith("Too little to conclude from: the outcome of 0 searches is known")
 
 
 def test_use_is_counted_by_rank_from_verdicts_and_from_accesses_of_the_session(
@@ -79,7 +79,7 @@ def test_enough_searches_are_concluded_from(memory: Memory, query: Query) -> Non
         (memory.used if number % 3 else memory.rejected)(search, [one], now=NOW)
     conclusion = memory.quality.report().conclusion
     assert conclusion == (
-        "Of 30 searches of which something is known, 67% showed something that was used "
+        "Of 30 searches with a known outcome, 67% showed a memory that was then used "
         "(95 % interval 49% to 81%)."
     )
 
@@ -141,7 +141,7 @@ def test_a_memory_that_is_found_and_one_that_ranks_lower(memory: Memory) -> None
     other = note(memory, "The harbour gauge is read at dawn.")
     found = memory.quality.miss("when is the harbour contract signed?", best, k=1)
     assert (found.outcome, found.rank, found.filters) == ("found", 1, ())
-    assert found.sentence == "It is found: rank 1, and the search shows 1."
+    assert found.sentence == "It is found at rank 1; the search shows 1."
     lower = memory.quality.miss("when is the harbour contract signed?", other, k=1)
     assert (lower.outcome, lower.rank, lower.k) == ("ranked_lower", 2, 1)
     assert lower.score is not None
@@ -188,11 +188,11 @@ def test_what_lies_beyond_the_arms(memory: Memory, query: Query) -> None:
     assert far.outcome == "beyond_pool"
     assert far.rank is not None
     assert far.rank > 50
-    assert "each keeps its best 50" in far.sentence
+    assert "keeps its best 50" in far.sentence
     nothing = note(memory, "Nothing of it.")
     missed = memory.quality.miss("harbour", nothing, weights=weights)
     assert (missed.outcome, missed.rank, missed.score) == ("not_found", None, None)
-    assert missed.sentence.startswith("No arm finds it among its best 1,000: ")
+    assert missed.sentence.startswith("Nothing finds it among the best 1,000: ")
     assert "it holds none of the words" in missed.sentence
 
 
