@@ -170,6 +170,23 @@ def test_cues_alone_rank_by_association_whatever_their_weight(sql: Query) -> Non
     assert keys(ask(sql, cues=[cue])) == ["form2", "form1"]
 
 
+def test_beside_words_a_cue_does_not_raise_what_every_session_uses(sql: Query) -> None:
+    """Alone it foresees that memory; beside words it would count a second time how much it is used."""
+    cue, hub, akin = (
+        remember(sql, f"Order form {name}", key=name, now=NOW - 30 * DAY) for name in ("cue", "hub", "akin")
+    )
+    sessions = [(cue, hub)] * 3 + [(cue, hub, akin)] * 2 + [(hub,)] * 12
+    for day, memories in enumerate(sessions):
+        for memory in memories:
+            sql("SELECT recall.record_access(%s, 'used', p_session_id => %s, p_now => %s)",
+                (memory, f"s{day}", NOW - (20 - day) * DAY))  # fmt: skip
+
+    assert keys(ask(sql, cues=[cue]))[:2] == ["hub", "akin"]
+    beside = ask(sql, "order form", cues=[cue], vitality_mode="off")
+    arms = {hit["key"]: hit["explanation"]["arms"] for hit in beside}
+    assert arms["akin"]["cue"]["strength"] > arms["hub"]["cue"]["strength"] > 0
+
+
 def test_cues_alone_are_a_question(sql: Query) -> None:
     hub = remember(sql, "Harbour office", key="hub")
     near = remember(sql, "Its opening hours", key="near")

@@ -179,6 +179,26 @@ BEGIN
     END LOOP;
 END $$;
 
+-- shared_sessions: the memories that were used in a session with this one: `shared` is the decayed number of such
+-- sessions at p_now, `own` and `theirs` those of all sessions of this one and of the other.
+CREATE OR REPLACE FUNCTION recall.shared_sessions(p_tenant text, p_memory_id bigint, p_now timestamptz)
+RETURNS TABLE (other bigint, shared double precision, own double precision, theirs double precision)
+LANGUAGE sql STABLE
+SET search_path FROM CURRENT AS $$
+    SELECT o.memory_id,
+           recall.decayed_count(l.weight, c.moment - recall.epoch(coalesce(l.strengthened_at, l.created_at)), c.half_life),
+           recall.decayed_count(a.sessions, c.moment - a.sessions_at, c.half_life),
+           recall.decayed_count(o.sessions, c.moment - o.sessions_at, c.half_life)
+    FROM (
+        SELECT recall.epoch(recall.require_moment(p_now)) AS moment,
+               recall.setting_number(p_tenant, 'association.half_life_days') AS half_life OFFSET 0) c
+    JOIN recall.activation a ON a.tenant = p_tenant AND a.memory_id = p_memory_id
+    JOIN recall.link l ON l.tenant = p_tenant AND l.relation = 'co_access'
+        AND (l.src = p_memory_id OR l.dst = p_memory_id)
+    JOIN recall.activation o ON o.tenant = p_tenant
+        AND o.memory_id = CASE WHEN l.src = p_memory_id THEN l.dst ELSE l.src END
+$$;
+
 -- associates: the memories accessed together with this one most, at p_now, strongest first, at most p_limit:
 -- `sessions` is the decayed number c of shared sessions, `association` c / (n + 1), n the decayed number of this one's
 -- sessions: about the share of them in which the other was accessed too, lower if there are few sessions. NULL if one
@@ -191,21 +211,6 @@ LANGUAGE sql STABLE
 SET search_path FROM CURRENT AS $$
     SELECT x.other, x.shared,
            CASE WHEN x.own > 0 AND x.theirs > 0 THEN least(1, x.shared / (x.own + 1)) END
-    FROM (
-        SELECT o.memory_id AS other,
-               recall.decayed_count(l.weight, c.moment - recall.epoch(coalesce(l.strengthened_at, l.created_at)),
-                              c.half_life) AS shared,
-               recall.decayed_count(a.sessions, c.moment - a.sessions_at, c.half_life) AS own,
-               recall.decayed_count(o.sessions, c.moment - o.sessions_at, c.half_life) AS theirs
-        FROM (
-            SELECT t.tenant, recall.epoch(recall.require_moment(p_now)) AS moment,
-                   recall.setting_number(t.tenant, 'association.half_life_days') AS half_life
-            FROM (SELECT recall.current_tenant() AS tenant) t OFFSET 0) c
-        JOIN recall.activation a ON a.tenant = c.tenant AND a.memory_id = p_memory_id
-        JOIN recall.link l ON l.tenant = c.tenant AND l.relation = 'co_access'
-            AND (l.src = p_memory_id OR l.dst = p_memory_id)
-        JOIN recall.activation o ON o.tenant = c.tenant
-            AND o.memory_id = CASE WHEN l.src = p_memory_id THEN l.dst ELSE l.src END
-    ) x
+    FROM recall.shared_sessions(recall.current_tenant(), p_memory_id, p_now) x
     ORDER BY 3 DESC NULLS LAST, 1 LIMIT recall.require_limit(p_limit)
 $$;

@@ -109,7 +109,12 @@ END $$;
 
 -- cue_arm: what comes to mind with these cues: `strength`, 0 to 1, joins each cue's association with a memory and the
 -- share a link lends, as independent chances; `cue` is the one that does most. The strongest first, at most p_limit.
-CREATE OR REPLACE FUNCTION recall.cue_arm(p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz)
+-- The association is the share of the cue's sessions in which the memory was used too (see associates): how likely it
+-- is to be used next. Beside words (p_beside_words) it is the cosine of their sessions, which leaves out how often the
+-- memory is used at all: use counts for that.
+CREATE OR REPLACE FUNCTION recall.cue_arm(
+    p_tenant text, p_cues bigint[], p_limit int, p_now timestamptz, p_beside_words boolean
+)
 RETURNS TABLE (id bigint, strength double precision, cue bigint)
 LANGUAGE plpgsql STABLE ROWS 50
 SET search_path FROM CURRENT
@@ -123,9 +128,14 @@ BEGIN
     SELECT s.id, 1 - exp(sum(ln(1 - least(s.share, 0.999)) ORDER BY s.cue, s.share)),
            (array_agg(s.cue ORDER BY s.share DESC, s.cue))[1]
     FROM (
-        SELECT a.memory_id AS id, c.cue, a.association AS share
-        FROM unnest(p_cues) c(cue) CROSS JOIN LATERAL recall.associates(c.cue, 32, p_now) a
-        WHERE a.association > 0
+        SELECT a.id, c.cue, a.share
+        FROM unnest(p_cues) c(cue)
+        CROSS JOIN LATERAL (
+            SELECT x.other AS id,
+                   least(1, x.shared / CASE WHEN p_beside_words THEN sqrt(x.own) * sqrt(x.theirs) ELSE x.own + 1 END) AS share
+            FROM recall.shared_sessions(p_tenant, c.cue, p_now) x
+            WHERE x.shared > 0 AND x.own > 0 AND x.theirs > 0
+            ORDER BY 2 DESC, 1 LIMIT 32) a
         UNION ALL
         SELECT l.id, c.cue, l.share
         FROM unnest(p_cues) c(cue)

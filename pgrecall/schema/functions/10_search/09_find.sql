@@ -113,7 +113,7 @@ BEGIN
             SELECT array_agg(c.id), array_agg(c.strength * CASE
                        WHEN v_queries <> '{}' AND v_request.cues IS NULL THEN 0.25 ELSE 1 END), array_agg(c.cue)
             INTO v_cued, v_strengths, v_cued_by
-            FROM recall.cue_arm(v_tenant, v_cues, v_pool, v_moment) c;
+            FROM recall.cue_arm(v_tenant, v_cues, v_pool, v_moment, v_queries <> '{}') c;
         END IF;
     END IF;
     IF v_queries = '{}' AND NOT v_window AND v_cues = '{}' THEN
