@@ -28,7 +28,7 @@ from pgrecall import Memory
 from pgrecall.arguments import SearchOptions
 from pgrecall.search.calibration.examples import Examples, Floats
 from pgrecall.search.calibration.fitting import Terms, fit, logistic
-from pgrecall.search.calibration.reliability import agreement_of, reliability
+from pgrecall.search.calibration.reliability import agreement_of, calibration_error, reliability
 from pgrecall.search.embed.embedder import make_embedder
 from pgrecall.search.rerank.blending import logit_of
 from pgrecall.settings import load_settings
@@ -42,6 +42,8 @@ FOREIGN = 3
 THRESHOLDS = tuple(step / 20 for step in range(21))
 SHIPPED = 0.2
 ASKED = 10
+DRAWS = 400
+"""Outcomes drawn by lot, for the calibration error of a confidence that is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,18 @@ def trade_off(searched: Sequence[Searched], confidence: Floats) -> list[dict[str
     ]
 
 
+def by_chance(confidence: Floats) -> tuple[float, float]:
+    """The calibration error that these confidences would have if they were right: the mean, and the 95 %
+    point. It is not 0, because so few searches scatter around them."""
+    chance, count = np.random.default_rng(1), len(confidence)
+    drawn = [
+        Examples(np.empty((count, 0)), chance.random(count) < confidence, np.ones(count), np.arange(count))
+        for _ in range(DRAWS)
+    ]
+    errors = [calibration_error(examples, confidence) for examples in drawn]
+    return float(np.mean(errors)), float(np.quantile(errors, 0.95))
+
+
 def report(searched: Sequence[Searched]) -> dict[str, object]:
     examples, logits = examples_of(searched), left_out(searched)
     confidence = logistic(logits)
@@ -156,7 +170,11 @@ def report(searched: Sequence[Searched]) -> dict[str, object]:
         agreement = agreement_of(examples.of(inside), logits[inside])
         part = [one for one in searched if one.corpus == name]
         at = trade_off(part, confidence[inside])[THRESHOLDS.index(SHIPPED)]
-        print(f"{name:>12}: log loss {agreement.log_loss:.3f}, ECE {agreement.ece:.3f}, {_described(at)}")
+        chance, bound = by_chance(confidence[inside])
+        print(
+            f"{name:>12}: log loss {agreement.log_loss:.3f}, ECE {agreement.ece:.3f} "
+            f"(by chance {chance:.3f}, 95 % below {bound:.3f}), {_described(at)}"
+        )
     curve = trade_off(searched, confidence)
     for at in curve:
         print(_described(at))

@@ -26,7 +26,7 @@ def agreement_of(examples: Examples, logits: Floats) -> Agreement:
             log_loss(examples.relevant, probabilities, sample_weight=examples.weight, labels=[False, True])
         ),
         brier=float(brier_score_loss(examples.relevant, probabilities, sample_weight=examples.weight)),
-        ece=_calibration_error(examples, probabilities),
+        ece=calibration_error(examples, probabilities),
         mrr=_mean_reciprocal_rank(examples, logits),
     )
 
@@ -75,7 +75,8 @@ def _bin(probabilities: Floats, relevant: Floats, weight: Floats) -> Reliability
     return ReliabilityBin(len(weight), predicted, observed, low, high)
 
 
-def _calibration_error(examples: Examples, probabilities: Floats) -> float:
+def calibration_error(examples: Examples, probabilities: Floats) -> float:
+    """Mean distance between predicted and observed shares over tenths of the probability, by weight."""
     tenth = _tenths(probabilities)
     surplus = np.bincount(tenth, examples.weight * (probabilities - examples.relevant), BINS)
     return float(np.abs(surplus).sum() / examples.weight.sum())
