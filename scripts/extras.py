@@ -1,8 +1,8 @@
 """Each extra in an environment of its own: what it is for works; with none, each command names what it lacks.
 
 `make extras` installs the wheel with every extra in turn, as a user would who wants nothing else, and prints
-the sizes that docs/howto/install.md lists. `scripts/uses` says what each extra is for. pip must be able to
-download; all of it takes a quarter of an hour, and half of that is torch.
+the sizes, without pip and the bytecode that it compiles. `scripts/uses` says what each extra is for. pip
+must be able to download; all of it takes a quarter of an hour, and half of that is torch.
 """
 
 from __future__ import annotations
