@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -17,10 +18,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from pgrecall import AsyncMemory
 from pgrecall.errors import RecallError
@@ -36,6 +37,7 @@ MemoryForHttpRequest = Callable[[Request], Awaitable[AsyncMemory]]
 
 PATH = "/mcp"
 BODY_LIMIT = 4 * 1024 * 1024
+BODY_SECONDS = 10.0
 SESSIONS = 500
 """Protocol sessions of one tenant that may be open; idle ones end after half an hour."""
 
@@ -59,6 +61,7 @@ class McpApp:
         allowed_hosts: allowed values of the headers Host and Origin; None when the application around it
             asks for keys.
         body_limit: bytes that a request may have.
+        body_seconds: seconds that a client may take to send them.
         telemetry: counts and traces calls; None: traces alone.
     """
 
@@ -69,6 +72,7 @@ class McpApp:
         turn_for: TurnForRequest = lambda _: nullcontext(),
         allowed_hosts: Sequence[str] | None = None,
         body_limit: int = BODY_LIMIT,
+        body_seconds: float = BODY_SECONDS,
         telemetry: Telemetry | None = None,
     ) -> None:
         self._memory_for = memory_for
@@ -78,6 +82,7 @@ class McpApp:
         )
         self._security = _security_settings(allowed_hosts)
         self._body_limit = body_limit
+        self._body_seconds = body_seconds
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
         self._starting = anyio.Lock()
         self._tasks: TaskGroup | None = None
@@ -96,7 +101,39 @@ class McpApp:
         # A session's calls run in a task of their own, which knows no span of this request.
         kept = {_MEMORY_KEY: memory, _TRACE_KEY: self._telemetry.tracing.context(), "user": user}
         manager = await self._manager_of(memory.tenant)
+        if scope["method"] == "POST":
+            try:
+                receive = await self._received(receive)
+            except ClientDisconnect:
+                return
         await manager.asgi_app({**scope, **kept}, receive, send)
+
+    async def _received(self, receive: Receive) -> Receive:
+        """The same request with its whole body there; the SDK would wait for a slow client without end.
+
+        Raises:
+            HTTPException: 408, it did not arrive in time.
+            ClientDisconnect: the client went away.
+        """
+        messages: list[Message] = []
+        size, more = 0, True
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while more and size <= self._body_limit:  # the SDK refuses what is larger
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    size += len(message.get("body", b""))
+                    more = message.get("more_body", False)
+                    messages.append(message)
+        except TimeoutError:
+            detail = f"The request did not arrive within {self._body_seconds:g} seconds."
+            raise HTTPException(408, detail, {"Connection": "close"}) from None
+
+        async def replayed() -> Message:
+            return messages.pop(0) if messages else await receive()
+
+        return replayed
 
     async def _manager_of(self, tenant: str) -> StreamableHTTPSessionManager:
         """The sessions of a tenant."""

@@ -93,6 +93,15 @@ def test_a_slow_body_is_given_up(kept: Served) -> None:
     assert b"application/problem+json" in answer
 
 
+def test_a_slow_body_to_mcp_is_given_up(kept: Served) -> None:
+    with kept.raw() as connection:
+        connection.sendall(
+            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Accept: application/json, text/event-stream\r\nContent-Length: 1000\r\n\r\n{"
+        )
+        assert read_all(connection).startswith(b"HTTP/1.1 408 ")
+
+
 def test_headers_that_never_end_end_the_connection(kept: Served) -> None:
     with kept.raw() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
