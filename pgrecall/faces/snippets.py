@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pgrecall.models.search import Hit
 
 _WORD = re.compile(r"\w+")
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)")
+_CUT_LINK = re.compile(r"\]\([a-z]+:[^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)")
+_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9-]*(?:\s[^<>\n]*)?/?>")
 _MAX_TEXT = 200_000
 _SHOWN_CONTROLS = "\n"
 _HIDDEN = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -75,7 +78,7 @@ def shown_text(hit: Hit) -> str:
 
 def snippet(body: str, lexemes: Mapping[str, float], width: int = 160) -> tuple[str, list[tuple[int, int]]]:
     """About ``width`` characters around the rarest matched words, on one line, and where matches stand."""
-    flat = " ".join(printable(body).split())
+    flat = " ".join(_without_markup(printable(body[:_MAX_TEXT])).split())
     found = matches(flat[:_MAX_TEXT], lexemes)
     begin = _best_start(found, lexemes, width)
     begin, end = _at_words(flat, begin, begin + width)
@@ -86,6 +89,11 @@ def snippet(body: str, lexemes: Mapping[str, float], width: int = 160) -> tuple[
         if begin <= left and right <= end
     ]
     return f"{head}{flat[begin:end]}{tail}", spans
+
+
+def _without_markup(text: str) -> str:
+    """The text without HTML tags and without the addresses of Markdown links, which nobody reads."""
+    return _CUT_LINK.sub("", _LINK.sub(r"\1", _TAG.sub(" ", text)))
 
 
 def _root(lexeme: str) -> str:

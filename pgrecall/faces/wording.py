@@ -97,8 +97,8 @@ def options_words(options: PlanOptions) -> tuple[str, ...]:
     layers = options.layers
     return (
         f"At most {counted(options.max_count, 'memory', 'memories')}, and at most {share} of the live ones.",
-        f"Nothing that was stored or used in the last {_days(options.grace_days)}.",
-        f"Nothing that gained a link in the last {_days(options.revival_days)}.",
+        _spared("was stored or used", options.grace_days),
+        _spared("gained a link", options.revival_days),
         "All layers." if layers is None else f"Only {_listed([shortened(name, 40) for name in layers])}.",
     )
 
@@ -181,6 +181,13 @@ def _joined(text: str, cut: int) -> bool:
         or text[cut - 1] == "\u200d"
         or "\U0001f3fb" <= following <= "\U0001f3ff"
     )
+
+
+def _spared(what: str, days: float) -> str:
+    """Which memories a plan leaves alone because something happened to them lately."""
+    if not days:
+        return f"Even what {what} a moment ago."
+    return f"Nothing that {what} in the last {_days(days)}."
 
 
 def _days(days: float) -> str:

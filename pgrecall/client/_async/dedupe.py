@@ -85,22 +85,24 @@ class AsyncDedupeGroup(AsyncGroup):
         """
         return await self.get(await self._connection.execute(dedupe.plan_merge(keeper, memories, now)))
 
-    async def get(self, plan: int, *, limit: int | None = None) -> DedupePlan:
+    async def get(self, plan: int, *, limit: int | None = None, offset: int = 0) -> DedupePlan:
         """Reads a stored plan.
 
         Args:
             plan: the id of the plan.
             limit: read this many clusters at most, the nearest first; None for all.
+            offset: leave out so many clusters before them.
 
         Raises:
-            InvalidInput: this tenant has no such plan, or the limit is negative.
+            InvalidInput: this tenant has no such plan, or the limit or the offset is negative.
         """
-        read = await self._connection.execute(dedupe.dedupe_plan(plan, 0, _page(limit, 0)))
-        offset = dedupe.PAGE
-        while offset < (read.report.clusters if limit is None else min(read.report.clusters, limit)):
-            page = await self._connection.execute(dedupe.dedupe_plan(plan, offset, _page(limit, offset)))
+        read = await self._connection.execute(dedupe.dedupe_plan(plan, offset, _page(limit, 0)))
+        done = dedupe.PAGE
+        left = read.report.clusters - offset
+        while done < (left if limit is None else min(left, limit)):
+            page = await self._connection.execute(dedupe.dedupe_plan(plan, offset + done, _page(limit, done)))
             read = replace(read, clusters=read.clusters + page.clusters)
-            offset += dedupe.PAGE
+            done += dedupe.PAGE
         return read
 
     async def list(self, *, limit: int = 20) -> tuple[DedupeSummary, ...]:

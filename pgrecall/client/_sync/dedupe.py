@@ -86,22 +86,24 @@ class DedupeGroup(Group):
         """
         return self.get(self._connection.execute(dedupe.plan_merge(keeper, memories, now)))
 
-    def get(self, plan: int, *, limit: int | None = None) -> DedupePlan:
+    def get(self, plan: int, *, limit: int | None = None, offset: int = 0) -> DedupePlan:
         """Reads a stored plan.
 
         Args:
             plan: the id of the plan.
             limit: read this many clusters at most, the nearest first; None for all.
+            offset: leave out so many clusters before them.
 
         Raises:
-            InvalidInput: this tenant has no such plan, or the limit is negative.
+            InvalidInput: this tenant has no such plan, or the limit or the offset is negative.
         """
-        read = self._connection.execute(dedupe.dedupe_plan(plan, 0, _page(limit, 0)))
-        offset = dedupe.PAGE
-        while offset < (read.report.clusters if limit is None else min(read.report.clusters, limit)):
-            page = self._connection.execute(dedupe.dedupe_plan(plan, offset, _page(limit, offset)))
+        read = self._connection.execute(dedupe.dedupe_plan(plan, offset, _page(limit, 0)))
+        done = dedupe.PAGE
+        left = read.report.clusters - offset
+        while done < (left if limit is None else min(left, limit)):
+            page = self._connection.execute(dedupe.dedupe_plan(plan, offset + done, _page(limit, done)))
             read = replace(read, clusters=read.clusters + page.clusters)
-            offset += dedupe.PAGE
+            done += dedupe.PAGE
         return read
 
     def list(self, *, limit: int = 20) -> tuple[DedupeSummary, ...]:

@@ -14,6 +14,9 @@ from pgrecall.models.charts import GraphLink, GraphNode, Neighbourhood
 
 HOPS, MOST_NODES = 2, 60
 
+DRAWN = ("links_to", "mentions", "implies", "supports")
+"""The relations that a neighbourhood follows: the references of ``recall.is_reference``."""
+
 
 def link_chart(
     around: Neighbourhood, hops: int = HOPS, address: Callable[[int], str] | None = None, frame: Frame = WIDE

@@ -45,6 +45,11 @@ _SPANS = (
 )  # fmt: skip
 _DAY = timedelta(days=1)
 _TABLE_POINTS = 7
+_PAST_AND_FUTURE = (
+    "Left of “now”: the past. Right of it: what happens if it is never used again, on a scale that widens "
+    "from hours to years."
+)
+_HELD = " Dotted: the level at which a pin or protection holds it, which decides its zone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +137,17 @@ def memory_chart(life: Life, frame: Frame = WIDE) -> Chart:
     used = sum(access.kind not in ("retrieval", "write") for access in life.accesses)
     lasting = next((zone for zone, days in exits.items() if days is None), None)
     leaves = "".join(
-        f" Unused, it leaves {zone} in {duration_words(days * _DAY)}."
+        f" Without further use it leaves {zone} in {duration_words(days * _DAY)}."
         for zone, days in exits.items()
         if days is not None
     )
-    lasts = f" Unused, it is still {lasting} in a century." if lasting else ""
+    lasts = f" Without further use it is still {lasting} in a century." if lasting else ""
     return Chart(
         name=f"life{frame.ending}",
         title=named(life.memory.title, life.memory.key, life.memory.id, 80),
         about=f"Vitality is {amount(vitality.vitality)} now, in the zone {vitality.zone}.{leaves}{lasts} "
-        f"It was used {counted(used, 'time')} among {counted(len(life.accesses), 'access', 'accesses')}.",
-        caption="Until now over days; from now on, unused, over steps that grow."
-        + (
-            " Dotted: its retention, held up because it is protected or pinned; zones go by it."
-            if floored
-            else ""
-        )
-        + lasts,
+        f"{counted(used, 'use')} in {counted(len(life.accesses), 'access', 'accesses')}.",
+        caption=_PAST_AND_FUTURE + (_HELD if floored else "") + lasts,
         body=joined(parts),
         width=at.width,
         height=_HEIGHT,

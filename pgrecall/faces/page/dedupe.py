@@ -15,8 +15,10 @@ from pgrecall.faces.wording import counted, shortened
 from pgrecall.models.dedupe import DedupeCluster, DedupeKeeper, DedupeMember, DedupeMoves, DedupePlan
 
 MAX_PLANS = 20
-MAX_CLUSTERS = 500
-"""Clusters of a plan that are shown; its counts are those of all."""
+PAGE_SIZE, MAX_TICKED = 50, 100
+"""Clusters of a plan on one page, and those up to which each can be ticked, all on one page."""
+
+_FURTHEST = 1_000_000
 
 _MAX_SHOWN = 50
 _FIELDS = ("max_count", "min_similarity")
@@ -41,22 +43,30 @@ async def create_plan(request: PageRequest) -> Response:
 
 
 async def show_plan(request: PageRequest) -> Response:
-    """A plan with its clusters, their keepers and the words that differ, or its outcome."""
+    """A plan with its clusters, their keepers and the words that differ, page by page, or its outcome."""
+    first = int_field(request.query, "after", 0, low=0, high=_FURTHEST)
     try:
-        plan = await request.memory.dedupe.get(_plan_id(request), limit=MAX_CLUSTERS)
+        plan = await request.memory.dedupe.get(_plan_id(request), limit=MAX_TICKED, offset=first)
     except InvalidInput as error:  # only an unknown plan can cause this
         raise HTTPException(404, error.message) from error
+    choosable = plan.state == "planned" and request.may_write and plan.report.clusters <= MAX_TICKED
+    clusters = plan.clusters if choosable else plan.clusters[:PAGE_SIZE]
+    newest = await request.memory.dedupe.list(limit=MAX_PLANS)
     items: list[DedupeKeeper | DedupeMember] = []
-    for cluster in plan.clusters:
+    for cluster in clusters:
         items += (cluster.keeper, *cluster.members)
     return await request.render(
         "dedupe_plan.html.j2",
         plan=plan,
         report=plan.report,
-        merged=sum(item.outcome == "merged" for item in items),
-        skipped_count=sum(item.outcome == "skipped" for item in items),
-        choosable=plan.state == "planned" and request.may_write and plan.report.clusters <= MAX_CLUSTERS,
-        groups=_groups(plan),
+        summary=next((one for one in newest if one.id == plan.id), None),
+        choosable=choosable,
+        too_many=plan.state == "planned" and plan.report.clusters > MAX_TICKED,
+        groups=_groups(plan, clusters),
+        first=first,
+        shown=len(clusters),
+        before=max(first - PAGE_SIZE, 0) if first else None,
+        after=first + PAGE_SIZE if first + PAGE_SIZE < plan.report.clusters else None,
         skipped=[item for item in items if item.outcome == "skipped"][:_MAX_SHOWN],
         contradictions=plan.report.contradictions[:_MAX_SHOWN],
     )
@@ -79,10 +89,12 @@ async def undo_plan(request: PageRequest) -> Response:
     return redirect(f"/dedupe/{plan}#outcome")
 
 
-def _groups(plan: DedupePlan) -> tuple[tuple[str, list[tuple[DedupeCluster, str]]], ...]:
+def _groups(
+    plan: DedupePlan, clusters: Sequence[DedupeCluster]
+) -> tuple[tuple[str, list[tuple[DedupeCluster, str]]], ...]:
     """The clusters by what makes them duplicates, each with what its keeper gains."""
     groups: dict[str, list[tuple[DedupeCluster, str]]] = {}
-    for cluster in plan.clusters:
+    for cluster in clusters:
         kind = "Chosen by hand" if plan.options.chosen else _kind(cluster)
         groups.setdefault(kind, []).append((cluster, gain_words(cluster.moves)))
     return tuple(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
@@ -92,8 +104,8 @@ def _kind(cluster: DedupeCluster) -> str:
     if all(member.reason == "The same text." for member in cluster.members):
         return "Word for word the same"
     if cluster.keeper.reason.startswith("It says most"):
-        return "One says all that the others say, and more"
-    return "The same but for small words, endings, capitals or punctuation"
+        return "One contains everything the others say"
+    return "The same except for small words, endings, capitals or punctuation"
 
 
 def gain_words(moves: DedupeMoves) -> str:
@@ -106,8 +118,8 @@ def gain_words(moves: DedupeMoves) -> str:
     ]
     gains = [part for part in parts if part]
     if not gains:
-        return "It gains nothing."
-    return f"It gains {', '.join(gains[:-1])}{' and ' if len(gains) > 1 else ''}{gains[-1]}."
+        return "Nothing else moves."
+    return f"Moves with them: {', '.join(gains[:-1])}{' and ' if len(gains) > 1 else ''}{gains[-1]}."
 
 
 def _listed(values: Sequence[str], noun: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -12,7 +14,7 @@ from starlette.responses import Response
 from pgrecall.client.concurrency import async_run
 from pgrecall.encoding import memory_reference
 from pgrecall.faces.charts.axes import NARROW
-from pgrecall.faces.charts.link_graph import HOPS, link_chart, node_name, relations
+from pgrecall.faces.charts.link_graph import DRAWN, HOPS, link_chart, node_name, relations
 from pgrecall.faces.charts.memory_chart import Life, future_instants, memory_chart, past_instants
 from pgrecall.faces.page.actions import undo_of
 from pgrecall.faces.page.form_fields import int_field
@@ -107,6 +109,8 @@ def _fields(memory: StoredMemory) -> list[tuple[str, object]]:
 def _field(value: object) -> object:
     if isinstance(value, tuple):
         return ", ".join(str(each) for each in value)
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
     return "yes" if value is True else value if isinstance(value, datetime) else str(value)
 
 
@@ -118,7 +122,9 @@ async def links(request: PageRequest) -> Response:
     hops = int_field(request.query, "hops", HOPS, low=1, high=MAX_HOPS)
     most = int_field(request.query, "most", NODES, low=2, high=MAX_NODES)
     reference = memory_reference(request.request.path_params["memory"])
-    found = await request.memory.charts.neighbourhood(reference, hops=hops, limit=most, now=request.now)
+    stored = await request.memory.get(reference, now=request.now)
+    found = await request.memory.charts.neighbourhood(stored.id, hops=hops, limit=most, now=request.now)
+    undrawn = [link for link in stored.links if link.relation not in DRAWN]
     return await request.render(
         "links.html.j2",
         center=found.nodes[0],
@@ -132,6 +138,8 @@ async def links(request: PageRequest) -> Response:
         hops=hops,
         most_hops=MAX_HOPS,
         links=_links(found),
+        undrawn=undrawn[:SHOWN_LINKS],
+        undrawn_count=len(undrawn),
     )
 
 

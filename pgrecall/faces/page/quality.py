@@ -12,12 +12,20 @@ from pgrecall.errors import InvalidInput, RecallError
 from pgrecall.faces.http.problems import problem_type
 from pgrecall.faces.page.form_fields import Fields, float_field, int_field, text_field
 from pgrecall.faces.page.request_handling import PageRequest
+from pgrecall.faces.quality_words import seen_words
 from pgrecall.models.quality import Experiment, Miss, Replay
 
 SHOWN_RANKS, SHOWN_MOVES, MAX_REPLAYED = 10, 10, 100
 _MISS_FIELDS = ("q", "memory")
 _REPLAY_FIELDS = ("vitality_weight", "semantic", "lexical", "days")
 _ARMS = ("semantic", "lexical")
+ARM_NAMES = {
+    "semantic": "meaning",
+    "lexical": "words",
+    "name": "name",
+    "cue": "association",
+    "graph": "links",
+}
 
 
 async def quality(request: PageRequest) -> Response:
@@ -79,6 +87,8 @@ async def _view(
         differences=_differences(experiment),
         fields=values | (fields or {}),
         shown_ranks=SHOWN_RANKS,
+        arm_names=ARM_NAMES,
+        seen_words=seen_words,
         miss=miss,
         replay=replay,
         miss_problem=miss_problem,

@@ -30,7 +30,7 @@ READ_ONLY_COOKIE = "read."
 cookie, so nobody can turn it into another; no other cookie has a full stop."""
 
 _CROSS_SITE = "This form was not sent from this page, so nothing was changed."
-_MAY_ONLY_READ = "Your key may only read, so nothing was changed."
+_MAY_ONLY_READ = "Your key is read-only, so nothing was changed."
 _STALE_TOKEN = "This form is outdated; reload the page and send it again."
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,14 @@ from pgrecall.faces.charts.axes import ZONES
 from pgrecall.faces.charts.plan_report import FILTERS
 from pgrecall.faces.snippets import printable
 from pgrecall.faces.wording import duration_words
+from pgrecall.models.versions import WordChange, Words
 from pgrecall.vitality.parameters import ZoneThresholds
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+_BLANK_LINES = re.compile(r"\n\s*\n\s*\n")
 
 
 def render(template: str, values: Mapping[str, Any], *, status: int = 200) -> HTMLResponse:
@@ -57,12 +62,27 @@ def kept_at(zone: str, vitality: float, bounds: ZoneThresholds | None) -> bool:
     return bounds is not None and bounds.zone(vitality) != zone
 
 
-def excerpt(text: str, most: int | None) -> str:
-    """A text, with the middle left out of a long one; its space is kept."""
-    if most is None or len(text) <= most:
+def excerpt(text: str, most: int) -> str:
+    """A text without more than one blank line at a time, and with the middle left out of a long one."""
+    text = _BLANK_LINES.sub("\n\n", text)
+    if len(text) <= most:
         return printable(text)
     half = most // 2
     return printable(f"{text[:half].rstrip()} … {text[-half:].lstrip()}")
+
+
+def readable_runs(difference: Iterable[Words]) -> list[tuple[WordChange, str]]:
+    """A difference for people: what differs in space alone counts as the same."""
+    runs: list[tuple[WordChange, str]] = []
+    for run in difference:
+        if run.change == "removed" and not run.text.strip():
+            continue
+        change: WordChange = "same" if not run.text.strip() else run.change
+        if runs and runs[-1][0] == change == "same":
+            runs[-1] = (change, runs[-1][1] + run.text)
+        else:
+            runs.append((change, run.text))
+    return runs
 
 
 _FILTERS: Mapping[str, Callable[..., Any]] = {
@@ -71,6 +91,7 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "days": lambda count: timedelta(days=count),
     "iso": datetime.isoformat,
     "per_cent": per_cent,
+    "readable_runs": readable_runs,
     "signed_per_cent": signed_per_cent,
     "when": relative_time,
 }

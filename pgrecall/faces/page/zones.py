@@ -15,10 +15,10 @@ from pgrecall.vitality.score import ONE_ACCESS, TEN_DAILY, days_in_zones
 _CENTURY = 36_525.0
 
 MEANINGS = {
-    "active": "It was used lately, or often. Search puts it before equally relevant memories.",
-    "stale": "It has not been used for a while. Search still finds it; a use makes it active again.",
-    "fading": "It is nearly forgotten. Search finds it where it fits clearly better than livelier ones.",
-    "dormant": "Nothing has used it for long. A prune plan may propose to archive it; nothing else happens.",
+    "active": "Used recently or often. Searches put it before equally relevant memories.",
+    "stale": "Not used for a while. Searches still find it, and using it makes it active again.",
+    "fading": "Nearly forgotten. Searches find it if it fits clearly better than livelier memories.",
+    "dormant": "Not used for a long time. A prune plan may propose to archive it; nothing else happens.",
 }
 """What each zone means to somebody who has never heard of vitality."""
 
@@ -39,5 +39,5 @@ def _stays(layer: Layer) -> dict[str, list[str]]:
 
 def _duration(days: float) -> str:
     if days <= 0:
-        return "never there"
+        return "no time"
     return duration_words(timedelta(days=days)) if days < _CENTURY else "over a century"

@@ -157,7 +157,7 @@ def test_a_verdict_is_given_without_a_script(served: Served) -> None:
 def test_a_question_from_elsewhere_is_not_counted_as_shown(served: Served) -> None:
     for header in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Purpose": "prefetch"}):
         page = Page(served.client.get("/", params={"q": "ferry"}, headers=header))
-        assert "take no feedback" in page.said
+        assert "you cannot rate" in page.said
         assert [form.action for form in page.forms] == ["/"]
 
 

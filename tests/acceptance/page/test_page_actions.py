@@ -56,12 +56,12 @@ def followed(served: Served, answer: httpx.Response) -> Page:
 def test_a_memory_is_pinned_and_unpinned(served: Served, memory: Memory) -> None:
     number = note(memory, "crane")
     page = followed(served, sent(served.client, shown(served, f"/memories/{number}").form(f"/pin/{number}")))
-    assert "Pinned: prune plans leave it out." in page.said
+    assert "Pinned. It will not be pruned." in page.said
     assert memory.get(number).pinned
     undone = followed(
         served, sent(served.client, next(f for f in page.forms if f.action == f"/unpin/{number}"))
     )
-    assert "No longer pinned." in undone.said
+    assert "Unpinned." in undone.said
     assert not memory.get(number).pinned
 
 
@@ -70,14 +70,14 @@ def test_a_memory_is_archived_and_comes_back(served: Served, memory: Memory) -> 
     page = followed(
         served, sent(served.client, shown(served, f"/memories/{number}").form(f"/archive/{number}"))
     )
-    assert "default search leaves it out" in page.said
+    assert "Archived. Searches no longer find it" in page.said
     assert memory.get(number).archived_at is not None
     undo = [form for form in page.forms if form.action == f"/unarchive/{number}"]
     assert len(undo) == 2, "one beside what was done, and one among the actions"
-    assert "search finds it again" in followed(served, sent(served.client, undo[0])).said
+    assert "Searches find it again" in followed(served, sent(served.client, undo[0])).said
     assert memory.get(number).archived_at is None
     again = served.client.post(f"/unarchive/{number}", data=undo[0].fields, headers=SAME)
-    assert "it was already so" in followed(served, again).said
+    assert "Nothing to change." in followed(served, again).said
 
 
 def test_memories_are_linked_and_unlinked(served: Served, memory: Memory) -> None:
@@ -92,7 +92,7 @@ def test_memories_are_linked_and_unlinked(served: Served, memory: Memory) -> Non
     assert [(link.other, link.relation) for link in memory.get(one).links] == [(other, "supports")]
     undo = next(form for form in page.forms if form.action == f"/unlink/{one}")
     gone = followed(served, sent(served.client, undo))
-    assert "The link is gone." in gone.said
+    assert "Link removed." in gone.said
     assert memory.get(one).links == ()
     back = next(form for form in gone.forms if form.action == f"/link/{one}")
     assert "Linked." in followed(served, sent(served.client, back)).said
@@ -169,7 +169,7 @@ def test_something_is_added_and_what_it_repeats_is_named(served: Served, memory:
     [stored] = memory.list(tags=("heavy",))
     assert (stored.body, stored.metadata) == (typed["body"], {"p": 1})
     assert page.all("strong"), "Markdown is rendered"
-    assert "It was already stored" in followed(served, sent(served.client, form, **typed)).said
+    assert "Already stored. Nothing changed." in followed(served, sent(served.client, form, **typed)).said
     bad = sent(served.client, form, body="x", occurred_at="never")
     assert bad.status_code == 422
     assert Page(bad).form("/add").fields["body"] == "x"
@@ -181,7 +181,7 @@ def test_forgetting_shows_what_goes_and_asks(served: Served, memory: Memory) -> 
     memory.record_access(number, "used")
     plan = shown(served, f"/forget/{number}")
     assert "its text of 23 characters" in plan.said
-    assert "used 1 time" in plan.said
+    assert "used once" in plan.said
     assert "1 link" in plan.said
     assert "The neighbour" in plan.said
     form = plan.form(f"/forget/{number}")
@@ -191,7 +191,7 @@ def test_forgetting_shows_what_goes_and_asks(served: Served, memory: Memory) -> 
     assert stale.status_code == 422
     assert "was changed since the plan" in Page(stale).said
     gone = followed(served, sent(served.client, Page(stale).form(f"/forget/{number}"), sure="1"))
-    assert "Deleted, with everything about it." in gone.said
+    assert "Deleted for good." in gone.said
     assert served.client.get(f"/memories/{number}").status_code == 404
 
 
@@ -279,7 +279,7 @@ def test_lists_are_filtered(served: Served, memory: Memory) -> None:
 def test_an_empty_tenant_says_how_to_begin(url: str, served: Served) -> None:
     with serving(url, tenant="blank") as running:
         page = shown(running, "/")
-        assert "Nothing is here yet" in page.said
+        assert "No memories yet" in page.said
         assert page.form("/import").method == "POST"
 
 
@@ -305,4 +305,4 @@ def test_a_floor_is_shown_with_its_shield(served: Served, memory: Memory) -> Non
         [Draft("Held.", key="held", layer="activity", pinned=True, occurred_at=old)], now=old
     )
     assert "kept at stale" in shown(served, f"/memories/{stored.id}").said
-    assert "A shield says that a floor holds the memory" in shown(served, "/zones").said
+    assert "The shield marks a memory that stays in a higher zone" in shown(served, "/zones").said

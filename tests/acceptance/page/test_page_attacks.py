@@ -139,7 +139,7 @@ def test_a_key_that_may_only_read_gets_403(holder: httpx.Client, url: str, path:
     values = {"token": token_of(holder), "body": "x", "sure": "1", "other": "1", "named": "of-acme"}
     answer = holder.post(path.format(ids(url)["acme"]), data=values, headers=SAME)
     assert answer.status_code == 403
-    assert "Your key may only read" in Page(answer).said
+    assert "Your key is read-only" in Page(answer).said
     assert everything(url) == before
 
 
@@ -275,9 +275,9 @@ def test_an_address_that_claims_an_action_shows_no_undo_to_who_comes_from_elsewh
     number = ids(url)["acme"]
     claimed = {"done": "unlinked", "other": "1", "relation": "contradicts"}
     ours = Page(holder.get(f"/memories/{number}", params=claimed))
-    assert "The link is gone." in ours.said
+    assert "Link removed." in ours.said
     strange = holder.get(f"/memories/{number}", params=claimed, headers={"Sec-Fetch-Site": "cross-site"})
-    assert "The link is gone." not in Page(strange).said
+    assert "Link removed." not in Page(strange).said
 
 
 @pytest.mark.parametrize(

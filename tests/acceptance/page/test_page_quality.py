@@ -87,10 +87,10 @@ def test_quality_says_what_the_log_says(page: Page, served: Served) -> None:
     page.locator("#q").fill("a wall of stone")
     page.locator("#memory").fill("wall")
     page.get_by_role("button", name="Explain").click()
-    assert "It is found: rank 1" in page.inner_text("section[aria-labelledby=miss]")
+    assert "It is found at rank 1" in page.inner_text("section[aria-labelledby=miss]")
     page.get_by_label("Weight of vitality").fill("5")
     page.get_by_role("button", name="Replay").click()
-    assert "7 searches asked again" in page.inner_text("section[aria-labelledby=replay]")
+    assert "7 searches repeated" in page.inner_text("section[aria-labelledby=replay]")
     assert watched.wrong == []
 
 
@@ -103,7 +103,7 @@ def test_a_replay_without_a_change_says_so(page: Page) -> None:
 def test_a_plan_is_made_applied_and_undone(page: Page, memory: Memory) -> None:
     page.goto("/dedupe")
     page.get_by_role("button", name="Create plan").click()
-    assert "Word for word the same." in page.inner_text("main")
+    assert "Word for word the same" in page.inner_text("main")
     number = int(page.url.rpartition("/")[2])
     page.get_by_label("Cluster 1").uncheck()
     page.get_by_label("Merge this cluster").check()

@@ -56,7 +56,7 @@ def test_a_text_is_edited_and_taken_back(served: Served, memory: Memory) -> None
         "episodic",
     )
     undone = followed(served, sent(served.client, saved.form(f"/restore/{number}")))
-    assert "Restored: it has its earlier text again." in undone.said
+    assert "Earlier version restored." in undone.said
     back = memory.get(number)
     for name in ("body", "title", "tags", "author", "metadata", "layer", "occurred_at", "expires_at"):
         assert getattr(back, name) == getattr(before, name), name
@@ -77,7 +77,7 @@ def test_an_edit_of_what_no_version_keeps_is_taken_back_too(served: Served, memo
     unchanged = followed(
         served, sent(served.client, form, expected=memory.get(number).updated_at.isoformat())
     )
-    assert "Nothing was changed, so nothing was saved." in unchanged.said
+    assert "No changes to save." in unchanged.said
 
 
 def test_without_versions_an_edit_is_saved_and_has_no_undo(served: Served, memory: Memory) -> None:
@@ -101,18 +101,18 @@ def test_versions_are_read_compared_and_restored(served: Served, memory: Memory)
     links = [element.attributes["href"] for element in page.all("a")]
     assert f"/versions/{number}/2" in links
     listed = shown(served, f"/versions/{number}")
-    assert "Version 3 now" in listed.said
+    assert "Version 3 current" in listed.said
     first = shown(served, f"/versions/{number}/1")
     assert "The sluice opens at seven." in first.said
-    assert "What differs from now" in first.said
+    assert "Differences from the current version" in first.said
     second = shown(served, f"/versions/{number}/1?with=2")
     assert "only before: seven only after: eight" in second.said
     assert "was: gates is: gates, times" in second.said
     present = shown(served, f"/versions/{number}/3")
-    assert "What differs from version 2" in present.said
+    assert "Differences from version 2" in present.said
     assert not [form for form in present.forms if form.action.startswith("/restore")]
     back = followed(served, sent(served.client, first.form(f"/restore/{number}")))
-    assert "Restored" in back.said
+    assert "Earlier version restored." in back.said
     assert memory.get(number).body == "The sluice opens at seven.\nIt is made of oak."
     stale = Page(sent(served.client, first.form(f"/restore/{number}")))
     assert stale.status == 422

@@ -138,7 +138,7 @@ def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.F
     page.locator(".actions").get_by_role("button", name="Pin").click()
     told("Pinned")
     assert memory.get(number).pinned
-    undo("No longer pinned")
+    undo("Unpinned")
     page.locator(".actions").get_by_role("button", name="Archive").click()
     told("Archived")
     assert memory.get(number).archived_at
@@ -151,22 +151,22 @@ def test_every_action_and_its_undo(page: Page, memory: Memory, request: pytest.F
     page.get_by_role("button", name="Link", exact=True).click()
     told("Linked")
     assert [link.relation for link in memory.get(number).links] == ["supports"]
-    undo("The link is gone")
+    undo("Link removed")
     undo("Linked")
     page.get_by_role("button", name="Unlink").click()
-    told("The link is gone")
+    told("Link removed")
     page.get_by_role("link", name="Supersede …").click()
-    page.get_by_label("Or its id or key").fill("wall")
+    page.get_by_label("Or enter its id or key").fill("wall")
     page.get_by_role("button", name="Supersede").click()
     told("Superseded")
     assert memory.get(number).superseded_by == memory.get("wall").id
-    undo("The link is gone")
+    undo("Link removed")
     assert memory.get(number).superseded_by is None
     page.goto(f"/memories/{number}")
     page.get_by_role("link", name="Forget …").click()
     page.get_by_label("Delete this memory and everything about it").check()
     page.get_by_role("button", name="Delete for good").click()
-    page.get_by_text("Deleted, with everything about it.").wait_for()
+    page.get_by_text("Deleted for good.").wait_for()
     assert not [one for one in memory.list(limit=100) if one.id == number]
 
 
@@ -183,7 +183,7 @@ def test_an_edit_is_a_version(page: Page, memory: Memory, request: pytest.Fixtur
         told("Restored")
 
     page.goto(f"/edit/{number}")
-    page.get_by_label("Text, in Markdown").fill("Written anew.")
+    page.get_by_label("Text (Markdown)").fill("Written anew.")
     page.get_by_role("button", name="Save").click()
     told("Saved.")
     assert memory.get(number).body == "Written anew."
@@ -204,7 +204,7 @@ def test_something_is_added_by_keyboard_alone(page: Page, memory: Memory) -> Non
     page.goto("/")
     page.get_by_role("link", name="Add something").focus()
     page.keyboard.press("Enter")
-    page.get_by_label("Text, in Markdown").focus()
+    page.get_by_label("Text (Markdown)").focus()
     page.keyboard.type("The tide turns at noon.")
     page.keyboard.press("Tab")
     page.keyboard.type("Tides")
@@ -224,7 +224,7 @@ def test_files_are_dropped_and_their_import_is_followed(page: Page, memory: Memo
     lines = tmp_path / "lines.jsonl"
     lines.write_text("".join(f'{{"body": "Line {n}.", "key": "line/{n}"}}\n' for n in range(300)))
     page.goto("/add")
-    page.get_by_label("Files: notes").set_input_files([note, lines])
+    page.get_by_label("Notes (.md)").set_input_files([note, lines])
     page.get_by_role("button", name="Import").click()
     page.wait_for_url("**/import/*")
     if page.evaluate("true") is None:  # without scripts nothing is evaluated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgrecall.faces.snippets import shown_text
+from pgrecall.faces.snippets import shown_text, snippet
 from pgrecall.models.search import Hit, Passage
 from pgrecall.search.context.rendering import Entry
 from pgrecall.search.rerank.blending import text_to_read
@@ -41,3 +41,9 @@ def test_snippets_and_rerankers_read_the_passage() -> None:
     assert shown_text(long()).startswith("… The winch")
     assert shown_text(hit(1, body=BODY)) == BODY
     assert text_to_read(long()) == "Ledger\nThe winch is mended with tar. It holds."
+
+
+def test_a_snippet_leaves_out_addresses_and_tags() -> None:
+    body = 'See <b>the</b> [hub](https://raw.example/hub%20notes_(old).md "copy") and a < b.'
+    assert snippet(body, {"hub": 1.0}) == ("See the hub and a < b.", [(8, 11)])
+    assert snippet('… note](https://a.example "copy") on tides', {"tide": 1.0})[0] == "… note on tides"
