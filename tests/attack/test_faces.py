@@ -10,13 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx
 import pytest
 from psycopg.conninfo import make_conninfo
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from pgrecall import Memory, RecallError
+from pgrecall.faces.http.service import Service
+from pgrecall.faces.page.app import create_page
 from pgrecall.search.embed.embedder import HashEmbedder
 from pgrecall.settings import Settings
 from tests.acceptance.cli.command_tools import Command
@@ -24,6 +29,7 @@ from tests.acceptance.http.http_tools import Served, serving
 from tests.acceptance.mcp.mcp_tools import connected, over_stdio, run, text_of
 from tests.attack.world import GUESSED, KEY, UNKNOWN, World
 from tests.conftest import DIMENSIONS
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.attack
 
@@ -170,6 +176,58 @@ def test_every_route_was_attacked_or_names_nothing(served: Served, secrets: dict
         routes = set(acme.get("/openapi.json").json()["paths"])
     attacked = {path.partition("?")[0] for _, path, _ in REQUESTS}
     assert routes == attacked | NAMELESS
+
+
+def page_routes() -> list[Route]:
+    """Every view and form of the page, from the application itself."""
+    bare = SimpleNamespace(settings=Settings(embedder="none"), importing=set())
+    page = cast(Starlette, create_page(cast(Service, bare)))
+    return [each for each in page.routes if isinstance(each, Route) and "sign-" not in each.path]
+
+
+def test_the_page_shows_nothing_of_another_tenant(
+    served: Served, secrets: dict[str, str], with_globex: World, tried: Counter[str]
+) -> None:
+    before, ids = with_globex.digest(), with_globex.ids
+    client = httpx.Client(
+        base_url=served.url, headers={"Origin": served.url}, timeout=PATIENCE, trust_env=False
+    )
+
+    def token(text: str) -> str:
+        return text.partition('name="token" value="')[2].partition('"')[0]
+
+    def asked(route: Route, memory: int | str, plan: int) -> tuple[int, str]:
+        values = {"memory": memory, "plan": plan, "version": 1, "number": "4711", "listed": "alive"}
+        path = re.sub(r"\{(\w+)(?::path)?\}", lambda found: str(values[found[1]]), route.path)
+        if "GET" in (route.methods or ()):
+            answer = client.get(path)
+        else:
+            form = {"token": held, "other": str(memory), "search_id": str(ids["search"]), "version": "1"}
+            answer = client.post(path, data=form)
+        text = answer.text + answer.headers.get("location", "")
+        for value in sorted({str(memory), str(plan)}, key=len, reverse=True):
+            text = re.sub(rf"(?<![\w.]){re.escape(value)}(?![\w.])", "X", text)
+        return answer.status_code, text
+
+    with client:
+        form = {"token": token(client.get("/sign-in").text), "key": secrets["acme"]}
+        assert client.post("/sign-in", data=form).status_code == 303
+        held = token(client.get("/maintenance").text)
+        assert held
+        assert client.get("/memories/acme-plan").status_code == 200  # its own is shown
+        for route in page_routes():
+            if "{memory" not in route.path and "{plan}" not in route.path:
+                assert UNKNOWN not in asked(route, ABSENT, ABSENT)[1], route.path
+                tried["page"] += 1
+                continue
+            plan = ids["dedupe" if "dedupe" in route.path else "plan"]
+            for own, absent in ((ids["memory"], ABSENT), (ids["other"], ABSENT), (KEY, ABSENT_KEY)):
+                found = asked(route, own, plan)
+                assert UNKNOWN not in found[1], route.path
+                assert found[0] not in (401, 403, 405), route.path  # it was asked, and not turned away before
+                assert found == asked(route, absent, ABSENT), route.path
+                tried["page"] += 1
+    assert with_globex.digest() == before
 
 
 METHODS = ("get", "forget", "pin", "record_access", "charts.accesses", "charts.vitality_curve")
