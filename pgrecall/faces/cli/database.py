@@ -180,8 +180,10 @@ def show_cells(console: SafeConsole, report: CellsReport | None) -> None:
         )  # fmt: skip
     console.print(rows)
     for move in report.moves:
-        way = f"from cell {move.source} to {move.target}"
-        console.print(f"Tenant {move.tenant} moves {way} ({move.step}, since {_moment(move.began_at)}).")
+        line = f"Tenant {move.tenant} moves from cell {move.source} to {move.target}"
+        if move.step == "flipped":
+            line = f"Tenant {move.tenant} lives in cell {move.target}, with old rows in cell {move.source}"
+        console.print(f"{line} (move begun {_moment(move.began_at)}).")
 
 
 def show_status(console: SafeConsole, state: Status, where: str) -> None:
